@@ -3,7 +3,7 @@ import CommandKit
 /// The `holdfast` command.
 @main
 struct HoldfastCommand {
-  /// Every command, each declared in a file of its own.
+  /// All commands, each declared in its own file.
   private static let commands: [Command] =
     [
       DemoCommand.command, ServeCommand.command, TokenCommand.command, StreamCommand.command,

@@ -2,7 +2,7 @@ import CommandKit
 import HoldfastBackend
 import LinkServerCore
 
-/// The options of `serve` for the hosts and the web origins that it accepts.
+/// The options of `serve` for the accepted hosts and web origins.
 enum DoorOptions {
   static let all: [Assignment<BackendConfiguration>] = [
     .init(

@@ -29,7 +29,7 @@ enum ServeCommand {
     "log-level", Format<LogLevel>.choice, usual: "info as text, debug as json",
     "the least important events to log; debug has every request")
 
-  /// The options that set one value each.
+  /// The options that each set one value.
   private static let settings: [Assignment<BackendConfiguration>] =
     [
       .init(
@@ -88,7 +88,8 @@ enum ServeCommand {
     raiseDescriptorLimit()
     let configuration = try configuration(call)
     let backend = Backend(configuration, pushes: try pushes(call))
-    // Before clients can see that it runs, so that every signal ends it in an orderly way.
+    // Before clients can see that the backend is running, so that every signal ends it in an
+    // orderly way.
     let signals = CommandSignals(hurry: { hurry(call) })
     let address: BoundAddress
     do {
@@ -130,7 +131,7 @@ enum ServeCommand {
     }
   }
 
-  /// Raises the limit of open files to the hard limit; the soft one of 1,024 suits only `select`.
+  /// Raises the limit of open files to the hard limit; the soft limit of 1,024 suits only `select`.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()
     let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -157,13 +158,13 @@ enum ServeCommand {
     return configuration
   }
 
-  /// Selects the log's form and its sink.
+  /// Sets the log's format, level and sink.
   private static func log(_ call: Invocation, in configuration: inout BackendConfiguration) {
     let isTerminal = isatty(STDERR_FILENO) == 1
     configuration.logFormat = call[logFormat] ?? (isTerminal ? .text : .json)
     configuration.logLevel =
       call[logLevel] ?? (configuration.logFormat == .text ? .info : .debug)
-    // Clears the line that another program may show at the cursor; `stream` draws it again.
+    // Clears a line that another program may show at the cursor; `stream` redraws it.
     let start = isTerminal ? Terminal.eraseLine : ""
     let console = call.console
     configuration.log = { console.diagnostic(start + $0) }
@@ -220,13 +221,13 @@ enum ServeCommand {
   }
 
   private static func event(_ name: String, on console: Console) {
-    // A reader that has read only the first line must not prevent the draining.
+    // A reader that reads only the first line must not prevent the drain.
     console.object(isOptional: true) { $0.entry("event", name) }
   }
 }
 
 extension BackendConfiguration.Database {
-  /// Reads `PATH.sqlite`, `sqlite:PATH.sqlite` or `sqlite:///PATH.sqlite` for `--database`.
+  /// Parses `PATH.sqlite`, `sqlite:PATH.sqlite` or `sqlite:///PATH.sqlite` for `--database`.
   static func read(_ url: String) throws(CommandFailure) -> Self {
     var path = url[...]
     if let scheme = url.firstRange(of: ":")?.lowerBound, !url[..<scheme].contains("/") {

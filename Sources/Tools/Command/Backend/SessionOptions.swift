@@ -36,7 +36,7 @@ enum SessionOptions {
     "answer each prompt of a session with the standard output of this shell command, which gets "
       + "the text on its standard input")
 
-  /// Reads the options that have no default.
+  /// Stores the values of the options without a default.
   static func read(_ call: Invocation, into configuration: inout BackendConfiguration) {
     configuration.sessionKeyFile = call[keyFile]
     configuration.sessionHandler = call[handler]

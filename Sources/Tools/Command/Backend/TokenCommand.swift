@@ -53,7 +53,7 @@ enum TokenCommand {
     }
     guard call[Shared.json] else {
       call.console.line(token)
-      // For people; a script that reads standard error is not told.
+      // Only for people: a script that reads standard error does not get this line.
       if isatty(STDERR_FILENO) == 1 {
         call.diagnostic("the token is valid for \(call[ttl].text); --ttl changes that")
       }

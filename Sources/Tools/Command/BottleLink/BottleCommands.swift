@@ -6,7 +6,7 @@ import LinkJSON
 import LinkRuntime
 import LinkStorage
 
-/// `holdfast bottle`: a drinking bottle that reconnects by itself.
+/// The command `holdfast bottle`: follows a drinking bottle that reconnects by itself.
 enum BottleCommands {
   static var command: Command {
     Command(
@@ -28,7 +28,7 @@ enum BottleCommands {
   }
 }
 
-/// `holdfast bottle watch`: follows a bottle until a signal.
+/// The command `holdfast bottle watch`: follows a bottle until a signal.
 enum BottleWatchCommand {
   static var command: Command {
     Command(
@@ -67,7 +67,8 @@ enum BottleWatchCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    // First, so that a signal ends it in an orderly way while the radio and the store are opened.
+    // Before anything else, so that a signal during the opening of radio and store ends it in an
+    // orderly way.
     let run = LinkRun(call)
     let policy = try Connection.policy(call, preset: .bottleLink)
     let radio = try BottleRadio(call)
@@ -112,7 +113,7 @@ enum BottleWatchCommand {
   }
 }
 
-/// `holdfast bottle drinks`: lists the stored drinks.
+/// The command `holdfast bottle drinks`: lists the stored drinks.
 enum BottleDrinksCommand {
   private static let limit = Parameter.option(
     "limit", .integer("N", 1...1_000_000), default: 50, "the most drinks to show, the newest ones")
@@ -140,7 +141,7 @@ enum BottleDrinksCommand {
       }
     }
     for drink in drinks { show(drink, call) }
-    // Drinks are counted from 1, and never removed.
+    // Drinks are numbered from 1 and never removed.
     if let first = drinks.first, first.number > 1 {
       call.diagnostic("there are \(first.number - 1) older drinks; --limit shows more")
     }
@@ -160,7 +161,7 @@ enum BottleDrinksCommand {
   }
 }
 
-/// `holdfast bottle status`: what is outstanding, and why.
+/// The command `holdfast bottle status`: shows what is outstanding, and why.
 enum BottleStatusCommand {
   static var command: Command {
     Command(
@@ -190,7 +191,7 @@ enum BottleStatusCommand {
         return (snapshot, newest, try await store.noted())
       }
     }
-    // A watch that was killed took back nothing.
+    // A watch that was killed did not clear its note.
     let mark = WatchMark.look(in: directory)
     if case .unknown(let problem) = mark {
       call.diagnostic("cannot tell whether a watch runs: \(problem)")
@@ -224,7 +225,8 @@ enum BottleStatusCommand {
   }
 }
 
-/// `holdfast bottle forget`: leaves the bottle of a data directory, so that it can have another.
+/// The command `holdfast bottle forget`: removes the bottle from a data directory, so that another
+/// can take its place.
 enum BottleForgetCommand {
   static var command: Command {
     Command(
@@ -242,7 +244,7 @@ enum BottleForgetCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let bottle = try await call.withData { (directory) throws(StoreFailure) in
-      // Creates nothing where there is no store.
+      // Reading first creates no store where there is none.
       await (try Platform.drinkStore(in: directory, forReading: true)).close()
       let store = try await Platform.drinkStore(in: directory)
       return try await store.closing { () throws(StoreFailure) in
@@ -258,9 +260,9 @@ enum BottleForgetCommand {
 }
 
 extension KnownBottle {
-  /// Its name and its id, for people.
+  /// The bottle's name and id, for people.
   fileprivate var words: String { (name ?? "unnamed").printable + " \(id.id)" }
 
-  /// The same as a member of an object.
+  /// The bottle's name and id, as a member of an object.
   fileprivate var member: String { "\(name ?? "") \(id.id)" }
 }

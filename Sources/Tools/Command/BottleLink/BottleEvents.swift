@@ -60,7 +60,7 @@ extension BottleUpdate: ShownUpdate {
 }
 
 extension LinkState {
-  /// The state of a bottle's link.
+  /// Creates the state of a bottle's link.
   init(_ status: BottleStatus) {
     self.init(
       word: status.phase.rawValue, attempt: 0, of: nil, retryAt: status.retryAt, mode: nil,
@@ -68,7 +68,7 @@ extension LinkState {
     outstanding = status.outstanding.map(\.rawValue)
   }
 
-  /// Without the adapter that is the reason, and no network is.
+  /// Returns the reason for the status: a problem of the adapter comes first.
   private static func reason(of status: BottleStatus) -> LinkStatus.Reason? {
     switch status.adapter {
     case .on: status.phase == .connected ? nil : status.reason
@@ -81,7 +81,7 @@ extension LinkState {
   }
 }
 
-/// Words for what a bottle says.
+/// The descriptions of a bottle's drinks and results.
 enum BottleText {
   static func line(of drink: Drink) -> String {
     let time = drink.record.timestamp.map(RFC3339.format) ?? "at an unknown time"
@@ -90,7 +90,7 @@ enum BottleText {
     return "\(time)  \(what) \(amount) ml, \(drink.record.level) ml left (\(drink.via.rawValue))"
   }
 
-  /// A stable word for a result.
+  /// Returns the stable name of a result.
   static func word(_ result: BottleRequestResult) -> String {
     switch result {
     case .done: "done"
@@ -108,7 +108,7 @@ enum BottleText {
     }
   }
 
-  /// What a command ends with; `nil` for success.
+  /// Returns the failure with which a command ends; `nil` for success.
   static func failure(_ result: BottleRequestResult) -> CommandFailure? {
     switch result {
     case .done, .notSent(.synced), .notSent(.alreadySynced): nil
@@ -138,7 +138,7 @@ enum BottleText {
 }
 
 extension BottleNotice {
-  /// A stable word.
+  /// The stable name of the notice.
   fileprivate var kind: String {
     switch self {
     case .syncFailed: "sync-failed"
@@ -150,7 +150,7 @@ extension BottleNotice {
     }
   }
 
-  /// What is known beyond it.
+  /// The detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .syncFailed(let failure): failure.text

@@ -2,12 +2,12 @@ import CommandKit
 import LinkWire
 import OwnerFiles
 
-/// The flash of a virtual bottle in a text file: a line for each record, and the next id.
+/// The flash of a virtual bottle, stored in a text file: a line for each record, and the next id.
 struct BottleFlash: Sendable {
-  /// What it holds.
+  /// The content of the flash.
   struct Content: Sendable, Equatable {
     var records: [BottleRecord] = []
-    /// The id of the next record; `nil` for one more than the last record's.
+    /// The id of the next record; `nil` means the id after the last record's.
     var nextID: UInt32?
   }
 
@@ -17,7 +17,7 @@ struct BottleFlash: Sendable {
 
   /// Reads the file; a missing one is empty.
   ///
-  /// - Throws: a failure that names the first line that cannot be read.
+  /// - Throws: A failure that names the first line that cannot be read.
   func read() throws(CommandFailure) -> Content {
     let bytes: [UInt8]
     do throws(OwnerFileError) {
@@ -45,13 +45,13 @@ struct BottleFlash: Sendable {
   }
 }
 
-/// A line that cannot be read, from 1.
+/// A line that cannot be read, counted from 1.
 struct BottleFlashError: Error, Equatable {
   var line: Int
 }
 
 extension BottleFlash.Content {
-  /// Reads lines of six numbers, with ids that grow, and one of "next" and an id.
+  /// Parses lines of six numbers with increasing ids, and at most one line of "next" and an id.
   init(_ text: String) throws(BottleFlashError) {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
@@ -69,7 +69,7 @@ extension BottleFlash.Content {
     }
   }
 
-  /// The lines.
+  /// The content as lines of text.
   var text: String {
     let lines = records.map {
       "\($0.id) \($0.time) \($0.amount) \($0.level) \($0.kind) \($0.flags.rawValue)\n"

@@ -8,15 +8,15 @@ import LinkWire
 import RadioSocket
 import VirtualBottle
 
-/// A virtual bottle at work: its firmware, its radio, its clock, its flash.
+/// A running virtual bottle: its firmware, its radio, its clock and its flash.
 actor BottleHost {
-  /// Where its radio is: on a Unix socket, or an adapter of this machine.
+  /// The location of the radio: a Unix socket, or a Bluetooth adapter of this machine.
   enum Place: Sendable {
     case socket(String)
     case adapter(String?)
   }
 
-  /// What it is made of.
+  /// The parameters of the bottle.
   struct Setup: Sendable {
     var place: Place
     var name: String
@@ -28,7 +28,7 @@ actor BottleHost {
   }
 
   private enum Event: Sendable {
-    /// Of the radio of this number.
+    /// An event of the radio with this number.
     case radio(Int, PeripheralEvent)
     case action(BottleAction)
     case tick
@@ -43,7 +43,7 @@ actor BottleHost {
   private let ending: AsyncStream<Void>.Continuation
   private var bottle: VirtualBottle
   private var radio: (any Peripheral)?
-  /// The number of radios opened so far; events of earlier ones are ignored.
+  /// The number of radios opened so far; events of earlier radios are ignored.
   private var radios = 0
   private var timer: Task<Void, Never>?
   private var isDeaf = false
@@ -60,13 +60,13 @@ actor BottleHost {
     lastRecord = setup.kept.records.last?.id ?? 0
   }
 
-  /// Does something to it; never waits.
+  /// Queues an action; never waits.
   nonisolated func give(_ action: BottleAction) { input.yield(.action(action)) }
 
-  /// Returns when it has quit.
+  /// Waits until the bottle has quit.
   nonisolated func ended() async { for await _ in done {} }
 
-  /// Opens its radio.
+  /// Opens the radio and begins to advertise if the bottle does.
   func open() throws(CommandFailure) {
     guard radio == nil else { return }
     radio = try peripheral()
@@ -96,10 +96,10 @@ actor BottleHost {
     }
   }
 
-  /// Runs until it quits.
+  /// Runs until the bottle quits.
   func run() async {
     for await event in events {
-      // What waits is not done any more.
+      // Queued events are not handled after a cancellation.
       guard !Task.isCancelled else { break }
       let now = clock.now
       switch event {
@@ -119,7 +119,7 @@ actor BottleHost {
     await close()
   }
 
-  /// Goes out of range.
+  /// Ends the connection and closes the radio, as if out of range.
   private func leave() async {
     tellDisconnected()
     await radio?.close()
@@ -185,14 +185,15 @@ actor BottleHost {
       if isDeaf, attribute == .syncControl, bytes == BottleSync.acknowledgement.bytes { return }
       let outputs = bottle.handle(.written(attribute, bytes), at: now)
       let isTaken = !outputs.contains(.answers(attribute, isTaken: false))
-      // What was acknowledged does not come again: it is in the flash before the answer.
+      // The records are in the flash before the reply, since acknowledged records are not sent
+      // again.
       if outputs.contains(.stores) { store() }
       radio?.reply(number, isTaken ? [] : nil)
       take(outputs.filter { $0 != .stores })
     }
   }
 
-  /// Either end may end a connection; it is told once.
+  /// Reports the end of a connection once, although both ends may end it.
   private func tellDisconnected() {
     if isLinked { telling.state("disconnected") }
     isLinked = false
@@ -229,14 +230,14 @@ actor BottleHost {
     }
   }
 
-  /// A bottle of the same name is the same bottle.
+  /// Returns the id of a bottle, which depends only on its name.
   private static func id(of name: String) -> PeripheralID {
     let hash = FNV1a.hash(name.utf8)
     return PeripheralID(UUID128(high: hash & ~0xF000 | 0x8000, low: hash | 1 << 63 & ~(1 << 62)))
   }
 }
 
-/// What a virtual bottle prints.
+/// The output of a virtual bottle.
 struct BottleTelling: Sendable {
   let command: String
   let console: Console
@@ -259,7 +260,7 @@ struct BottleTelling: Sendable {
 }
 
 extension BottleAttribute {
-  /// What a phone can do with it, in the words of BlueZ.
+  /// The operations that a phone may use, as BlueZ names them.
   fileprivate var flags: [String] {
     switch self {
     case .state, .drinks, .activity, .calibration, .battery: ["read", "notify"]

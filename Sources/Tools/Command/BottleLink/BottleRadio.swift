@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 import RadioSocket
 
-/// The radio of a command: Bluetooth of this machine, or a Unix socket.
+/// The radio of a command: this machine's Bluetooth, or a Unix socket.
 struct BottleRadio: Sendable {
   static let path = Parameter.optional(
     "radio", .text("PATH"), usual: "Bluetooth of this machine",
@@ -15,12 +15,12 @@ struct BottleRadio: Sendable {
     "adapter", .text("NAME"), usual: "the first one", "the Bluetooth adapter, such as hci0")
 
   let central: any Central
-  /// What waits for the bottle, each time that it changes.
+  /// The method that waits for the bottle, each time it changes.
   let standbys: AsyncStream<BlueZStandby?>
 
-  /// Opens the radio that a call names.
+  /// Opens the radio that the options select.
   ///
-  /// - Throws: if it names two, or if this machine has no Bluetooth that can be used.
+  /// - Throws: A failure if they select two radios, or if this machine has no usable Bluetooth.
   init(_ call: Invocation) throws(CommandFailure) {
     let (stream, input) = AsyncStream.makeStream(of: BlueZStandby?.self)
     standbys = stream
@@ -44,9 +44,9 @@ struct BottleRadio: Sendable {
     }
   }
 
-  /// Looks whether the adapter that a call names can be used.
+  /// Throws if the selected adapter cannot be used.
   ///
-  /// - Parameter other: the option that needs no adapter.
+  /// - Parameter other: The option that needs no adapter.
   static func check(_ call: Invocation, instead other: String) throws(CommandFailure) {
     do throws(BlueZProblem) {
       try BlueZCheck.run(adapter: call[Self.adapter])
@@ -56,7 +56,7 @@ struct BottleRadio: Sendable {
   }
 }
 
-/// What `bottle status` tells of a running watch: its last status, and what waits for the bottle.
+/// The notes of a running watch for `bottle status`: its last status and what waits for the bottle.
 actor BottleNotes {
   private let store: any DrinkStore
   private var status: String?
@@ -70,7 +70,7 @@ actor BottleNotes {
     await write()
   }
 
-  /// Notes each change until the task is cancelled.
+  /// Stores each change until the task is cancelled.
   func note(_ standbys: AsyncStream<BlueZStandby?>) async {
     for await standby in standbys {
       self.standby = standby
@@ -78,12 +78,12 @@ actor BottleNotes {
     }
   }
 
-  /// Writes anew what could not be written.
+  /// Stores the note again if that failed.
   func retry() async {
     if !isWritten { await write() }
   }
 
-  /// What cannot be noted is tried again with the next update.
+  /// Stores the note; a failure is retried with the next update.
   private func write() async {
     guard let status else { return }
     do throws(StoreFailure) {

@@ -7,7 +7,7 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// The commands that ask something of a bottle once: they look for it for up to 10 s.
+/// The commands that send a bottle one request, after looking for it for up to 10 s.
 enum BottleRequestCommands {
   static let all = [
     refresh,
@@ -41,12 +41,12 @@ enum BottleRequestCommands {
   private static let tareWeight = Parameter.option(
     "empty-weight", .integer("GRAMS", 0...10_000), default: 0, "the weight of the empty bottle")
 
-  /// A command that sends one request, or refreshes if that is `nil`.
+  /// Returns a command that sends one request, or refreshes if `request` returns `nil`.
   ///
   /// - Parameters:
-  ///   - more: what help says beside `details`.
-  ///   - example: the words of a command line after `bottle`, and their effect.
-  ///   - parameters: what it takes beside the options of all these commands.
+  ///   - more: The paragraphs of its help text after `details`.
+  ///   - example: The words of a command line after `bottle`, and their effect.
+  ///   - parameters: The parameters in addition to those that all these commands share.
   private static func asking<each Value: Sendable>(
     _ name: String, _ summary: String, _ more: String..., example: (words: String, effect: String),
     takes parameters: repeat Parameter<each Value>,
@@ -120,7 +120,7 @@ enum BottleRequestCommands {
         dailyGoal: UInt16($0[goal])))
   }
 
-  /// Asks, prints the result and ends; `nil` refreshes.
+  /// Sends the request, or refreshes if it is `nil`, and prints the result.
   private static func run(
     _ call: Invocation, _ request: BottleRequest?
   ) async throws(CommandFailure) {
@@ -148,7 +148,7 @@ enum BottleRequestCommands {
     if let failure = BottleText.failure(result) { throw failure }
   }
 
-  /// A bottle confirms the deletion of any id.
+  /// Warns about an unknown id, since a bottle confirms the deletion of any id.
   private static func noteUnknown(
     _ id: UInt32, _ store: any DrinkStore, _ call: Invocation
   ) async {

@@ -2,20 +2,20 @@ import BottleFirmware
 import CommandKit
 import LinkCore
 
-/// What is done to a virtual bottle.
+/// An action on a virtual bottle.
 enum BottleAction: Sendable, Equatable {
   case world(BottleInput)
-  /// Its battery is taken out and put back.
+  /// Remove the battery and put it back.
   case restart
-  /// The same, and its flash is erased.
+  /// Restart with an erased flash.
   case erase
-  /// It goes out of range, or comes back.
+  /// Move out of range (false) or back into range (true).
   case range(Bool)
-  /// It takes no acknowledgement any more, or does again: as if each was lost on the way.
+  /// Whether to drop every acknowledgement, as if it were lost in transit.
   case deaf(Bool)
   case quit
 
-  /// The words that a script and a keyboard give, for help.
+  /// The actions of scripts and of standard input, for help texts.
   static let help = """
     Actions are move, tap, still, lift, pour ML, refill ML, shake, battery PERCENT, restart (its \
     battery is taken out and put back), erase (its records are lost, too), gone and back (out of \
@@ -23,7 +23,7 @@ enum BottleAction: Sendable, Equatable {
     100.
     """
 
-  /// Reads one action; `nil` if there is no such one.
+  /// Parses an action; returns `nil` if it is not valid.
   init?(_ words: [Substring]) {
     switch (words.first.map(String.init), words.dropFirst().first.flatMap { Int($0) }, words.count)
     {
@@ -50,21 +50,21 @@ enum BottleAction: Sendable, Equatable {
   }
 }
 
-/// The actions of a file, each after a wait.
+/// The actions of a script file, each after a delay.
 struct BottleScript: Sendable, Equatable {
   struct Line: Sendable, Equatable {
     var wait: Duration
     var action: BottleAction
   }
 
-  /// The most lines of a file.
+  /// The bound on the lines of a file.
   static let longest = 100_000
 
   var lines: [Line] = []
 
-  /// Reads a script.
+  /// Parses a script.
   ///
-  /// - Throws: a usage error that names the first line that is not valid.
+  /// - Throws: A usage error that names the first invalid line.
   init(_ text: String, from path: String) throws(CommandFailure) {
     for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       .enumerated()

@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkWire
 import VirtualBottle
 
-/// `holdfast bottle virtual`: a bottle to connect to.
+/// The command `holdfast bottle virtual`: runs a bottle to connect to.
 enum BottleVirtualCommand {
   private static let socket = Parameter.optional(
     "socket", .text("PATH"), usual: "Bluetooth of this machine",
@@ -98,9 +98,9 @@ enum BottleVirtualCommand {
     }
   }
 
-  /// Where its radio is.
+  /// Returns the location of the radio that the options select.
   ///
-  /// - Throws: if the call names two, or if this machine has no Bluetooth that can be used.
+  /// - Throws: A failure if they select two radios, or if this machine has no usable Bluetooth.
   private static func place(_ call: Invocation) throws(CommandFailure) -> BottleHost.Place {
     guard let path = call[socket] else {
       try BottleRadio.check(call, instead: "--socket PATH")
@@ -144,7 +144,7 @@ enum BottleVirtualCommand {
 }
 
 extension Format<String> {
-  /// The field of the radio on a socket for it.
+  /// A bottle's name, which must fit into its field in the protocol of the radio socket.
   fileprivate static let bottleName = Format(
     placeholder: "NAME", expectation: "a name of 1 to 64 bytes"
   ) {

@@ -1,12 +1,12 @@
 import CommandKit
 import Glibc
 
-/// A locked file that tells `bottle status` that a watch runs, until its process ends.
+/// A locked file that shows `bottle status` that a watch is running, until its process ends.
 ///
-/// It is another file than the lock of the store, so that a look at it cannot keep a watch from its
-/// store, and no other command looks like a watch.
+/// It is separate from the lock of the store, so that checking it cannot keep a watch from opening
+/// its store, and no other command looks like a watch.
 final class WatchMark: Sendable {
-  /// Whether a watch runs.
+  /// The state of the mark.
   enum Finding: Equatable {
     case runs, none
     /// The file cannot be read.
@@ -15,10 +15,10 @@ final class WatchMark: Sendable {
 
   private let descriptor: Int32
 
-  /// Marks a data directory; where the file cannot be made, `status` tells of no watch.
+  /// Marks a data directory; if the file cannot be created, `status` reports no running watch.
   init(in directory: String) {
     descriptor = unsafe open(Self.path(directory), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    // Waits for a look at most: the store has one watch.
+    // This waits for a check at most, since a store has only one watch.
     if descriptor >= 0 { flock(descriptor, LOCK_EX) }
   }
 
@@ -26,7 +26,7 @@ final class WatchMark: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Looks for the mark of a watch.
+  /// Returns whether a watch is running.
   static func look(in directory: String) -> Finding {
     let descriptor = unsafe open(path(directory), O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {

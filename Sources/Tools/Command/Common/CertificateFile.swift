@@ -1,12 +1,13 @@
 import COpenSSL
 import CommandKit
 
-/// A PEM file of certificate authorities, checked before a connection is made with it.
+/// A PEM file of certificate authorities, checked before it is used for a connection.
 enum CertificateFile {
-  /// Larger than the file of all authorities of a system.
+  /// The largest file that is read, larger than the file of all authorities of a system.
   private static let maxBytes = 16 << 20
 
-  /// Throws for a file that cannot be read, holds no certificate, or one that cannot be parsed.
+  /// Throws if the file cannot be read, contains no certificate, or contains one that cannot be
+  /// parsed.
   static func check(_ path: String, option: String) throws(CommandFailure) {
     try TextFile.mustBeFile(path, option: option, .security)
     let bytes: [UInt8]
@@ -41,7 +42,7 @@ enum CertificateFile {
       unsafe X509_free(certificate)
       count += 1
     }
-    // The reason takes the low bits of the code (ERR_GET_REASON, a macro in OpenSSL 1.1).
+    // The low bits of the code contain the reason (ERR_GET_REASON, a macro in OpenSSL 1.1).
     return Int32(ERR_peek_last_error() & 0xFFF) == PEM_R_NO_START_LINE ? count : nil
   }
 }

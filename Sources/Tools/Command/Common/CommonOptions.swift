@@ -9,7 +9,7 @@ extension Shared {
     "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
     "keep data in this directory; a missing one is created with mode 700")
 
-  /// The data directory of a command that only reads it.
+  /// The data directory of a command that only reads.
   static let writtenData = Parameter.optional(
     "data", .text("DIR"), usual: "$XDG_DATA_HOME/holdfast or ~/.local/share/holdfast",
     "read the data in this directory")
@@ -21,16 +21,17 @@ extension Shared {
 }
 
 extension Invocation {
-  /// The directory that `--data` names, or that of the XDG base directory specification.
+  /// Returns the directory of `--data` or, by default, of the XDG base directory specification.
   ///
-  /// - Throws: also if others than its owner can change it.
+  /// - Throws: A failure without a home directory, or if users other than its owner can change the
+  ///   directory.
   func dataDirectory() throws(CommandFailure) -> String {
     let directory = try namedDirectory()
     try demandOwned(directory)
     return directory
   }
 
-  /// Runs `work` on a store in the data directory; its failure becomes that of the command.
+  /// Runs `work` on a store in the data directory and converts its failure to that of the command.
   func withData<Value>(
     _ work: (_ directory: String) async throws(StoreFailure) -> Value
   ) async throws(CommandFailure) -> Value {
@@ -40,7 +41,7 @@ extension Invocation {
     }
   }
 
-  /// Refuses a data directory that others than its owner can change, as ssh does.
+  /// Throws if users other than its owner can change a data directory, as ssh does.
   func demandOwned(_ directory: String) throws(CommandFailure) {
     guard OwnerFile.isOpenToOthers(directory) else { return }
     throw CommandFailure(
@@ -48,10 +49,10 @@ extension Invocation {
       remedy: "run chmod 700 \(directory), or use another --data")
   }
 
-  /// The directory that `--data` names, or that of the XDG base directory specification.
+  /// Returns the directory of `--data` or, by default, of the XDG base directory specification.
   func namedDirectory() throws(CommandFailure) -> String {
     if let directory = self[Shared.data] { return directory }
-    // The specification requires that a relative path is ignored (version 0.8, "Basics").
+    // The specification requires relative paths to be ignored (version 0.8, "Basics").
     if let base = environment("XDG_DATA_HOME"), base.hasPrefix("/") { return "\(base)/holdfast" }
     guard let home = environment("HOME"), home.hasPrefix("/") else {
       throw CommandFailure(
@@ -62,7 +63,7 @@ extension Invocation {
 }
 
 extension CommandFailure {
-  /// Runs `work` on a store; its failure becomes that of the command.
+  /// Runs `work` on a store and converts its failure to that of the command.
   static func catching<Value>(
     _ work: () async throws(StoreFailure) -> Value
   ) async throws(CommandFailure) -> Value {
@@ -73,7 +74,7 @@ extension CommandFailure {
     }
   }
 
-  /// Opens a link with `work`; its failure becomes that of the command.
+  /// Opens a link with `work` and converts its failure to that of the command.
   static func opening<Value>(
     _ work: () async throws(LinkFailure) -> Value
   ) async throws(CommandFailure) -> Value {
@@ -86,7 +87,7 @@ extension CommandFailure {
 }
 
 extension Store {
-  /// Runs `work` and closes the store, also if that failed.
+  /// Runs `work` and then closes the store, even if `work` failed.
   func closing<Value, Failure: Error>(
     after work: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {

@@ -4,13 +4,13 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The options of every command that connects to a server, and what they select.
+/// The options of every command that connects to a server, and the values that they select.
 enum Connection {
   static let server = Parameter.required(
     "server", .text("URL"), variable: "HOLDFAST_SERVER",
     "the backend: https://HOST[:PORT], or http:// to this machine")
 
-  /// Returns the address that `--server` or its variable names.
+  /// Returns the address in `--server` or its environment variable.
   static func address(_ call: Invocation) throws(CommandFailure) -> ServerAddress {
     try ServerAddress(
       call[server], option: call.source(of: server), allowsPlaintext: call[plaintext])
@@ -45,7 +45,8 @@ enum Connection {
     with status 3 unless --token-file or --token-command can provide a new one.
     """
 
-  /// Returns the network that the options select, and says what is not used for this server.
+  /// Returns the network that the options select, and reports an option that this server does not
+  /// use.
   static func network(
     _ call: Invocation, to address: ServerAddress
   ) throws(CommandFailure) -> any SocketDialer & HTTPClient {
@@ -85,8 +86,8 @@ enum Connection {
   /// Returns the source of tokens that the options select; `nil` if none is given.
   ///
   /// - Parameters:
-  ///   - first: how long a pipe may take to provide the first token.
-  ///   - later: the same for each later token, and for the token command.
+  ///   - first: The time within which a pipe must provide the first token.
+  ///   - later: The same for each later token, and for the token command.
   static func tokens(
     _ call: Invocation, first: Duration, later: Duration
   ) throws(CommandFailure) -> (any TokenSource)? {
@@ -115,7 +116,7 @@ enum Connection {
 }
 
 extension Format<String> {
-  /// The URL of a proxy as libcurl takes it: `[SCHEME://][USER:PASSWORD@]HOST[:PORT]`.
+  /// The URL of a proxy in the syntax of libcurl: `[SCHEME://][USER:PASSWORD@]HOST[:PORT]`.
   fileprivate static let proxy = Format(
     placeholder: "URL",
     expectation:
@@ -133,26 +134,26 @@ extension Format<String> {
   }
 }
 
-/// A file that contains one secret and nothing else.
+/// A file that contains a single secret.
 struct SecretFile: Sendable {
-  /// Far more than a secret needs.
+  /// The largest file; far more than a secret needs.
   private static let maxBytes = 4_096
 
   private let path: String
   private let option: String
   private let name: String
 
-  /// Throws for a file that contains no secret.
+  /// Creates the file of a secret; throws if it contains none.
   ///
   /// - Parameters:
   ///   - option: The option that names the file, for errors.
-  ///   - name: What the secret is called.
+  ///   - name: The name of the secret, for errors.
   init(_ path: String, option: String, _ name: String) throws(CommandFailure) {
     (self.path, self.option, self.name) = (path, option, name)
     _ = try read()
   }
 
-  /// Returns what the file contains now, for a link.
+  /// Returns the file's current content, for a link.
   func current() throws(LinkFailure) -> String {
     do throws(CommandFailure) {
       return try read()
@@ -161,7 +162,7 @@ struct SecretFile: Sendable {
     }
   }
 
-  /// Returns the secret: the file's content without line breaks at the end.
+  /// Returns the secret: the file's content without trailing line breaks.
   private func read() throws(CommandFailure) -> String {
     try TextFile.mustBeFile(path, option: option)
     var bytes = try TextFile.read(path, atMost: Self.maxBytes)[...]

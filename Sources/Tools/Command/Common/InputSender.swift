@@ -1,20 +1,20 @@
 import CommandKit
 
-/// The sending of lines that are typed on a terminal or read from a pipe.
+/// A sender of lines that are typed on a terminal or read from a pipe.
 struct InputSender: Sendable {
   /// The longest line, in bytes.
   let longest: Int
-  /// Returns why a text cannot be sent; `nil` if it can.
+  /// Returns the reason why a text cannot be sent; `nil` if it can.
   let fault: @Sendable (String) -> String?
   /// Waits until a line of a pipe can be sent; returns false if cancelled.
   let hasRoom: @Sendable () async -> Bool
-  /// Returns why a typed line will be sent later; `nil` if it is sent now.
+  /// Returns the reason why a typed line will be sent later; `nil` if it is sent now.
   ///
-  /// Typed lines do not wait for room: the link refuses those that it cannot keep.
+  /// Typed lines do not wait for room: the link refuses those that it cannot store.
   let delay: @Sendable () async -> String?
   let send: @Sendable (String) -> Void
 
-  /// Sends lines until the input ends; returns how many were refused.
+  /// Sends lines until the input ends; returns the number of refused lines.
   func run<Update: ShownUpdate>(_ view: any LinkView<Update>, _ screen: Screen<Update>?) async
     -> Int
   {
@@ -35,7 +35,8 @@ struct InputSender: Sendable {
             await view.note("waiting", "line \(line.number) waits: \(reason)")
           }
         } else if await !hasRoom() {
-          // The next line is read when this one has been sent; the rest stays in the pipe.
+          // Until there is room, the rest stays in the pipe. After a cancellation nothing more is
+          // sent.
           return refused
         }
         send(text)

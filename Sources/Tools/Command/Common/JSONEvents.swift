@@ -9,18 +9,18 @@ struct JSONEvents: Sendable {
   private let clock = BootClock()
   private let shop: String?
 
-  /// - Parameter shop: the shop that each event names; `nil` where there is only one.
+  /// - Parameter shop: The shop that each event names; `nil` where there is only one.
   init(_ console: Console, shop: String? = nil) {
     self.console = console
     self.shop = shop
   }
 
-  /// The beginning of the paragraph of a help text that describes them.
+  /// The beginning of the paragraph that describes the events in help texts.
   static let details = #"With --json every line has "at" (ISO 8601) and "event": "#
 
   /// Writes one event: the time, its name and its members.
   ///
-  /// - Parameter done: what was done, to be printed if standard output cannot be written.
+  /// - Parameter done: The completed action, to be printed if standard output cannot be written.
   func write(_ event: String, done: String? = nil, _ members: (inout JSONWriter) -> Void) {
     console.object(done: done) {
       $0.entry("at", clock.wall.milliseconds)

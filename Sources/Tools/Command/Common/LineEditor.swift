@@ -1,4 +1,4 @@
-/// The line that is being typed, with the editing keys of a terminal in its usual mode.
+/// The line being typed, with the editing keys of a terminal in its normal mode.
 struct LineEditor {
   /// The longest line, in bytes; further keys are ignored.
   let longest: Int
@@ -7,14 +7,14 @@ struct LineEditor {
   private var bytes: [UInt8] = []
   private var escape = Escape.none
 
-  /// The part of an escape sequence that was read (ECMA-48 section 5.4); sequences are ignored.
+  /// The progress in an escape sequence (ECMA-48 section 5.4); sequences are ignored.
   private enum Escape { case none, begun, sequence }
 
   init(longest: Int) {
     self.longest = longest
   }
 
-  /// An effect of a key beyond a change of the draft.
+  /// The effect of a key beyond a change of the draft.
   enum Request: Equatable {
     case send(String)
     /// The line is not valid UTF-8.

@@ -3,22 +3,23 @@ import LinkCore
 
 /// The conditions under which a command that follows a link ends by itself.
 struct LinkEnding {
-  /// Whether it ends with the first connection.
+  /// Whether the command ends with the first connection.
   let isOnce: Bool
   private let policy: LinkPolicy
   private var wasConnected = false
 
-  /// - Parameter policy: says which failures ask for another token, and are no end yet.
+  /// - Parameter policy: The policy, which names the failures that lead to a new token instead of
+  ///   an end.
   init(isOnce: Bool, policy: LinkPolicy) {
     (self.isOnce, self.policy) = (isOnce, policy)
   }
 
-  /// The end, and its failure if it has one.
+  /// The end of a command, with its failure if there is one.
   struct End {
     let failure: CommandFailure?
   }
 
-  /// Returns `nil` while it goes on.
+  /// Returns the end that a status causes; `nil` to continue.
   mutating func end(after status: LinkStatus) -> End? {
     if status.phase == .failed { return End(failure: CommandFailure(status.reason)) }
     guard isOnce else { return nil }
@@ -27,14 +28,14 @@ struct LinkEnding {
     if case .failure(let failure) = status.reason, policy.verdict(on: failure) == .refresh {
       return nil
     }
-    // What only waits for its time may still connect.
+    // A link that only waits for its next attempt may still connect.
     guard status.reason != .limited else { return nil }
     return status.reason.map { End(failure: CommandFailure($0)) }
   }
 }
 
 extension CommandFailure {
-  /// The failure of a command whose link has ended for a reason.
+  /// Creates the failure of a command whose link has ended for a reason.
   init(_ reason: LinkStatus.Reason?) {
     switch reason {
     case .failure(let failure), .exhausted(let failure): self.init(failure)
@@ -48,7 +49,7 @@ extension CommandFailure {
 }
 
 extension LinkState {
-  /// The state of a link whose feature has no words of its own.
+  /// Creates the state of a link whose feature has no state names of its own.
   init(_ status: LinkStatus) {
     self.init(
       word: status.phase.word, attempt: status.attempt, of: status.of, retryAt: status.retryAt,
@@ -57,7 +58,7 @@ extension LinkState {
 }
 
 extension LinkStatus.Phase {
-  /// A stable word for scripts.
+  /// The stable name of the phase, for scripts.
   fileprivate var word: String {
     switch self {
     case .disconnected, .held: "DISCONNECTED"

@@ -2,7 +2,7 @@ import CommandKit
 import LinkCore
 
 extension CommandFailure {
-  /// The failure of a command whose link failed.
+  /// Creates the failure of a command whose link failed.
   init(_ failure: LinkFailure) {
     let code = ExitCode(failure)
     let reason = LinkReason.text(failure).printable
@@ -18,7 +18,7 @@ extension CommandFailure {
       self.init(
         code, "the server cannot be reached (\(reason))", remedy: Self.remedy(failure))
     case .done, .failed, .usage, .signInNeeded, .forbidden:
-      // What this device could not do was not refused by a server.
+      // A failure of this device is not a refusal by a server.
       if case .local(let detail) = failure {
         self.init(code, "the connection cannot be made: \(detail.printable)")
       } else if failure.isElsewhere {
@@ -44,7 +44,7 @@ extension CommandFailure {
     }
   }
 
-  /// The failure of a command whose connection could not be encrypted.
+  /// Returns the failure of a command whose connection could not be encrypted.
   private static func security(_ failure: LinkFailure, _ reason: String) -> CommandFailure {
     switch failure {
     case .tls(.notSpoken, _):
@@ -63,12 +63,12 @@ extension CommandFailure {
     }
   }
 
-  /// The failure of a command whose message was not confirmed in time, and why its last try failed.
+  /// Returns the failure of a command whose message was not confirmed in time, with the last cause.
   static func unstored(
     _ failure: LinkFailure, within limit: Duration, remedy: String
   ) -> CommandFailure {
     let reason = LinkReason.text(failure).printable
-    // A server that answers so can be reached, and says that it cannot store.
+    // A server that responds with these statuses is reachable and reports that it cannot store.
     guard case .http(let status, _, _) = failure, [500, 503, 507].contains(status) else {
       return CommandFailure(
         ExitCode(failure),
@@ -79,12 +79,12 @@ extension CommandFailure {
       remedy: remedy)
   }
 
-  /// A command that a signal ended before it was done.
+  /// Returns the failure of a command that a signal ended before it was done.
   static func stopped(_ goal: String) -> CommandFailure {
     CommandFailure(.failed, "ended by a signal before \(goal)", remedy: "run it again")
   }
 
-  /// Returns the failure of a run that left some things undone; `nil` if it left none.
+  /// Returns the failure of a run that left some items undone; `nil` if it left none.
   static func left(
     _ count: Int, _ thing: String, _ state: String,
     remedy: String = "the output shows which, and why"
@@ -94,7 +94,7 @@ extension CommandFailure {
     return CommandFailure(.failed, cause, remedy: remedy)
   }
 
-  /// A server that rejected the token.
+  /// The failure of a command whose token the server rejected.
   static let signIn = CommandFailure(
     .signInNeeded, "the server rejected the token, which may have expired",
     remedy: "sign in again, or provide a token that this server accepts; --token-command gets a "

@@ -1,7 +1,7 @@
 import CommandKit
 import LinkCore
 
-/// The causes that a status or a failure reports: a stable word for scripts, and a text for people.
+/// The causes in a status or a failure, as a stable name for scripts and as text for people.
 enum LinkReason {
   static func word(_ reason: LinkStatus.Reason) -> String {
     switch reason {
@@ -55,20 +55,19 @@ enum LinkReason {
     }
   }
 
-  /// Returns the word and the detail of a failure.
+  /// Returns the name and the detail of a failure.
   static func text(_ failure: LinkFailure) -> String {
     guard let detail = detail(failure) else { return word(failure) }
     return "\(word(failure)): \(detail)"
   }
 
-  /// Returns the word of a reason, and the detail that tells causes with this word apart.
+  /// Returns the name of a reason, and the detail that distinguishes causes with the same name.
   static func text(_ reason: LinkStatus.Reason) -> String {
     guard let detail = detail(reason) else { return word(reason) }
     return "\(word(reason)) (\(detail))"
   }
 
-  /// What is known of a reason beyond its word, for people, at most 200 characters; `nil` if the
-  /// word says it all.
+  /// Returns the detail of a reason for people, in at most 200 characters; `nil` if there is none.
   static func detail(_ reason: LinkStatus.Reason) -> String? {
     switch reason {
     case .failure(let failure), .exhausted(let failure):

@@ -6,20 +6,22 @@ import Synchronization
 
 /// The run of a command that follows a link until a signal, a time limit or a final answer ends it.
 struct LinkRun: Sendable {
-  /// The app's lifecycle as signals report it: SIGUSR1 to the background, SIGUSR2 to the
-  /// foreground, SIGHUP to refresh. Already started, so that no signal is missed.
+  /// The app's lifecycle, controlled by signals.
+  ///
+  /// SIGUSR1 moves the app to the background, SIGUSR2 to the foreground, and SIGHUP refreshes. The
+  /// monitor has already started, so that no signal is missed.
   let lifecycle: any LifecycleMonitor
   private let stops: AsyncStream<Void>
   private let command: String
 
-  /// The signals to declare for such a command.
+  /// The signals to declare for a command that follows a link.
   static let signals = [SIGHUP, SIGUSR1, SIGUSR2]
 
-  /// The paragraph of a help text that describes them.
+  /// Returns the paragraph that describes the signals in help texts.
   ///
   /// - Parameters:
-  ///   - refresh: the effect of SIGHUP.
-  ///   - once: whether the command has --once.
+  ///   - refresh: The effect of SIGHUP.
+  ///   - once: Whether the command has --once.
   static func details(onHangup refresh: String, once: Bool = true) -> String {
     """
     SIGINT (Ctrl-C) and SIGTERM end it with status 0\(once ? ", or 1 before --once is done" : ""); \
@@ -29,9 +31,10 @@ struct LinkRun: Sendable {
     """
   }
 
-  /// Begins to handle the signals; from here on none of them ends the process by itself.
+  /// Begins to handle the signals; from now on none of them ends the process by itself.
   init(_ call: Invocation) {
-    // Sleep of the machine is noticed by its effects if no login manager reports it.
+    // Without a login manager that reports sleep, the sleep of the machine is detected by its
+    // effects.
     lifecycle = SharedLifecycle(Platform.lifecycle(hangup: true).changes())
     let (stops, stopping) = AsyncStream.makeStream(of: Void.self)
     self.stops = stops
@@ -42,23 +45,22 @@ struct LinkRun: Sendable {
       CommandSignals.watchOutput(of: call.command)
       stopping.finish()
     }
-    // Keeps the signals until the process ends, so that a second one always counts.
+    // Handles the signals until the process ends, so that a second one always counts.
     Task { for await _ in signals.stream {} }
   }
 
-  /// Runs `body`, and ends it as soon as a signal or the time limit asks for the end.
+  /// Runs `body`, and ends it after a signal or at the time limit.
   ///
-  /// The end of a terminal's input ends it too; the end of a pipe does not. The sender always ends
-  /// before the link, so that endless input cannot delay the end.
-  ///
+  /// The end of a terminal's input ends it too, but the end of a pipe does not. The sender always
+  /// ends before the link, so that endless input cannot delay the end.
   /// - Parameters:
-  ///   - limit: how long to follow the link; `nil` for ever.
-  ///   - late: called if the limit ends it.
-  ///   - stopped: called if a signal ends it.
-  ///   - sender: sends standard input to the link; cancelled at the end.
-  ///   - drawing: updates the screen; cancelled at the end.
-  ///   - close: closes the link, which makes `body` return. May be called several times.
-  ///   - body: follows the link. Receives a group for its own tasks, which are cancelled when it
+  ///   - limit: The time for which to follow the link; `nil` for no limit.
+  ///   - late: Called if the limit ends the run.
+  ///   - stopped: Called if a signal ends the run.
+  ///   - sender: Sends standard input to the link; cancelled at the end.
+  ///   - drawing: Updates the screen; cancelled at the end.
+  ///   - close: Closes the link, which makes `body` return. May be called several times.
+  ///   - body: Follows the link. Receives a group for its own tasks, which are cancelled when it
   ///     returns, and a function that ends the run.
   func follow<Ending: Sendable>(
     for limit: Duration? = nil, late: @escaping @Sendable () -> Void = {},
@@ -98,13 +100,14 @@ struct LinkRun: Sendable {
     }
   }
 
-  /// Shows what a link reports until one of its updates ends the command, and then what comes while
-  /// it is closed; returns `nil` if it was told to end.
+  /// Shows the updates of a link until one of them ends the command, and then those that arrive
+  /// while the link closes.
   ///
   /// - Parameters:
-  ///   - stopped: the failure to return if a signal ends it.
-  ///   - input: sends standard input to the link; `nil` if that is not read.
-  ///   - end: returns the end that an update means; `nil` to go on.
+  ///   - stopped: The failure to return if a signal ends the run.
+  ///   - input: Sends standard input to the link; `nil` if it is not read.
+  ///   - end: Returns the end that an update causes; `nil` to continue.
+  /// - Returns: The failure of the command; `nil` if there is none.
   func show<Updates: AsyncSequence & Sendable>(
     _ updates: Updates, in view: any LinkView<Updates.Element>,
     stopped: CommandFailure? = nil, input: InputSender?,
@@ -137,8 +140,8 @@ struct LinkRun: Sendable {
   }
 }
 
-/// The first of three events: the end of what `--once` waits for, that of the time limit, or a
-/// signal to end.
+/// The first of three events: the work of `--once` is done, the time limit expires, or a signal
+/// asks for the end.
 final class OnceWork: Sendable {
   enum End { case done, late, stopped }
 
@@ -158,8 +161,10 @@ final class OnceWork: Sendable {
 }
 
 extension Invocation {
-  /// Returns the call of a command whose status 0 says that all is done, if it `promises` that: it
-  /// ends with 1 if the reader of its output goes away before.
+  /// Returns a copy of the call that exits with 1 if the reader closes the output early and
+  /// `promises` is true.
+  ///
+  /// It is used for commands whose status 0 means that everything is done.
   func promising(_ promises: Bool) -> Invocation {
     var call = self
     if promises { call.console.endsWhenClosed = .failed }

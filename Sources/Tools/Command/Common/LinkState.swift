@@ -3,21 +3,21 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The state of a link as commands show it, with the feature's own word for it.
+/// The state of a link as commands show it, with the feature's own name for it.
 struct LinkState: Sendable {
   var word: String
-  /// The number of the attempt that runs or waits, from 1; 0 if there is none.
+  /// The number of the running or waiting attempt, counted from 1; 0 if there is none.
   var attempt: Int
-  /// How many attempts there are; `nil` if there is no end.
+  /// The number of attempts in total; `nil` for no limit.
   var of: Int?
   var retryAt: Instant?
-  /// How data arrives; `nil` for a feature that has only one way.
+  /// The way that data arrives; `nil` for a feature with only one way.
   var mode: LinkStatus.Mode?
   var reason: LinkStatus.Reason?
-  /// What leads to the next step; `nil` for a feature that does not tell.
+  /// The events that lead to the next step; `nil` for a feature that does not report them.
   var outstanding: [String]?
 
-  /// Such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
+  /// Returns text such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
   func text(at now: Instant) -> String {
     var text = word
     if let mode, mode != .none { text += " (\(mode.rawValue))" }

@@ -3,15 +3,15 @@ import Glibc
 import LinkCore
 import LinkRuntime
 
-/// An update of a link that commands can show: as lines for people and as JSON events.
+/// An update of a link that commands can show as lines for people and as JSON events.
 protocol ShownUpdate: Sendable {
   /// The state of the link, for an update that reports it.
   var state: LinkState? { get }
-  /// Whether repetitions of its line are counted instead of printed.
+  /// Whether repetitions of the update's line are counted instead of printed.
   var isNotice: Bool { get }
-  /// Returns the lines for an update that does not report the state.
+  /// Returns the lines of an update that does not report the state.
   func lines(_ style: Style) -> [String]
-  /// Writes the events for an update that does not report the state.
+  /// Writes the events of an update that does not report the state.
   func write(to events: JSONEvents)
 }
 
@@ -22,11 +22,11 @@ protocol LinkView<Update>: Sendable {
   func show(_ update: Update) async
   /// Shows a notice of the command itself.
   func note(_ kind: String, _ detail: String?) async
-  /// Shows what is still held back; nothing follows.
+  /// Shows everything still held back; nothing may follow.
   func end() async
 }
 
-/// Plain lines, for a pipe or a file.
+/// A view that prints plain lines, for a pipe or a file.
 actor LineView<Update: ShownUpdate>: LinkView {
   private let console: Console
   private let clock = BootClock()
@@ -34,10 +34,12 @@ actor LineView<Update: ShownUpdate>: LinkView {
   private let prefix: String
   private var repeats = Repeats()
 
+  /// Creates a view that prints lines.
+  ///
   /// - Parameters:
-  ///   - isMixed: whether states and notices go to standard output too, among the results; to
-  ///     standard error otherwise.
-  ///   - name: what each line begins with, in brackets; `nil` for nothing.
+  ///   - isMixed: Whether states and notices go to standard output too, among the results;
+  ///     otherwise they go to standard error.
+  ///   - name: The name in brackets at the beginning of each line; `nil` for none.
   init(_ console: Console, isMixed: Bool = true, name: String? = nil) {
     self.console = console
     self.isMixed = isMixed
@@ -71,11 +73,11 @@ actor LineView<Update: ShownUpdate>: LinkView {
   }
 }
 
-/// JSON events.
+/// A view that prints JSON events.
 actor EventView<Update: ShownUpdate>: LinkView {
   private let events: JSONEvents
 
-  /// - Parameter shop: what each event names as its shop; `nil` for nothing.
+  /// - Parameter shop: The shop that each event names; `nil` for none.
   init(_ console: Console, shop: String? = nil) {
     events = JSONEvents(console, shop: shop)
   }
@@ -100,24 +102,24 @@ extension Invocation {
   /// Whether the process reads from a terminal.
   static var isTyped: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Whether it prints for people on a terminal that can move the cursor.
+  /// Whether the command prints for people on a terminal that can move the cursor.
   var hasScreen: Bool {
     !self[Shared.json] && isatty(STDOUT_FILENO) == 1 && environment("TERM") != "dumb"
   }
 
   /// Returns the screen for a command on a terminal; `nil` with `--json` or without a capable one.
   ///
-  /// - Parameter longest: the longest line that can be typed, in bytes.
+  /// - Parameter longest: The longest line that can be typed, in bytes.
   func screen<Update: ShownUpdate>(of type: Update.Type, longest: Int) -> Screen<Update>? {
     guard hasScreen else { return nil }
     return Screen(style: console.style, reads: Self.isTyped, longest: longest)
   }
 
-  /// Returns the view for JSON events or plain lines, as `--json` selects.
+  /// Returns the view that `--json` selects: JSON events or plain lines.
   ///
   /// - Parameters:
-  ///   - isMixed: whether plain lines of states and notices go to standard output too.
-  ///   - shop: the shop that lines and events name; `nil` where there is only one.
+  ///   - isMixed: Whether plain lines of states and notices go to standard output too.
+  ///   - shop: The shop that lines and events name; `nil` where there is only one.
   func view<Update: ShownUpdate>(
     of type: Update.Type, isMixed: Bool = true, shop: String? = nil
   ) -> any LinkView<Update> {

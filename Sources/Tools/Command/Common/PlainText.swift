@@ -17,11 +17,11 @@ extension Timestamp {
     return "\(date) \(pieces[2]):\(pieces[3]):\(pieces[4])"
   }
 
-  /// ISO 8601 in UTC with exactly three decimals of the second, so that texts sort by time.
+  /// The time in ISO 8601 and UTC with exactly three decimals, so that texts sort by time.
   var milliseconds: String {
     let second: Int64 = 1_000_000_000
     let fraction = (nanoseconds % second + second) % second
-    // The first moments of all are rounded up.
+    // The times in the first second of the range are rounded up.
     let whole = RFC3339.format(Timestamp(nanoseconds: max(nanoseconds, .min + second) - fraction))
     let digits = String(fraction / 1_000_000 + 1_000).dropFirst()
     return "\(whole.dropLast()).\(digits)Z"
@@ -29,7 +29,7 @@ extension Timestamp {
 }
 
 extension Instant {
-  /// Seconds from `now` until this instant, to the millisecond; 0 if it is over.
+  /// Returns the seconds from `now` until this instant, to the millisecond; 0 if it has passed.
   func seconds(from now: Instant) -> Double {
     let nanoseconds = max(0, now.duration(to: self).nanoseconds)
     return Double((nanoseconds + 500_000) / 1_000_000) / 1_000

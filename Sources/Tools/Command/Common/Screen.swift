@@ -3,8 +3,9 @@ import Glibc
 import LinkCore
 import LinkRuntime
 
-/// A terminal that shows a link: lines that scroll, and a line at the bottom with the link's state
-/// and the text that is being typed.
+/// A terminal that shows a link: scrolling lines above a bottom line.
+///
+/// The bottom line contains the link's state and the text that is being typed.
 actor Screen<Update: ShownUpdate>: LinkView {
   private let style: Style
   private let clock = BootClock()
@@ -15,9 +16,11 @@ actor Screen<Update: ShownUpdate>: LinkView {
   private var bottom = ""
   private var hasEnded = false
 
+  /// Creates a screen on this process's terminal.
+  ///
   /// - Parameters:
-  ///   - reads: whether keys are read; the terminal then does not echo them.
-  ///   - longest: the longest line that can be typed, in bytes.
+  ///   - reads: Whether keys are read; the terminal then does not echo them.
+  ///   - longest: The longest line that can be typed, in bytes.
   init(style: Style, reads: Bool, longest: Int) {
     self.style = style
     self.reads = reads
@@ -41,15 +44,16 @@ actor Screen<Update: ShownUpdate>: LinkView {
     Terminal.restore()
   }
 
-  /// Processes keys; returns what they ask for, in order.
+  /// Processes keys and returns their requests, in order.
   func type(_ keys: [UInt8]) -> [LineEditor.Request] {
     let requests = keys.compactMap { editor.type($0) }
     put([])
     return requests
   }
 
-  /// Redraws after changes of the terminal and every second, since other programs may write to it,
-  /// until cancelled.
+  /// Redraws after changes of the terminal and every second, until cancelled.
+  ///
+  /// Other programs may write to the same terminal.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.count() }
@@ -84,7 +88,7 @@ actor Screen<Update: ShownUpdate>: LinkView {
     if !Console.raw(text) { _exit(ExitCode.done.rawValue) }
   }
 
-  /// Returns as much as fits of the state and of the end of the typed text.
+  /// Returns the state and the end of the typed text, as far as they fit.
   private func bottomLine() -> String {
     let width = Terminal.width - 1
     let text = state?.text(at: clock.now) ?? "opening"
@@ -98,7 +102,8 @@ actor Screen<Update: ShownUpdate>: LinkView {
     return style.heading(head) + " > " + tail
   }
 
-  /// Returns the longest prefix that fits into `columns`; characters from U+1100 on count twice.
+  /// Returns the longest prefix that fits into `columns`; characters from U+1100 on take two
+  /// columns.
   private static func fit(_ text: String, _ columns: Int) -> String {
     var left = columns
     return String(

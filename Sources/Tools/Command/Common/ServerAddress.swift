@@ -1,19 +1,21 @@
 import CommandKit
 import LinkCore
 
-/// A server's URL, checked.
+/// The checked URL of a server.
 struct ServerAddress: Equatable {
   var url: String
   var host: String
-  /// Whether it is this machine.
+  /// Whether the host is this machine.
   var isLoopback: Bool { NetworkAddress.isLoopback(host: host) }
 
+  /// Creates an address from its text.
+  ///
   /// - Parameters:
-  ///   - schemes: the scheme with TLS and the one without.
-  ///   - alike: what else is accepted, for errors.
-  ///   - option: how the command line names it, for errors.
-  ///   - allowsQuery: whether it may contain a query.
-  /// - Throws: a usage error, whose text does not repeat the URL's credentials.
+  ///   - schemes: The scheme with TLS and the one without.
+  ///   - alike: The other accepted schemes, for errors.
+  ///   - option: The option that names the URL, for errors.
+  ///   - allowsQuery: Whether the URL may contain a query.
+  /// - Throws: A usage error, whose text does not repeat the URL's credentials.
   init(
     _ text: String, schemes: (secure: String, plain: String) = ("https", "http"),
     alike: String = "", option: String, allowsQuery: Bool = false, allowsPlaintext: Bool
@@ -51,7 +53,7 @@ struct ServerAddress: Equatable {
     }
   }
 
-  /// Checks the URL of a socket, which may be written with `https` or `http` too.
+  /// Checks the URL of a socket, which may also have the scheme `https` or `http`.
   static func socket(
     _ text: String, option: String, allowsPlaintext: Bool
   ) throws(CommandFailure) -> ServerAddress {
@@ -65,7 +67,7 @@ struct ServerAddress: Equatable {
       allowsQuery: true, allowsPlaintext: allowsPlaintext)
   }
 
-  /// Whether a text is `HOST` or `HOST:PORT`, with an IPv6 address in brackets.
+  /// Returns whether a text is `HOST` or `HOST:PORT`, with an IPv6 address in brackets.
   static func isAuthority(_ text: Substring) -> Bool {
     let (host, rest, isLiteral) = parts(of: text)
     let isHost =
@@ -74,7 +76,7 @@ struct ServerAddress: Equatable {
     return isHost && (rest.isEmpty || isPort(rest))
   }
 
-  /// Returns the host, what follows it, and whether the host is written in brackets.
+  /// Returns the host, the text after it, and whether the host is in brackets.
   private static func parts(
     of authority: Substring
   ) -> (host: Substring, rest: Substring, isLiteral: Bool) {

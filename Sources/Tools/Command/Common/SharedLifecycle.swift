@@ -1,12 +1,12 @@
 import LinkRuntime
 import Synchronization
 
-/// The lifecycle of the app for each of several streams, from one source that is read already.
+/// A monitor that distributes the events of one lifecycle source to several streams.
 final class SharedLifecycle: LifecycleMonitor {
   private struct Readers {
     var all: [Int: AsyncStream<LifecycleEvent>.Continuation] = [:]
     var number = 0
-    /// The newest 16 events, for readers that begin later.
+    /// The newest 16 events, for readers that start later.
     var past: [LifecycleEvent] = []
   }
 

@@ -3,21 +3,21 @@ import CommandKit
 import Glibc
 import Synchronization
 
-/// One run of a shell command, in a process group that is killed as a whole.
+/// A run of a shell command, in a process group that is killed as a whole.
 final class ShellRun: Sendable {
   static let maxBytes = 65_536
 
-  /// How a run ended.
+  /// The end of a run.
   enum Ending {
     case exited(Int32, output: [UInt8])
     case killed(signal: Int32)
-    /// It exceeded the time limit and was killed.
+    /// The run exceeded the time limit and was killed.
     case late(after: Duration)
-    /// It was cancelled, and killed if it had been started.
+    /// The run was cancelled, and killed if it had started.
     case cancelled
-    /// It printed more than `maxBytes` and was killed.
+    /// The run printed more than `maxBytes` and was killed.
     case talkative
-    /// It could not be started, with the system's error number.
+    /// The command could not be started; the value is the system's error number.
     case failed(Int32)
   }
 
@@ -30,7 +30,7 @@ final class ShellRun: Sendable {
 
   private let state = Mutex(State.new)
 
-  /// Runs `command` and returns when it has ended; blocks the calling thread.
+  /// Runs `command` and waits for its end; blocks the calling thread.
   func ending(of command: String, within limit: Duration) -> Ending {
     do {
       let pipe = try Pipe()
@@ -62,7 +62,7 @@ final class ShellRun: Sendable {
     }
   }
 
-  /// Starts the shell with empty standard input and the standard error of this process.
+  /// Starts the shell with an empty standard input and the standard error of this process.
   private func start(
     _ command: String, writingTo output: Int32
   ) throws(ChildFailure) -> ChildProcess {
@@ -93,7 +93,7 @@ final class ShellRun: Sendable {
     case .tooLong: isTalkative = true
     }
     guard let ending else {
-      // Kills its children too; only a process that is blocked in the kernel survives this.
+      // This also kills the command's children; only a process blocked in the kernel survives it.
       child.signal(SIGKILL)
       child.wait(atMost: .seconds(1))
       if isCancelled { return .cancelled }

@@ -2,18 +2,19 @@ import Dispatch
 import Glibc
 import OwnerFiles
 
-/// Standard input, read only as elements are requested; the rest stays in the pipe.
+/// A sequence of standard input that reads only as elements are requested; the rest stays in the
+/// pipe.
 ///
-/// Each element has a bound of its own, so memory is bounded too.
+/// Each element is bounded, so memory is bounded too.
 struct StandardInput<Element: Sendable>: AsyncSequence {
   private let asked = DispatchSemaphore(value: 0)
   private let given: AsyncStream<Element>
 
-  /// - Parameter source: blocks until there is input; called once for each requested element.
+  /// - Parameter source: Blocks until there is input; called once for each requested element.
   init(_ source: some IteratorProtocol<Element> & Sendable) {
     let (given, continuation) = AsyncStream.makeStream(of: Element.self)
     self.given = given
-    // A queue of its own: a read may block for ever, and nothing waits for it to end.
+    // The queue is separate because a read may block forever, and nothing waits for its end.
     DispatchQueue(label: "holdfast.command.input").async { [asked] in
       var source = source
       while true {
@@ -43,17 +44,17 @@ struct StandardInput<Element: Sendable>: AsyncSequence {
 
 /// A line of standard input.
 struct InputLine: Sendable {
-  /// Its number, from 1.
+  /// The line's number, counted from 1.
   var number: Int
-  /// Its length without the line break.
+  /// The line's length in bytes, without the line break.
   var bytes: Int
-  /// Its text; empty for a line that is too long, `nil` for one that is not UTF-8.
+  /// The line's text; empty if the line is too long, `nil` if it is not UTF-8.
   var text: String?
 }
 
-/// The lines of standard input; the last one may lack a line break.
+/// An iterator over the lines of standard input; the last line may lack a line break.
 struct InputLines: IteratorProtocol, Sendable {
-  /// The longest line in bytes; the text of a longer one is not kept.
+  /// The longest line in bytes; the text of a longer one is dropped.
   let longest: Int
   private var keys = InputKeys()
   private var piece: ArraySlice<UInt8> = []
@@ -83,14 +84,14 @@ struct InputLines: IteratorProtocol, Sendable {
     }
     guard isWhole || bytes > 0 else { return nil }
     number += 1
-    // The line breaks of some systems and protocols are CR LF.
+    // Some systems and protocols end lines with CR LF.
     if isWhole, bytes > 0, wasReturn { bytes -= 1 }
     if kept.count > bytes { kept.removeLast() }
     return InputLine(number: number, bytes: bytes, text: String(validating: kept, as: UTF8.self))
   }
 }
 
-/// The available bytes of standard input, at least one; ends at its end or after an error.
+/// An iterator over the available bytes of standard input, which ends at the end or at an error.
 struct InputKeys: IteratorProtocol, Sendable {
   mutating func next() -> ArraySlice<UInt8>? {
     var piece = [UInt8](repeating: 0, count: 4_096)
@@ -98,7 +99,7 @@ struct InputKeys: IteratorProtocol, Sendable {
       let count = unsafe SystemCall.read(STDIN_FILENO, &piece, piece.count)
       if count > 0 { return piece[..<count] }
       guard count < 0, errno == EAGAIN else { return nil }
-      // Another process that shares the terminal or pipe has made it non-blocking.
+      // Another process that shares the terminal or pipe has made it nonblocking.
       SystemCall.wait(for: Int32(POLLIN), on: STDIN_FILENO)
     }
   }

@@ -4,12 +4,14 @@ import Holdfast
 import LinkCore
 import OwnerFiles
 
-/// The form of a token.
+/// The syntax of tokens.
 enum TokenText {
-  /// Longer than known tokens, and shorter than the header fields that servers accept.
+  /// The longest token: longer than known tokens, and shorter than the header fields that servers
+  /// accept.
   private static let maxBytes = 8_192
 
-  /// Returns the token without surrounding white space; `nil` if a header cannot carry it.
+  /// Returns the token without surrounding white space; `nil` if it does not fit into a header
+  /// field.
   static func clean(_ text: String) -> String? {
     let words = text.split(whereSeparator: \.isWhitespace)
     guard words.count == 1, let word = words.first, word.utf8.count <= maxBytes,
@@ -37,7 +39,7 @@ actor FileTokens: TokenSource {
   private let path: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
-  /// The token that was read at the start: a pipe provides it only once.
+  /// The token that was read at the start, since a pipe provides it only once.
   private var first: String?
 
   init(path: String, first: String, limit: Duration, note: @escaping @Sendable (String) -> Void) {
@@ -66,17 +68,17 @@ actor ShellTokens: TokenSource {
   private let command: String
   private let limit: Duration
   private let note: @Sendable (String) -> Void
-  /// Whether the last run ended with the status that asks the user to sign in.
+  /// Whether the last run ended with the status that requests a sign-in.
   private(set) var asksForSignIn = false
-  /// Why the last run provided no token; `nil` after one that did.
+  /// The reason why the last run provided no token; `nil` if it provided one.
   private(set) var fault: String?
-  /// When the run that has not ended began.
+  /// The start of the current run; `nil` if none is running.
   private var start: ContinuousClock.Instant?
 
-  /// The exit status that asks the user to sign in.
+  /// The exit status that requests a sign-in.
   private static let signIn: Int32 = 3
 
-  /// - Parameter limit: the command is killed if it takes longer.
+  /// - Parameter limit: The time limit of a run; the command is killed after it.
   init(command: String, limit: Duration, note: @escaping @Sendable (String) -> Void) {
     self.command = command
     self.limit = limit
@@ -105,7 +107,8 @@ actor ShellTokens: TokenSource {
     case .killed(let signal): fault = "was ended by signal \(signal)"
     case .late(let after): fault = Self.late(after: after)
     case .cancelled:
-      // The link gives up at the same limit. Earlier than that the program is ending.
+      // The link gives up at the same limit. An earlier cancellation means that the program is
+      // ending.
       guard begin.duration(to: .now) > limit - .milliseconds(100) else {
         start = begin
         throw .unavailable
@@ -141,7 +144,7 @@ actor ShellTokens: TokenSource {
   }
 }
 
-/// Runs `work`, which may block, on a queue of its own.
+/// Runs `work`, which may block, on its own queue.
 private func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in
     DispatchQueue(label: "holdfast.command.token").async { continuation.resume(returning: work()) }
@@ -149,9 +152,10 @@ private func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value) 
 }
 
 extension CommandFailure {
-  /// Returns the failure to report for one that a link reports: a token command that asks for a
-  /// sign-in differs from a server that rejects a token, and one that failed is no refusal of a
-  /// server.
+  /// Returns the failure to report in place of this failure of a link.
+  ///
+  /// A token command that requests a sign-in differs from a server that rejects a token, and a
+  /// failed token command is not a refusal by the server.
   func explained(by tokens: (any TokenSource)?) async -> CommandFailure {
     await (tokens as? ShellTokens)?.reported(self) ?? self
   }

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastDemo
 import LinkCore
 
-/// `holdfast demo`: shows a link that survives faults.
+/// The command `holdfast demo`: shows a link that survives faults.
 enum DemoCommand {
   private static let seed = Parameter.option(
     "seed", .integer("N", 0...Int.max), default: 1, "the seed of what the customers write")
@@ -51,8 +51,10 @@ enum DemoCommand {
     guard isClean else { throw CommandFailure(.failed, "the ledger is not clean") }
   }
 
-  /// Prints a line. If the reader has closed standard output, the demo ends as by a signal, so that
-  /// it can clean up.
+  /// Prints a line.
+  ///
+  /// If the reader has closed standard output, the demo ends as after a signal, so that it can
+  /// clean up.
   private static func show(_ line: String, on console: Console) {
     var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     if unsafe poll(&output, 1, 0) > 0, output.revents & Int16(POLLERR | POLLHUP) != 0 {

@@ -3,7 +3,7 @@ import LinkCore
 import LinkHealth
 import LinkJSON
 
-/// `holdfast health`: the stored health samples and their import.
+/// The command `holdfast health`: imports, generates, shows and syncs health samples.
 enum HealthCommands {
   static var command: Command {
     Command(
@@ -19,7 +19,7 @@ enum HealthCommands {
       ] + [SyncCommand.command] + SyncQueueCommands.all)
   }
 
-  /// Returns an identifier of HealthKit without its common prefix.
+  /// Returns a HealthKit identifier without its common prefix.
   static func short(_ type: String) -> String {
     for prefix in ["HKQuantityTypeIdentifier", "HKCategoryTypeIdentifier", "HKDataType"]
     where type.hasPrefix(prefix) && type.utf8.count > prefix.utf8.count {
@@ -28,7 +28,7 @@ enum HealthCommands {
     return type == HealthSample.workoutType ? "Workout" : type.printable
   }
 
-  /// Returns the stored identifiers of HealthKit that a name stands for.
+  /// Returns the stored HealthKit identifiers that match a name.
   static func types(
     named name: String, among kept: [HealthTypeSummary]
   ) throws(CommandFailure) -> [String] {
@@ -40,10 +40,10 @@ enum HealthCommands {
       .failed, "no samples of type \(name) are stored", remedy: "`health show` lists the types")
   }
 
-  /// Returns the day, such as `2026-03-29`.
+  /// Returns the day of a time in UTC, such as `2026-03-29`.
   static func day(_ time: Timestamp) -> String { String(RFC3339.format(time).prefix(10)) }
 
-  /// Returns a number of bytes with a unit and three significant digits.
+  /// Returns a number of bytes with a unit and up to three significant digits.
   static func size(_ bytes: Double) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"]
     var (value, unit) = (bytes, 0)

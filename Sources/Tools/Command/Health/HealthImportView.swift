@@ -23,7 +23,7 @@ struct HealthImportView: Sendable {
     isJSON = call[Shared.json]
   }
 
-  /// Shows the progress: at most once per second as JSON, and ten times as a bar.
+  /// Shows the progress, at most once a second as JSON and ten times a second as a bar.
   func show(_ progress: HealthImport.Progress, after time: Duration) {
     guard isJSON || isTerminal else { return }
     let pause: Duration = isJSON ? .seconds(1) : .milliseconds(100)
@@ -110,7 +110,7 @@ struct HealthImportView: Sendable {
     console.table(table)
   }
 
-  /// Shows what became of the samples of each type.
+  /// Shows the counts of each type's samples.
   private func types(_ report: HealthImport.Report, hasOutdated: Bool) {
     guard !report.types.isEmpty else { return }
     let isShown = { (count: (name: String, number: Int)) in hasOutdated || count.name != "outdated"
@@ -124,7 +124,8 @@ struct HealthImportView: Sendable {
     console.table(table)
   }
 
-  /// Why nothing was removed, or not of all types, although the file has its end; what to do.
+  /// Returns why a complete import removed no samples of some types, and the remedy; `nil`
+  /// otherwise.
   static func unread(_ report: HealthImport.Report) -> String? {
     guard report.removal == .incomplete, report.ending == .complete else { return nil }
     let again = "Export again on the phone and import that file."
@@ -207,7 +208,7 @@ extension HealthImport.Removal {
     }
   }
 
-  /// Why nothing was removed, and what to do.
+  /// The reason why nothing was removed, and the remedy; `nil` if there is none.
   fileprivate var reason: String? {
     switch self {
     case .done, .incomplete: nil

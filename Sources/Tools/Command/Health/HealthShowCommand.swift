@@ -5,7 +5,7 @@ import LinkHealth
 import LinkJSON
 import LinkRuntime
 
-/// `holdfast health show`: shows the stored samples.
+/// The command `holdfast health show`: shows the stored samples.
 enum HealthShowCommand {
   private static let type = Parameter.optional(
     "type", .text("TYPE"), usual: "a summary of all types",

@@ -7,7 +7,8 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// `holdfast relay assistants`: the assistants that are paired with the phone of a data directory.
+/// The command `holdfast relay assistants`: lists the assistants paired with a data directory's
+/// phone.
 enum RelayAssistants {
   private static let end = Parameter.optional(
     "end", .text("ID"), "end the pairing of this id, or all of them, then list the rest")

@@ -6,7 +6,7 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// `holdfast relay`: lets a paired assistant ask for health data.
+/// The command `holdfast relay`: lets a paired assistant ask for health data.
 enum RelayCommand {
   private static let profile = Parameter.option(
     "profile", Format<RelayProfile>.choice, default: .service,
@@ -91,7 +91,7 @@ enum RelayCommand {
     }
   }
 
-  /// Follows the relay to its end; returns `nil` if it was told to end or is idle.
+  /// Follows the relay to its end; returns `nil` if a signal ended it or it was idle.
   private static func follow(
     _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
     in directory: String
@@ -125,18 +125,19 @@ enum RelayCommand {
       }
       return nil
     }
-    // Without an ending of its own a signal ended it.
+    // A relay without an ending of its own was ended by a signal.
     pairing.ended(byUser: ending == nil)
     return ending?.failure
   }
 }
 
-/// The condition under which a relay ends by itself.
+/// The end of a relay that ends by itself.
 struct RelayEnding {
   /// The failure to report; `nil` for an idle relay.
   let failure: CommandFailure?
 
-  /// Returns `nil` while the relay works or waits for its user.
+  /// Creates the end that a status means; returns `nil` while the relay works or waits for its
+  /// user.
   init?(_ status: RelayStatus) {
     switch (status.state, status.reason) {
     case (.idle, .ended(.idle)): failure = nil
@@ -154,7 +155,7 @@ struct RelayEnding {
 }
 
 extension Format<TimeZone> {
-  /// A zone of the system's time zone database.
+  /// A time zone of the system's database.
   fileprivate static let timeZone = Format(
     placeholder: "ZONE", expectation: "a time zone such as Europe/Berlin or UTC"
   ) {

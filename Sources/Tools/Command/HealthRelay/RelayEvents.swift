@@ -7,16 +7,16 @@ import LinkRuntime
 import LinkWire
 import Synchronization
 
-/// The answers that wait to be shown.
+/// The answers that are waiting to be shown.
 ///
-/// Holds at most 16 MiB, and always the newest: older ones are dropped, and their questions are
-/// shown without values.
+/// They take at most 16 MiB, except that the newest is always stored. Older answers are dropped,
+/// and their questions are shown without values.
 final class ShownAnswers: Sendable {
-  /// Twice the longest answer.
+  /// The bound on stored bytes: twice the longest answer.
   private static let maxBytes = 2 * HealthPart.maxObjectBytes
 
   private let isWanted: Bool
-  /// Where assistants find the backend.
+  /// The URL of the backend for assistants.
   let mcp: String
   private let answers = Mutex<[(id: RelayRequestID, object: HealthObject)]>([])
 
@@ -48,14 +48,14 @@ final class ShownAnswers: Sendable {
   }
 }
 
-/// An update of a relay with the answer that it reports, if the answer is to be shown.
+/// An update of a relay with the answer to be shown, if any.
 struct RelayNews: ShownUpdate {
   var update: RelayUpdate
   var answer: HealthObject?
-  /// Where assistants find the backend; with a pair.
+  /// The URL of the backend for assistants, shown with a pair.
   var mcp: String?
 
-  /// The paragraph of a help text that describes the JSON events.
+  /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
       status (status idle|starting|running|reconnecting|error|stopping, attempt, of, retryIn in \
@@ -66,12 +66,12 @@ struct RelayNews: ShownUpdate {
       no desktop to show it.
       """
 
-  /// - Parameter shown: where the answer is kept until now.
+  /// - Parameter shown: The answers that are waiting to be shown.
   init(_ update: RelayUpdate, _ shown: ShownAnswers) {
     self.update = update
     switch update {
     case .ended(let receipt): answer = shown.take(receipt)
-    // The original's backend, which does not say how long a pair lasts, is asked elsewhere.
+    // Assistants reach the original backend, whose pairs have no expiry, at another address.
     case .pair(let pair): mcp = pair.expiresIn == nil ? nil : shown.mcp
     case .status, .problem: break
     }
@@ -117,10 +117,10 @@ struct RelayNews: ShownUpdate {
 }
 
 extension Invocation {
-  /// Reports a notification that no desktop shows; `nil` if it is removed.
+  /// Reports a notification when no desktop can show it; `nil` removes the notification.
   func report(_ notification: HostNotification?) {
     guard self[Shared.json] else {
-      // Not on standard output, whose lines report the same.
+      // Not on standard output, which already reports the same facts.
       let text = notification.map { "\($0.title): \($0.body)" } ?? "none"
       return console.diagnostic("notification: \(text)")
     }
@@ -145,7 +145,7 @@ extension RelayReceipt {
 }
 
 extension HealthQuestion {
-  /// The types in question; none for a summary of the phone's own choice.
+  /// The types in question; empty for a summary whose types the phone chooses.
   var types: [String] {
     switch self {
     case .healthData(let query): [query.valueType.rawValue]
@@ -153,7 +153,7 @@ extension HealthQuestion {
     }
   }
 
-  /// The start of its time range.
+  /// The start of the time range.
   var start: HealthTime {
     switch self {
     case .healthData(let query): query.start
@@ -161,7 +161,7 @@ extension HealthQuestion {
     }
   }
 
-  /// The end of its time range.
+  /// The end of the time range.
   var end: HealthTime {
     switch self {
     case .healthData(let query): query.end
@@ -171,7 +171,7 @@ extension HealthQuestion {
 }
 
 extension RelayReceipt.Outcome {
-  /// A stable word.
+  /// The stable name of the outcome.
   var word: String {
     switch self {
     case .answered: "answered"
@@ -181,7 +181,7 @@ extension RelayReceipt.Outcome {
     }
   }
 
-  /// How many points were sent.
+  /// The number of points sent.
   var points: Int? {
     switch self {
     case .answered(let points, _): points
@@ -189,7 +189,7 @@ extension RelayReceipt.Outcome {
     }
   }
 
-  /// The reason of a refusal.
+  /// The reason for a refusal.
   var reason: String? {
     switch self {
     case .refused(let reason): reason
@@ -199,7 +199,7 @@ extension RelayReceipt.Outcome {
 }
 
 extension RelayProblem {
-  /// A stable word.
+  /// The stable name of the problem.
   var kind: String {
     switch self {
     case .connection: "connection"
@@ -212,7 +212,7 @@ extension RelayProblem {
     }
   }
 
-  /// Its details as text.
+  /// The detail of the problem, if any.
   var detail: String? {
     switch self {
     case .connection(let failure): LinkReason.text(failure)

@@ -5,17 +5,17 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// The part of a pairing that a relay keeps: the token in the data directory, with which the next
-/// run resumes, and the push address at the backend.
+/// The stored part of a pairing: the resume token in the data directory, with which the next run
+/// resumes, and the push address at the backend.
 final class RelayPairing: Sendable {
-  /// The word of the push address; `nil` if the phone is not woken.
+  /// The name in the push address; `nil` if the phone is not to be woken.
   private let word: String?
   private let file: ResumeFile
   private let configuration: RelayConfiguration
   private let environment: RelayEnvironment
   /// Reports a failure.
   private let complain: @Sendable (String) -> Void
-  /// The token in the file, so that it is written once.
+  /// The token in the file, tracked so that it is written only once.
   private let kept = Mutex<Secret?>(nil)
 
   init(
@@ -28,7 +28,7 @@ final class RelayPairing: Sendable {
     complain = { call.diagnostic($0) }
   }
 
-  /// Gives a relay the token of an earlier run.
+  /// Resumes a relay with the token of an earlier run.
   func restore(_ relay: Relay, fresh: Bool) {
     do throws(StoreFailure) {
       if fresh { try file.write(nil) }
@@ -40,7 +40,7 @@ final class RelayPairing: Sendable {
     }
   }
 
-  /// Stores the token of a pairing that is new and registers the push address with it.
+  /// Stores the token of a new pairing and registers the push address with it.
   func paired(_ relay: Relay) async {
     guard let token = await relay.resumeToken else {
       if word != nil { complain("this backend cannot wake the phone") }
@@ -63,7 +63,7 @@ final class RelayPairing: Sendable {
     }
   }
 
-  /// Removes the token of a relay that its user ended, unless it is to be woken.
+  /// Removes the token of a relay that its user ended, unless the phone is to be woken.
   func ended(byUser isEndedByUser: Bool) {
     guard isEndedByUser, word == nil else { return }
     do throws(StoreFailure) {

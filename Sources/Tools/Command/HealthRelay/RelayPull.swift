@@ -5,7 +5,7 @@ import LinkCore
 import LinkJSON
 import LinkRuntime
 
-/// `holdfast relay --pull`: answers the waiting questions in one short run.
+/// The command `holdfast relay --pull`: answers the waiting questions in one short run.
 enum RelayPull {
   static let wake = Parameter.optional(
     "wake", .text("WORD"),

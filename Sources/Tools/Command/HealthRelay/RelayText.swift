@@ -5,7 +5,7 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// The lines that show a relay to people. Texts of the server are escaped.
+/// The lines that show a relay to people, with texts of the server escaped.
 enum RelayText {
   /// Returns the lines for an update other than a status.
   static func lines(for news: RelayNews, _ style: Style) -> [String] {
@@ -21,7 +21,7 @@ enum RelayText {
     }
   }
 
-  /// Returns the word and the code in large letters, and both again in one line.
+  /// Returns the word and the code in large letters, and both again on one line.
   static func pair(_ pair: RelayPair, _ style: Style) -> [String] {
     let word = pair.word.text.printable
     let code = pair.code.text.printable
@@ -40,7 +40,7 @@ enum RelayText {
     return count == 1 ? "1 minute" : "\(count) minutes"
   }
 
-  /// Such as `STEPS  2026-11-01 to 2026-11-02  24 points  35 ms`.
+  /// Returns text such as `STEPS  2026-11-01 to 2026-11-02  24 points  35 ms`.
   static func receipt(_ receipt: RelayReceipt) -> String {
     let types = receipt.question.types
     let what = types.isEmpty ? "summary" : types.joined(separator: ", ")
@@ -81,7 +81,8 @@ enum RelayDigits {
     "9": ["####", "#  #", "####", "   #", "####"],
   ]
 
-  /// Returns five lines with a gap in the middle; a code with other characters as it is.
+  /// Returns five lines with a gap in the middle; a code with other characters is returned
+  /// unchanged.
   static func rows(_ code: String) -> [String] {
     let digits = code.compactMap { rows[$0] }
     guard digits.count == code.count, !digits.isEmpty else { return [code] }

@@ -5,16 +5,16 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// An export that is imported, and again whenever its file changes.
+/// An export that is imported at the start and again whenever its file changes.
 struct ExportWatch: Sendable {
   private let path: String
   private let store: any HealthStore
   private let view: SyncView
   private let clock = BootClock()
 
-  /// How often the file is looked at; it is read when it was the same twice, so that it is whole.
+  /// The interval of checks. The file is read after two equal checks, so that it is complete.
   private static let pause = Duration.seconds(2)
-  /// After so long an import is tried again that the store refused; ours.
+  /// The time after which an import that the store refused is retried; chosen here.
   private static let patience = Duration.seconds(60)
 
   init(_ path: String, into store: any HealthStore, _ view: SyncView) {
@@ -23,8 +23,8 @@ struct ExportWatch: Sendable {
 
   /// Imports the file before the sync begins.
   ///
-  /// - Parameter isRequired: Whether a failure ends the command, and is no notice.
-  /// - Returns: What `run(after:)` goes on from.
+  /// - Parameter isRequired: Whether a failure ends the command instead of being a notice.
+  /// - Returns: The state from which `run(after:)` continues.
   func first(isRequired: Bool) async throws(CommandFailure) -> Look {
     let state = FileState(of: path)
     let (failure, isStores) = await importOnce()
@@ -36,7 +36,7 @@ struct ExportWatch: Sendable {
     throw failure
   }
 
-  /// Imports the file after each change, and again if the store refused it, until cancelled.
+  /// Imports the file after each change, and retries if the store refused it, until cancelled.
   func run(after first: Look) async {
     var last = first
     var seen = first.imported
@@ -45,7 +45,7 @@ struct ExportWatch: Sendable {
       defer { seen = state }
       let isDue = last.again.map { clock.now >= $0 } ?? false
       guard let state, state == seen, state != last.imported || isDue else { continue }
-      // Its state before it is read: what changes meanwhile is read again.
+      // The state from before reading, so that a change during the import leads to another import.
       last = Look(imported: state)
       let (failure, isStores) = await importOnce()
       guard let failure else { continue }
@@ -54,14 +54,15 @@ struct ExportWatch: Sendable {
     }
   }
 
-  /// What was seen of the file before it was imported last.
+  /// The state of the file before its last import.
   struct Look: Sendable {
     fileprivate var imported: FileState?
-    /// When the same file is imported again, which the store refused.
+    /// The time at which to retry an import that the store refused; `nil` without a refusal.
     fileprivate var again: Instant?
   }
 
-  /// Returns why the file was not imported, or not to its end, and whether the store is the reason.
+  /// Returns the reason why the file was not or not fully imported, and whether it lies in the
+  /// store.
   private func importOnce() async -> (failure: CommandFailure?, isStores: Bool) {
     do throws(HealthImport.Failure) {
       let report = try await HealthImport.run(path, into: store) { Task.isCancelled }
@@ -80,13 +81,13 @@ struct ExportWatch: Sendable {
   }
 }
 
-/// What tells one content of a file from another without reading it.
+/// The attributes that distinguish versions of a file without reading it.
 private struct FileState: Equatable {
   private let number: Int?
   private let size: Int?
   private let changed: Date?
 
-  /// `nil` where there is no file.
+  /// Creates the state of a file; returns `nil` if there is no file.
   init?(of path: String) {
     guard let found = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
     number = found[.systemFileNumber] as? Int

@@ -5,7 +5,7 @@ import LinkCore
 import LinkRuntime
 import Synchronization
 
-/// `holdfast health sync`: sends stored samples to a server.
+/// The command `holdfast health sync`: sends stored samples to a server.
 enum SyncCommand {
   private static let secretFile = Parameter.required(
     "secret-file", .text("FILE"), variable: "HOLDFAST_SYNC_SECRET_FILE",
@@ -102,8 +102,10 @@ enum SyncCommand {
     if let failure { throw failure }
   }
 
-  /// The policy of a run. One that is to end does not wait for hours after an outage, also if the
-  /// server was there before, unless the user says so.
+  /// Returns the policy of a run.
+  ///
+  /// With `--once`, the schedule for the first connection also applies after an outage, unless the
+  /// user sets `retry.reconnect`: a run that is to end must not wait for hours.
   private static func policy(_ call: Invocation) throws(CommandFailure) -> LinkPolicy {
     let policy = try LinkPolicy.healthSync.with(call[Shared.settings])
     guard call[once], !call[Shared.settings].contains(where: { $0.key == "retry.reconnect" }),
@@ -150,18 +152,18 @@ enum SyncCommand {
   }
 }
 
-/// Where a sync stood when it was settled.
+/// The state in which a sync came to rest.
 private final class Reached: Sendable {
   let standing = Mutex(SyncStanding.working)
 }
 
-/// The stores of a sync: the samples, and the queue.
+/// The stores of a sync: the samples and the queue.
 struct SyncStores: Sendable {
   let health: any HealthStore
   let queue: any SyncQueueStore
 
   init(in directory: String, writesHealth: Bool) async throws(StoreFailure) {
-    // The queue first: of two processes the second one ends before it changes anything.
+    // The queue comes first, so that a second process ends before it changes anything.
     queue = try await Platform.syncQueue(in: directory)
     do throws(StoreFailure) {
       health =

@@ -9,7 +9,7 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// `holdfast health status`, `reset` and `retry`: the queue of `health sync`.
+/// The commands `holdfast health status`, `reset` and `retry`, for the queue of `health sync`.
 enum SyncQueueCommands {
   static var all: [Command] { [statusCommand, resetCommand, retryCommand] }
 
@@ -119,7 +119,7 @@ enum SyncQueueCommands {
     }
   }
 
-  /// Whether a batch has lost its file: it cannot be sent, and only a reset helps.
+  /// Returns whether a batch has lost its file, so that it cannot be sent and only a reset helps.
   private static func isGone(_ batch: QueuedBatch, _ directory: String) -> Bool {
     let path = "\(directory)/\(batch.file)"
     return !FileManager.default.fileExists(atPath: path)
@@ -144,13 +144,13 @@ enum SyncQueueCommands {
     }
   }
 
-  /// Changes the queue, and says what was done.
+  /// Changes the queue and prints what was done.
   private static func change(
     _ call: Invocation,
     _ steps: (StoredSyncQueue) throws(CommandFailure) -> ([SyncQueueStep], say: () -> Void)
   ) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    // A reader does not create a queue that is not there.
+    // Reading first creates no queue where there is none.
     _ = try await kept(in: directory)
     let (queue, store) = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory)

@@ -5,9 +5,9 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// The names of types on command lines: HealthKit's identifiers, or what follows their prefix.
+/// The names of types on command lines: HealthKit identifiers, with or without their prefix.
 enum SyncTypeNames {
-  /// Returns the identifiers that names stand for; the usual ones without names.
+  /// Returns the identifiers of the named types; the default types without names.
   static func types(
     _ names: [String]?, in store: any HealthStore
   ) async throws(CommandFailure) -> [String] {
@@ -23,7 +23,7 @@ enum SyncTypeNames {
     return found
   }
 
-  /// Returns the identifier that a name stands for.
+  /// Returns the identifier of a named type.
   static func type(
     _ name: String, among known: [String]
   ) throws(CommandFailure) -> String {
@@ -33,7 +33,7 @@ enum SyncTypeNames {
         .contains { $0.lowercased() == wanted }
     }
     if let type { return type }
-    // One of which nothing is stored yet.
+    // A type of which no samples are stored yet.
     if name.hasPrefix("HK") { return name }
     throw CommandFailure(
       .usage, "\(name.printable) is no known type",

@@ -9,7 +9,7 @@ import LinkWire
 
 /// The output of a sync: JSON events, lines, or a line of progress on a terminal.
 actor SyncView {
-  /// The paragraph of a help text that describes the JSON events.
+  /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
       batch (type, file, records, deletions, state queued|sending|retrying|accepted|parked, \
@@ -24,9 +24,9 @@ actor SyncView {
   private let clock = BootClock()
   private var repeats = Repeats()
   private var types: [SyncTypeReport] = []
-  /// The line of progress that stands on the terminal.
+  /// The line of progress on the terminal.
   private var bottom = ""
-  /// When the line of each type was printed last, and what it said.
+  /// The last line printed for each type, and its time.
   private var printed: [String: (at: Instant, line: String)] = [:]
 
   init(_ call: Invocation) {
@@ -52,7 +52,7 @@ actor SyncView {
     put(repeats.lines([Notice.line(kind, detail)], isNotice: true, at: clock.now))
   }
 
-  /// Shows what is still held back; nothing follows.
+  /// Shows everything still held back; nothing may follow.
   func end() {
     guard events == nil else { return }
     put(repeats.counted())
@@ -70,7 +70,7 @@ actor SyncView {
       types.append(report)
     }
     guard !isTerminal else { return put([]) }
-    // A type that has caught up, once a second at most; the end shows the last counts.
+    // Only a type that has caught up, and at most once a second; `end()` shows the last counts.
     guard report.pending == 0, printed[report.type]?.line != report.line else { return }
     let now = clock.now
     if let last = printed[report.type]?.at, last.duration(to: now) < .seconds(1) { return }
@@ -93,7 +93,7 @@ actor SyncView {
 }
 
 extension SyncTypeReport {
-  /// The type for people.
+  /// The type's name for people.
   private var name: String { HealthCommands.short(type) }
 
   fileprivate var line: String {
@@ -109,7 +109,7 @@ extension SyncTypeReport {
 }
 
 extension SyncBatchReport {
-  /// What a person is told of a batch; `nil` if that is nothing.
+  /// The line about the batch for people; `nil` for none.
   fileprivate var line: String? {
     let count = "\(records) \(records == 1 ? "sample" : "samples") of \(HealthCommands.short(type))"
     return switch state {
@@ -164,7 +164,7 @@ extension SyncUpdate {
 }
 
 extension SyncNotice {
-  /// A stable word.
+  /// The stable name of the notice.
   fileprivate var kind: String {
     switch self {
     case .secretRefused: "secret-refused"
@@ -178,7 +178,7 @@ extension SyncNotice {
     }
   }
 
-  /// What is known beyond it.
+  /// The detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .secretRefused:

@@ -5,7 +5,7 @@ import LinkCore
 import LinkProtocols
 import LinkRuntime
 
-/// `holdfast socket`: a WebSocket on the command line that survives.
+/// The command `holdfast socket`: holds a WebSocket that survives interruptions.
 enum SocketCommand {
   private static let url = Parameter.operand(
     .text("URL"), "the server: wss://HOST[:PORT]/PATH, or ws:// to this machine")
@@ -98,9 +98,10 @@ enum SocketCommand {
     if let failure { throw await failure.explained(by: options.tokens) }
   }
 
-  /// Returns the policy with a first wait that is not empty.
+  /// Returns the policy with a first wait of 1 s.
   ///
-  /// `--once` ends in the first wait: without one, a second try would follow the first at once.
+  /// `--once` ends during the first wait. Without a wait, a second attempt would follow the first
+  /// at once.
   private static func waiting(_ policy: LinkPolicy) throws(CommandFailure) -> LinkPolicy {
     do throws(PolicyError) {
       return try policy.setting([("retry.first", "1s")])
@@ -152,7 +153,8 @@ enum SocketCommand {
     InputSender(
       longest: ProvenQueue.longest, fault: { _ in nil },
       hasRoom: {
-        // As many lines wait as one round trip takes, and at most half of the bytes that may.
+        // The lines in flight are limited to one round trip's worth, and to half of the bytes that
+        // may wait.
         await socket.settled {
           $0.isConnected && $0.queue.entries.count < 256
             && $0.queue.bytes < ProvenQueue.byteLimit / 2 || $0.isStopped

@@ -6,7 +6,7 @@ import LinkCore
 import LinkJSON
 
 extension HeldSocket.Event: ShownUpdate {
-  /// The paragraph of a help text that describes the JSON events.
+  /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
       status (status DISCONNECTED|CONNECTING|CONNECTED|RECONNECTING|FAILED, attempt, of, retryIn \
@@ -51,7 +51,7 @@ extension HeldSocket.Event: ShownUpdate {
 }
 
 extension SocketNotice {
-  /// A stable word.
+  /// The stable name of the notice.
   fileprivate var kind: String {
     switch self {
     case .notConnected: "not-connected"
@@ -64,7 +64,7 @@ extension SocketNotice {
     }
   }
 
-  /// What is known beyond it.
+  /// The detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .notConnected: "a message was not sent: there is no connection"

@@ -7,9 +7,9 @@ import LinkRuntime
 import MessageStream
 import Session
 
-/// A machine whose journals `holdfast replay` reads.
+/// A machine whose journals `holdfast replay` can read.
 struct JournaledMachine: Sendable {
-  /// All of them, one line each.
+  /// All journaled machines, one line each.
   static let all = [
     JournaledMachine(StreamModel.self), JournaledMachine(RelayModel.self),
     JournaledMachine(PullModel.self), JournaledMachine(SocketModel.self),
@@ -19,9 +19,9 @@ struct JournaledMachine: Sendable {
 
   /// The machine's name in journals.
   let name: String
-  /// The names of the machine's module and type, which are left out of printed values.
+  /// The names of the machine's module and type, which are removed from printed values.
   let qualifiers: [String]
-  /// Replays a journal of this machine; keeps so many of the first divergences.
+  /// Replays a journal of the machine and returns at most `limit` of the first divergences.
   let replay: @Sendable (_ path: String, _ limit: Int) throws(JournalError) -> ReplayOutcome
 
   private init<M: Journaled>(_: M.Type) {
@@ -33,9 +33,10 @@ struct JournaledMachine: Sendable {
   }
 }
 
-/// The result of a replay as texts, of any machine.
+/// The result of any machine's replay, as texts.
 struct ReplayOutcome {
-  /// A step whose effects differ from the recorded ones, from the first effect on that differs.
+  /// A step whose effects differ from the recorded ones, with the effects from the first difference
+  /// on.
   struct Divergence {
     var path: String
     var line: Int

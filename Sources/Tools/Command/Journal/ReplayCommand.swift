@@ -4,13 +4,13 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// `holdfast replay`: checks that recorded machines would return the same effects again.
+/// The command `holdfast replay`: checks that recorded inputs lead to the recorded effects again.
 enum ReplayCommand {
   private static let journal = Parameter.operand(
     .text("JOURNAL"), "a file that `--journal` wrote")
-  /// The number of divergences that are shown; later ones usually follow from the first.
+  /// The bound on the divergences shown; later ones usually follow from the first.
   private static let limit = 20
-  /// The characters of one side of a divergence that are shown.
+  /// The bound on the characters shown for each side of a divergence.
   private static let width = 300
 
   static var command: Command {
@@ -94,7 +94,7 @@ enum ReplayCommand {
     effects.isEmpty ? "nothing" : cut(effects.map(short).joined(separator: ", "), to: width)
   }
 
-  /// Without the names of modules and machines, which say nothing here.
+  /// Returns a text without the names of modules and machines, which would only add noise.
   private static func short(_ text: String) -> String {
     let names =
       ["LinkCore", "LinkWire", "LinkRuntime"] + JournaledMachine.all.flatMap(\.qualifiers)

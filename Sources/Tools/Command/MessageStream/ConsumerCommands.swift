@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// `holdfast consumer`: the consumers of a data directory.
+/// The command `holdfast consumer`: lists and removes the consumers of a data directory.
 enum ConsumerCommands {
   static var command: Command {
     Command(
@@ -49,7 +49,7 @@ enum ConsumerCommands {
     let found = try await inStore(call, forReading: true) { store throws(StoreFailure) in
       var found: [(shop: ShopID, states: [ConsumerState])] = []
       for shop in try await shops(call, in: store) {
-        // A killed run with --from alone leaves its own behind until the next run.
+        // A killed run with only --from leaves its own consumer behind until the next run.
         let states = try await store.consumers(of: shop)
         found.append((shop, states.filter { $0.name.text != StreamDeliveries.ownName }))
       }

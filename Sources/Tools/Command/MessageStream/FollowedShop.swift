@@ -9,7 +9,7 @@ struct FollowedShop: Sendable {
   let deliveries: StreamDeliveries?
   private let printing: Task<StreamDeliveries.Ending, Never>?
 
-  /// Begins to print deliveries, if there is a consumer.
+  /// Creates a followed shop and begins to print deliveries if there is a consumer.
   init(
     _ stream: ShopStream, _ view: any LinkView<StreamUpdate>, _ deliveries: StreamDeliveries?
   ) {
@@ -22,13 +22,13 @@ struct FollowedShop: Sendable {
     deliveries == nil ? view : ViewBesideDeliveries(view: view)
   }
 
-  /// Returns once everything that is stored has been delivered, and confirmed where that is asked.
+  /// Waits until everything stored has been delivered and, if requested, confirmed.
   func finish() async {
     deliveries?.finish()
     _ = await printing?.value
   }
 
-  /// Ends the run when the printing failed, and when no confirmation can come any more.
+  /// Ends the run if the printing fails or no more confirmations can arrive.
   func watch(
     isOnce: Bool, in group: inout TaskGroup<Void>, end: @escaping @Sendable () async -> Void
   ) {
@@ -42,7 +42,8 @@ struct FollowedShop: Sendable {
     deliveries?.stop()
   }
 
-  /// Forgets a consumer of this run alone; returns what went wrong with the deliveries.
+  /// Removes a consumer that belongs only to this run; returns the failure of the deliveries, if
+  /// any.
   func forget(in store: any TimelineStore, isOnce: Bool) async -> CommandFailure? {
     let told = await printing?.value.told(isOnce: isOnce)
     await deliveries?.end(in: store, of: stream.configuration.shop)

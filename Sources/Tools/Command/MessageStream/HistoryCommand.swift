@@ -7,7 +7,7 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// `holdfast history`: shows the stored messages of a shop without a server.
+/// The command `holdfast history`: shows the stored messages of a shop without a server.
 enum HistoryCommand {
   private static let shop = Parameter.optional(
     "shop", Format.shop, usual: "the only one that is stored", "the shop's id")
@@ -17,7 +17,7 @@ enum HistoryCommand {
   private static let before = Parameter.optional(
     "before", .uuid("ID", of: "a message's id"), "show only messages older than this one")
 
-  /// How many messages are read at a time to find an id.
+  /// The number of messages that are read at a time to find an id.
   private static let page = 1_000
 
   static var command: Command {
@@ -59,7 +59,7 @@ enum HistoryCommand {
   private enum Found {
     case shops([ShopID])
     case excerpt(Excerpt)
-    /// Nothing is stored of this shop, but of these.
+    /// No message of this shop is stored, but messages of the known shops are.
     case unknown(ShopID, known: [ShopID])
     case noSuch(MessageID)
   }
@@ -69,9 +69,9 @@ enum HistoryCommand {
     var messages: [Message]
     var gaps: [Gap] = []
     var outbox: [OutboxEntry] = []
-    /// How many older entries of the outbox are omitted.
+    /// The number of older outbox entries that are omitted.
     var hidden = 0
-    /// Whether the server has messages older than the first, none of which is stored.
+    /// Whether the server has messages older than the first one, none of which is stored.
     var hasUnfetched = false
   }
 
@@ -110,12 +110,12 @@ enum HistoryCommand {
     return "no message of shop \(shop) is stored; \(hint)"
   }
 
-  /// Whether the server has messages before this one, by its position.
+  /// Returns whether the server has messages before this one, according to its position.
   private static func isLate(_ message: Message?) -> Bool {
     (message?.position?.offset ?? 1) > 1
   }
 
-  /// Returns the key of a message; searches from the newest, page by page.
+  /// Returns the key of a message, searching from the newest message page by page.
   private static func key(
     of id: MessageID, in shop: ShopID, _ store: any TimelineStore
   ) async throws(StoreFailure) -> TimelineKey? {

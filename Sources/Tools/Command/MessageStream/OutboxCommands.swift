@@ -6,7 +6,8 @@ import LinkRuntime
 import LinkStorage
 import LinkWire
 
-/// `holdfast outbox`: the messages of a data directory that no server has confirmed.
+/// The command `holdfast outbox`: lists, retries and discards messages that no server has
+/// confirmed.
 enum OutboxCommands {
   static var command: Command {
     Command(
@@ -72,7 +73,8 @@ enum OutboxCommands {
     if entries.isEmpty { tellNone("waits to be sent, and none has failed", call) }
   }
 
-  /// Says that there is no such message, so that nothing is not taken for an error.
+  /// Reports that there are no matching messages, so that empty output is not mistaken for an
+  /// error.
   private static func tellNone(_ what: String, _ call: Invocation) {
     let place = call[shop].map { " to shop \($0)" } ?? ""
     call.diagnostic("no message\(place) \(what)")
@@ -95,7 +97,7 @@ enum OutboxCommands {
     if entries.isEmpty { tellNone("has failed", call) }
   }
 
-  /// Changes the given messages, all of which must exist; returns their new values.
+  /// Changes the given messages, all of which must exist, and returns their new values.
   private static func change(
     _ call: Invocation, mayWait: Bool, _ change: (inout OutboxEntry) -> TimelineChange
   ) async throws(CommandFailure) -> [OutboxEntry] {
@@ -152,7 +154,7 @@ enum OutboxCommands {
     _ call: Invocation, forReading: Bool
   ) async throws(CommandFailure) -> any TimelineStore {
     try await call.withData { (directory) throws(StoreFailure) in
-      // A missing store is not created.
+      // This throws for a missing store instead of creating one.
       try Platform.expectStore(in: directory)
       return try await Platform.store(in: directory, forReading: forReading)
     }

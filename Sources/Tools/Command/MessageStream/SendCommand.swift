@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 import MessageStream
 
-/// `holdfast send`: sends one message and waits until the server confirms it.
+/// The command `holdfast send`: sends one message and waits until the server confirms it.
 enum SendCommand {
   private static let text = Parameter.operand(
     .text("TEXT"), "the message; - reads it from standard input")
@@ -125,7 +125,7 @@ enum SendCommand {
   }
 }
 
-/// A message that the server confirmed.
+/// A message that the server has confirmed.
 private struct Sent: Sendable {
   var key: UUID128
   var id: MessageID
@@ -138,7 +138,7 @@ private struct Delivery: Sendable {
   let since: Timestamp
   let shop: ShopID
   private var outcome: Result<Sent, CommandFailure>?
-  /// A signal ended the wait.
+  /// Whether a signal ended the wait.
   private var isStopped = false
   private var lastFailure: LinkFailure?
   private var ending: StreamEnding
@@ -153,8 +153,8 @@ private struct Delivery: Sendable {
     ending = StreamEnding(shop: shop)
   }
 
-  /// Sends the message; returns what is known of it once its outcome is known, the time is over, or
-  /// the task is cancelled.
+  /// Sends the message and returns the delivery once its outcome is known, the time limit has
+  /// passed or the task is cancelled.
   func followed(_ stream: ShopStream, until end: Instant) async -> Delivery {
     stream.send(text)
     var result = await withTaskGroup(of: Delivery?.self) { group in
@@ -179,7 +179,7 @@ private struct Delivery: Sendable {
     return result
   }
 
-  /// Returns the outcome; a failure if it is not known.
+  /// Returns the outcome; an unknown outcome is a failure.
   func result(
     within limit: Duration, of stream: ShopStream, isKept: Bool
   ) async -> Result<Sent, CommandFailure> {
@@ -210,7 +210,7 @@ private struct Delivery: Sendable {
     return ending.failure(after: update).map { .failure($0) }
   }
 
-  /// Returns the failure for a refused message; the link knows if another reason caused it.
+  /// Returns the failure of a refused message, with the link's failure if that was the cause.
   private func refusal(_ reason: String, of stream: ShopStream) async -> CommandFailure {
     switch await stream.snapshot.link.status.reason {
     case .signIn: .signIn
@@ -224,7 +224,7 @@ private struct Delivery: Sendable {
     after limit: Duration, _ stream: ShopStream, isKept: Bool
   ) async -> CommandFailure {
     let outbox = await stream.snapshot.outbox
-    // A message that is not in the outbox any more has arrived.
+    // A message that has left the outbox has arrived.
     let entry = outbox.entries.first { $0.text == text && $0.createdAt >= since }
     let mayHaveArrived = entry.map { outbox.mayHaveArrived($0.id) } ?? true
     let remedy =

@@ -6,16 +6,17 @@ import LinkWire
 import MessageStream
 import Synchronization
 
-/// Where the deliveries of a consumer begin, and whether the store holds what lies behind that.
+/// The start of a consumer's deliveries, with a check that the store has all messages after it.
 struct StreamBeginning: Sendable {
   private let start: ConsumerStart
   private let shop: ShopID
   private let store: any TimelineStore
 
-  /// The messages read at a time.
+  /// The number of messages read at a time.
   private static let page = 1_000
 
-  /// The beginning of a consumer; `nil` for one that continues where it was.
+  /// Creates the start of a new consumer; returns `nil` for a consumer that already exists and
+  /// continues.
   init?(
     of name: ConsumerName, from start: ConsumerStart, in shop: ShopID,
     _ store: any TimelineStore
@@ -26,7 +27,7 @@ struct StreamBeginning: Sendable {
     (self.start, self.shop, self.store) = (start, shop, store)
   }
 
-  /// Whether the consumer was to get messages that only the server has.
+  /// Returns whether the consumer is missing messages that only the server has.
   func lacks(in model: StreamModel) async throws(StoreFailure) -> Bool {
     switch start {
     case .newest: return model.hasOlder
@@ -38,7 +39,7 @@ struct StreamBeginning: Sendable {
     }
   }
 
-  /// The oldest stored message if the server has older ones, as far as that is known.
+  /// Returns the oldest stored message if the server has older ones, as far as is known.
   private func oldest(in model: StreamModel) async throws(StoreFailure) -> Message? {
     var found: Message?
     var messages = try await store.load(shop, limit: 1).messages
@@ -51,7 +52,7 @@ struct StreamBeginning: Sendable {
   }
 }
 
-/// A count of tasks that all have to be done.
+/// A countdown of tasks that all have to finish.
 final class Countdown: Sendable {
   private let left: Mutex<Int>
 
@@ -59,7 +60,7 @@ final class Countdown: Sendable {
     left = Mutex(count)
   }
 
-  /// Notes that one is done; true for the last one.
+  /// Records that a task has finished; returns true for the last one.
   func isLast() -> Bool {
     left.withLock { left in
       left -= 1

@@ -4,7 +4,7 @@ import LinkCore
 import LinkWire
 import MessageStream
 
-/// `holdfast stream`: follows a shop's messages.
+/// The command `holdfast stream`: follows a shop's messages.
 enum StreamCommand {
   private static let shop = Parameter.repeated(
     "shop", atLeast: 1, Format.shop, variable: "HOLDFAST_SHOP",
@@ -25,7 +25,7 @@ enum StreamCommand {
     "duration", .duration(.milliseconds(1) ... .seconds(366 * 86_400)), usual: "no limit",
     "end after this time with status 0; with --once, with a failure if it has not finished")
 
-  /// A message has at most 10,000 characters of 4 bytes.
+  /// The longest line in bytes: a message has at most 10,000 characters of 4 bytes.
   static let longestLine = 40_000
 
   static var command: Command {
@@ -102,8 +102,10 @@ enum StreamCommand {
     if let failure { throw await connection.reported(failure) }
   }
 
-  /// Returns the shops to follow, each once; throws if there are too many, or one at most can be
-  /// combined with another option.
+  /// Returns the shops to follow, each once.
+  ///
+  /// - Throws: A usage error for too many shops, or for several shops with an option that allows
+  ///   only one.
   private static func shops(_ call: Invocation) throws(CommandFailure) -> [ShopID] {
     var shops: [ShopID] = []
     for shop in call[shop] where !shops.contains(shop) { shops.append(shop) }
@@ -132,7 +134,7 @@ enum StreamCommand {
         + "data directory")
   }
 
-  /// Follows the streams to their end; returns `nil` if it was told to end.
+  /// Follows the streams to their end; returns `nil` if a signal ended the run.
   private static func follow(
     _ call: Invocation, _ connection: StreamConnection, _ shops: [ShopID],
     _ store: any TimelineStore, _ views: [any LinkView<StreamUpdate>],
@@ -193,7 +195,7 @@ enum StreamCommand {
     }
   }
 
-  /// Sends standard input to the only stream, if it is read.
+  /// Sends standard input to the only stream, if standard input is read.
   private static func input(
     _ call: Invocation, _ streams: [ShopStream], _ view: any LinkView<StreamUpdate>,
     _ screen: Screen<StreamUpdate>?
@@ -246,7 +248,7 @@ enum StreamCommand {
     }
   }
 
-  /// Returns the failure to report; messages that were not stored come first.
+  /// Returns the failure to report; messages that were not stored take precedence.
   private static func verdict(
     _ failure: CommandFailure?, _ endings: [StreamEnding], _ work: OnceWork,
     _ streams: [ShopStream], _ call: Invocation, _ refused: Int
@@ -266,7 +268,7 @@ enum StreamCommand {
     return .left(endings.reduce(refused) { $0 + $1.failed }, "message", "not sent")
   }
 
-  /// Requests older messages after it has caught up, and notes if there are more.
+  /// Requests older messages after the stream has caught up, and notes whether there are more.
   private static func lookBack(
     _ shop: FollowedShop, _ count: Int, until scrolled: AsyncStream<Void>
   ) async {
@@ -282,7 +284,7 @@ enum StreamCommand {
       if model.hasOlder { await shop.view.note("older-messages", StreamText.hasOlder) }
       return
     }
-    // A store that cannot be read ends the deliveries, which report it.
+    // If the store cannot be read, the deliveries end and report that.
     if let beginning = deliveries.beginning, (try? await beginning.lacks(in: model)) == true {
       await shop.view.note("older-messages", StreamText.lacksOlder)
     }
@@ -314,8 +316,8 @@ enum StreamCommand {
   private static func input(of stream: ShopStream) -> InputSender {
     InputSender(
       longest: longestLine, fault: StreamModel.refusal,
-      // Waits until earlier messages are stored and there is room. An outbox that is full of
-      // permanently failed messages does not block: the stream then reports that it is full.
+      // Waits until earlier messages are stored and there is room. An outbox full of permanently
+      // failed messages does not block: the stream then reports that it is full.
       hasRoom: {
         await stream.settled {
           $0.outbox.unstoredCount == 0
@@ -323,7 +325,7 @@ enum StreamCommand {
         }
         return !Task.isCancelled
       },
-      // The screen shows what waits.
+      // The screen shows the waiting messages.
       delay: { nil },
       send: { stream.send($0) })
   }

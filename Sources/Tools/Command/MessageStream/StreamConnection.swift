@@ -4,8 +4,9 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The connection of `stream` and `send` to a shop: the options that only these two share, and what
-/// all their options select.
+/// The connection of `stream` and `send` to a shop, as their options select it.
+///
+/// The options declared here are those that only these two commands share.
 struct StreamConnection {
   static let shop = Parameter.required(
     "shop", Format.shop, variable: "HOLDFAST_SHOP", "the shop's id")
@@ -18,12 +19,13 @@ struct StreamConnection {
   private let network: any SocketDialer & HTTPClient
   private let host: String
 
-  /// Reads the options and checks them before anything is opened.
+  /// Creates the connection that the options select, and checks the options before anything is
+  /// opened.
   ///
   /// - Parameters:
-  ///   - shop: the shop of its configuration.
-  ///   - limit: how long a pipe may take to provide the first token, if this is less than
-  ///     the policy allows for a new one.
+  ///   - shop: The shop of the configuration.
+  ///   - limit: The time within which a pipe must provide the first token, if it is less than the
+  ///     policy allows for a new token.
   init(
     _ call: Invocation, shop: ShopID, within limit: Duration = .seconds(86_400)
   ) throws(CommandFailure) {
@@ -50,7 +52,7 @@ struct StreamConnection {
       lifecycle: lifecycle, tokens: tokens)
   }
 
-  /// Returns the failure to report for one that the stream reports.
+  /// Returns the failure to report in place of a failure of the stream.
   func reported(_ failure: CommandFailure) async -> CommandFailure {
     await failure.explained(by: tokens)
   }
@@ -66,7 +68,7 @@ extension Format<ShopID> {
 }
 
 extension Format<UUID128> {
-  /// A UUID; `owner` says what it identifies.
+  /// A UUID; `owner` describes what it identifies.
   static func uuid(_ placeholder: String, of owner: String) -> Self {
     Format(placeholder: placeholder, expectation: "\(owner), a UUID") { UUID128($0) }
   }

@@ -20,7 +20,7 @@ struct StreamDeliveries: Sendable {
     "with --consumer and --json: a message counts as acknowledged once its delivery number comes "
       + "back as a line of standard input; at most 1,000 wait for that")
 
-  /// The paragraph of a help text that describes consumers.
+  /// The paragraph that describes consumers in help texts.
   static let details = """
     With --consumer NAME a program that reads the output misses no message, whatever is killed \
     and when: each message and each edit is delivered again until it is acknowledged. `consumer \
@@ -28,13 +28,14 @@ struct StreamDeliveries: Sendable {
     ever.
     """
 
-  /// How many deliveries may wait for their confirmation.
+  /// The number of deliveries that may wait for confirmation.
   static let window: UInt64 = 1_000
 
-  /// The consumer of a run with `--from` alone. Users cannot name it, and it ends with the run.
+  /// The consumer of a run with only `--from`. Users cannot use this name, and it ends with the
+  /// run.
   static let ownName = "-"
 
-  /// Where a new consumer begins; `nil` for one that continues.
+  /// The start of a new consumer; `nil` for a consumer that continues.
   let beginning: StreamBeginning?
   private let consumer: ShopConsumer
   private let confirmations: Confirmations?
@@ -42,7 +43,7 @@ struct StreamDeliveries: Sendable {
   private let output: any LinkView<StreamUpdate>
   private let events: JSONEvents?
 
-  /// Checks that the options fit together.
+  /// Checks that the options do not contradict each other.
   static func check(_ call: Invocation, sendsInput: Bool) throws(CommandFailure) {
     guard call[confirm] else { return }
     if call[consumer] == nil || !call[Shared.json] {
@@ -54,16 +55,16 @@ struct StreamDeliveries: Sendable {
     }
   }
 
-  /// Opens the consumer that the options select; `nil` if they select none.
+  /// Opens the consumer that the options select; returns `nil` if they select none.
   ///
-  /// - Parameter isAlone: whether events need not name the shop.
+  /// - Parameter isAlone: Whether events need not name the shop.
   init?(
     _ call: Invocation, of stream: ShopStream, in store: any TimelineStore,
     to view: any LinkView<StreamUpdate>, isAlone: Bool
   ) async throws(StoreFailure) {
     let shop = stream.configuration.shop
     guard let own = ConsumerName(Self.ownName) else { return nil }
-    // A run that was killed has left it there.
+    // A run that was killed may have left its consumer behind.
     _ = try await store.removeConsumer(own, of: shop)
     guard call[Self.consumer] != nil || call[Self.from] != nil else { return nil }
     let name = call[Self.consumer] ?? own
@@ -78,12 +79,12 @@ struct StreamDeliveries: Sendable {
 
   /// The end of the printing of deliveries.
   struct Ending: Sendable {
-    /// How many were printed and not confirmed.
+    /// The number of deliveries that were printed but not confirmed.
     var unconfirmed: UInt64 = 0
-    /// Why the store could not give or acknowledge any more.
+    /// The failure of the store that ended the deliveries, if any.
     var failure: StoreFailure?
 
-    /// The failure to report.
+    /// Returns the failure to report, if any.
     func told(isOnce: Bool) -> CommandFailure? {
       if let failure { return CommandFailure(failure) }
       guard isOnce, unconfirmed > 0 else { return nil }
@@ -96,7 +97,7 @@ struct StreamDeliveries: Sendable {
     }
   }
 
-  /// Prints deliveries until the stream is closed, or to the last one after `finish()`.
+  /// Prints deliveries until the stream is closed or, after `finish()`, up to the last stored one.
   func run() async -> Ending {
     var last: UInt64 = 0
     do throws(StoreFailure) {
@@ -117,7 +118,7 @@ struct StreamDeliveries: Sendable {
     return Ending(unconfirmed: confirmations.map { last - min(last, $0.last) } ?? 0)
   }
 
-  /// Ends the run of a stream when the printing failed, and when no confirmation can come any more.
+  /// Ends the run of a stream if the printing fails or no more confirmations can arrive.
   func watch(
     _ printing: Task<Ending, Never>, isOnce: Bool, in group: inout TaskGroup<Void>,
     end: @escaping @Sendable () async -> Void
@@ -130,7 +131,8 @@ struct StreamDeliveries: Sendable {
     }
   }
 
-  /// Acknowledges what standard input confirms until it ends; notes the lines that are no number.
+  /// Acknowledges deliveries as standard input confirms them, and notes lines that are not a
+  /// number.
   private func confirm() async {
     guard let confirmations else { return }
     var lines = StandardInput(InputLines(longest: 20)).makeAsyncIterator()
@@ -149,13 +151,13 @@ struct StreamDeliveries: Sendable {
     confirmations.end()
   }
 
-  /// Lets `run()` return after the last delivery that is stored.
+  /// Makes `run()` return after the last stored delivery.
   func finish() { consumer.finish() }
 
-  /// Lets `run()` return without waiting for confirmations.
+  /// Makes `run()` return without waiting for confirmations.
   func stop() { confirmations?.end() }
 
-  /// Forgets a consumer of this run alone.
+  /// Removes a consumer that belongs only to this run.
   func end(in store: any TimelineStore, of shop: ShopID) async {
     if !isKept { _ = try? await store.removeConsumer(consumer.name, of: shop) }
   }
@@ -167,7 +169,7 @@ struct StreamDeliveries: Sendable {
   }
 }
 
-/// A view without the messages, which are shown as deliveries.
+/// A view that omits messages, which are shown as deliveries instead.
 struct ViewBesideDeliveries: LinkView {
   let view: any LinkView<StreamUpdate>
 
@@ -194,7 +196,7 @@ extension Format<ConsumerName> {
 }
 
 extension Format<ConsumerStart> {
-  /// Where a consumer begins.
+  /// The start of a consumer.
   static let start = Format(
     placeholder: "START", expectation: "all, a time such as 2026-11-20T08:00:00Z, or a position",
     note: "START is all, a time (RFC 3339), or the position of a message event, EPOCH:OFFSET."

@@ -7,26 +7,26 @@ import MessageStream
 /// The conditions under which a stream cannot continue by itself, each with its exit status.
 struct StreamEnding {
   let shop: ShopID
-  /// Whether it must catch up within a number of attempts instead of retrying for ever.
+  /// Whether the stream must catch up within a number of attempts instead of retrying forever.
   let isOnce: Bool
-  /// How many failed pages in all, or failed writes of the store in a row, end it.
+  /// The number of failed pages in total, or of failed store writes in a row, that ends the stream.
   private let tries: Int
-  /// When the command began.
+  /// The time at which the command began.
   private let since: Timestamp?
   /// Whether all attempts to open the socket failed.
   private var isExhausted = false
-  /// The messages that were seen waiting to be sent.
+  /// The messages that have been seen waiting to be sent.
   private var waiting: Set<UUID128> = []
-  /// How many messages failed permanently.
+  /// The number of messages that failed permanently.
   private(set) var failed = 0
-  /// Whether the store was read: the first status comes after that.
+  /// Whether the store has been read; the first status follows that.
   private var isLoaded = false
-  /// How many pages failed, and the last failure.
+  /// The number of failed pages.
   private var fetchFailures = 0
   private var lastFailure: LinkFailure?
-  /// Why the newest try to send a message failed; `nil` after one that did not.
+  /// The failure of the newest attempt to send a message; `nil` if it succeeded.
   private(set) var sendFailure: LinkFailure?
-  /// How many writes of the store failed in a row, and the last failure.
+  /// The number of store writes that failed in a row.
   private var refusals = 0
   private var storeFailure: StoreFailure?
 
@@ -37,7 +37,7 @@ struct StreamEnding {
     self.since = since
   }
 
-  /// Returns the failure that an update means for the command; `nil` if it can continue.
+  /// Returns the failure that an update causes for the command; `nil` if it can continue.
   mutating func failure(after update: StreamUpdate) -> CommandFailure? {
     switch update {
     case .status(let status):
@@ -59,7 +59,7 @@ struct StreamEnding {
     switch entry.state {
     case .queued: waiting.insert(entry.id)
     case .failed:
-      // Failures of earlier runs were reported then.
+      // Failures of earlier runs were already reported.
       let isNew = since.map { entry.createdAt >= $0 } ?? false
       if waiting.remove(entry.id) != nil || isNew { failed += 1 }
     }
@@ -69,7 +69,7 @@ struct StreamEnding {
     guard status.state == .disconnected else { return nil }
     switch status.reason {
     case .failure(let failure):
-      // A notice follows for these.
+      // A notice follows for these failures.
       let isNoticed = [.forbidden, .closedForbidden, .tls].contains(failure.failureClass)
       return isNoticed ? nil : Self.failure(failure, shop)
     case .exhausted(let failure): return Self.failure(failure, shop)
@@ -107,7 +107,7 @@ struct StreamEnding {
     }
   }
 
-  /// A full or busy disk is temporary: the stream retries what it could not write.
+  /// Returns whether a failure is permanent. A full or busy disk is temporary: the stream retries.
   private func failsForGood(_ failure: StoreFailure) -> Bool {
     switch failure {
     case .full, .locked, .other: !isLoaded
@@ -115,10 +115,10 @@ struct StreamEnding {
     }
   }
 
-  /// Whether a request or the store failed.
+  /// Whether a request or the store has failed.
   var hasFailure: Bool { lastFailure != nil || sendFailure != nil || storeFailure != nil }
 
-  /// Returns the failure of a run whose time limit came before its end.
+  /// Returns the failure of a run that reached its time limit.
   func late(after limit: Duration) -> CommandFailure {
     if let storeFailure { return CommandFailure(storeFailure) }
     if let sendFailure, !waiting.isEmpty {

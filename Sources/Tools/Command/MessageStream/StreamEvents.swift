@@ -6,7 +6,7 @@ import LinkWire
 import MessageStream
 
 extension StreamUpdate: ShownUpdate {
-  /// The paragraph of a help text that describes the JSON events.
+  /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
       status (status, attempt, of, retryIn in seconds, mode live|polling|none, reason), message \
@@ -50,7 +50,7 @@ extension StreamUpdate: ShownUpdate {
 }
 
 extension Delivery {
-  /// Writes the event of a message, or of an edit, with the delivery's number.
+  /// Writes the event of a message or an edit, with the delivery's number.
   func write(to events: JSONEvents) {
     events.write(isEdit ? "edited" : "message") {
       $0.entry("delivery", number)
@@ -100,7 +100,7 @@ extension OutboxEntry {
 }
 
 extension StreamNotice {
-  /// A stable word for its kind.
+  /// The stable name of the notice.
   var kind: String {
     switch self {
     case .malformed: "malformed"
@@ -119,7 +119,7 @@ extension StreamNotice {
     }
   }
 
-  /// Its details as text.
+  /// The detail of the notice, if any.
   var detail: String? {
     switch self {
     case .malformed(let error): error.description

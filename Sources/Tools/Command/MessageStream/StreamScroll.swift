@@ -3,9 +3,9 @@ import MessageStream
 
 /// The fetching of older messages for `--older`, which are shown together, oldest first.
 struct StreamScroll {
-  /// How many messages are still to be fetched.
+  /// The number of messages still to be fetched.
   private var wanted: Int
-  /// Messages older than those shown.
+  /// The fetched messages that are older than those shown.
   private var held: [Message] = []
   private var oldest: TimelineKey?
   /// Whether messages arrived since the last request.
@@ -14,11 +14,11 @@ struct StreamScroll {
   /// The action for an update.
   enum Step {
     case show
-    /// Show it later.
+    /// Show the update later.
     case hold
     /// Request the next page.
     case ask
-    /// Show these: nothing more can be fetched.
+    /// Show these messages; nothing more can be fetched.
     case end([Message])
   }
 
@@ -30,13 +30,13 @@ struct StreamScroll {
     switch update {
     case .messages(let messages, let via):
       guard let first = messages.first?.key, let last = messages.last?.key else { return .show }
-      // The messages of the store arrive first, as history too.
+      // The messages in the store arrive first, and also as history.
       guard let top = oldest, via == .history, wanted > 0 else {
         oldest = min(oldest ?? first, first)
         return .show
       }
       isMoving = true
-      // Messages that fill a gap are shown at once.
+      // Messages that fill a gap are shown immediately.
       let isOlder = last < top
       if isOlder { held = messages.suffix(wanted) + held }
       wanted -= min(wanted, messages.count)
@@ -49,7 +49,7 @@ struct StreamScroll {
     }
   }
 
-  /// Ends the fetching and returns the messages that were held back.
+  /// Stops fetching and returns the messages that were held back.
   mutating func finish() -> [Message] {
     defer { held = [] }
     wanted = 0

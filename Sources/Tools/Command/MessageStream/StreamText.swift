@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The lines that show a stream to people. Messages and server texts are escaped.
+/// The lines that show a stream to people, with messages and server texts escaped.
 enum StreamText {
   /// Returns the lines for an update other than a status.
   static func lines(for update: StreamUpdate, _ style: Style) -> [String] {

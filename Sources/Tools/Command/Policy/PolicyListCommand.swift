@@ -1,7 +1,7 @@
 import CommandKit
 import LinkCore
 
-/// `holdfast policy list`: one line per preset.
+/// The command `holdfast policy list`: prints one line for each preset.
 enum PolicyListCommand {
   /// The values that differ most between presets.
   private static let columns = ["retry.first", "retry.reconnect", "establish.timeout"]
@@ -34,7 +34,7 @@ enum PolicyListCommand {
   }
 }
 
-/// `holdfast policy`: the values that control links.
+/// The command `holdfast policy`: shows and checks the values that control links.
 enum PolicyCommands {
   static var command: Command {
     Command(
@@ -44,7 +44,7 @@ enum PolicyCommands {
 }
 
 extension Format<LinkPolicy> {
-  /// A policy by its name.
+  /// A policy, given by its name.
   static let preset = {
     let names = LinkPolicy.presets.map(\.name)
     return Format(

@@ -1,7 +1,7 @@
 import CommandKit
 import LinkCore
 
-/// `holdfast policy show`: every value of a policy, and the schedules that they result in.
+/// The command `holdfast policy show`: prints every value of a policy and the resulting schedules.
 enum PolicyShowCommand {
   private static let preset = Parameter.operand(
     Format.preset, "the policy; `policy list` lists the names")

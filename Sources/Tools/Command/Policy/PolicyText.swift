@@ -5,7 +5,7 @@ import LinkWire
 
 /// The output of policies: tables for people and members of JSON objects.
 enum PolicyText {
-  /// How many attempts of an endless schedule are listed.
+  /// The number of attempts listed for an endless schedule.
   private static let mostTries = 20
 
   static func numbers(of policy: LinkPolicy) -> Table {
@@ -90,11 +90,12 @@ enum PolicyText {
     return least == most ? least : "\(least) to \(most)"
   }
 
-  /// Returns whole milliseconds, or from one second on a decimal such as `1.25s`: jitter results
-  /// in longer fractions.
+  /// Returns a duration in whole milliseconds or, from one second on, as a decimal such as `1.25s`.
+  ///
+  /// Jitter leads to longer fractions.
   private static func text(of duration: Duration) -> String {
     guard duration >= .milliseconds(1) else { return duration.text }
-    // A sum of long waits is beyond what 64 bits hold in nanoseconds.
+    // A sum of long waits in nanoseconds would not fit into 64 bits.
     let (seconds, attoseconds) = duration.components
     let milliseconds = seconds * 1_000 + (attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000
     guard milliseconds > 1_000, milliseconds % 1_000 != 0 else {

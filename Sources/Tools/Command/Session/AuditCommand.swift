@@ -5,7 +5,7 @@ import LinkCore
 import LinkRuntime
 import SessionAudit
 
-/// `holdfast audit`: the review of 40 practices of WebSockets, as a client of any server.
+/// The command `holdfast audit`: reviews 40 practices of WebSockets as a client of any server.
 enum AuditCommand {
   private static let url = Parameter.operand(
     .text("URL"), "the socket: ws://, wss://, http:// or https://, with its path")

@@ -2,19 +2,19 @@ import LinkCore
 import LinkRuntime
 import SessionAudit
 
-/// One audit: all scripts in their phases, several connections at once.
+/// An audit that plays all scripts in their phases, over several connections at once.
 struct AuditRun: Sendable {
   let url: String
-  /// The same server for requests without an upgrade, without a path.
+  /// The URL of the same server without a path, for requests without an upgrade.
   let origin: String
   let key: AuditKey?
   let network: any SocketDialer & HTTPClient
-  /// Told how many of how many scripts are over.
+  /// Receives the number of finished scripts and the total number of scripts.
   let progress: @Sendable (Int, Int) -> Void
 
-  /// The end of everything; what was not seen until then was not seen.
+  /// The time limit of the audit; practices not observed by then count as unseen.
   static let limit = Duration.seconds(80)
-  /// The scripts that last long by themselves; no other waits for them.
+  /// The scripts that take long by design; no other script waits for them.
   private static let long: Set<AuditScript.Name> = [.stranger, .idle]
   private static let paths = ["/healthz", "/health", "/metrics"]
 
@@ -24,7 +24,7 @@ struct AuditRun: Sendable {
     case limit
   }
 
-  /// Returns what was recorded.
+  /// Plays the scripts and returns the recorded evidence.
   func evidence(chance: Chance) async -> AuditEvidence {
     var evidence = AuditEvidence(hasKey: key != nil, isEncrypted: url.hasPrefix("wss://"))
     var key = key
@@ -56,7 +56,7 @@ struct AuditRun: Sendable {
     return evidence
   }
 
-  /// Whether nothing more can be seen.
+  /// Returns whether no more evidence can be recorded.
   private func isDone(
     _ evidence: AuditEvidence, _ waiting: [AuditScript], _ running: Set<AuditScript.Name>
   ) -> Bool {
@@ -64,7 +64,7 @@ struct AuditRun: Sendable {
     return isUnreachable || waiting.isEmpty && running.isEmpty
   }
 
-  /// Starts the scripts whose turn has come.
+  /// Starts the scripts of the next phase that may begin.
   private func advance(
     _ evidence: AuditEvidence, _ waiting: inout [AuditScript],
     _ running: inout Set<AuditScript.Name>, _ key: AuditKey?, in group: inout TaskGroup<Part>

@@ -2,7 +2,7 @@ import CommandKit
 import LinkJSON
 import SessionAudit
 
-/// The output of a report.
+/// The output of an audit report.
 enum AuditText {
   enum Form: Sendable {
     case text, json, markdown

@@ -2,7 +2,7 @@ import LinkCore
 import LinkRuntime
 import SessionAudit
 
-/// The driver of one script: opens its connections, tells it what happens, and does what it asks.
+/// A driver of one script: opens its connections, passes events to it and performs its effects.
 actor ScriptDriver {
   private let network: any SocketDialer
   private let url: String
@@ -15,9 +15,9 @@ actor ScriptDriver {
   private var pings: UInt64 = 0
   private var waiter: CheckedContinuation<Void, Never>?
 
-  /// The time that a server may take for the upgrade.
+  /// The time limit for the server's response to the upgrade.
   private static let openTimeout = Duration.seconds(5)
-  /// Larger messages are dropped unread; a session's are smaller.
+  /// The largest message that is read; messages of sessions are smaller.
   private static let maxMessageBytes = 4 << 20
 
   init(_ script: AuditScript, key: AuditKey?, url: String, network: any SocketDialer) {
@@ -57,7 +57,7 @@ actor ScriptDriver {
     await noteCompression(of: socket)
   }
 
-  /// Asks a connection that is held how many messages came compressed.
+  /// Records how many messages on an open connection arrived compressed.
   private func noteCompression(of socket: Int) async {
     guard let handle = sockets[socket] as? any RawSocketHandle else { return }
     run.note(compressed: await handle.takeCompressedMessages(), on: socket)
@@ -76,7 +76,7 @@ actor ScriptDriver {
     }
   }
 
-  /// Does one thing after the other, in the order in which the script asked for them.
+  /// Performs the effects one after another, in the order of the script.
   private func work() async {
     guard !isWorking else { return }
     isWorking = true

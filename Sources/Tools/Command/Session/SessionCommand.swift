@@ -4,7 +4,7 @@ import LinkCore
 import LinkRuntime
 import Session
 
-/// `holdfast session`: prompts and answers over one reliable socket.
+/// The command `holdfast session`: exchanges prompts and answers over one reliable socket.
 enum SessionCommand {
   private static let server = Parameter.required(
     "server", .text("URL"), variable: "HOLDFAST_SERVER",
@@ -28,7 +28,7 @@ enum SessionCommand {
       + "there, or nobody reads the output, or with 6 if the server cannot be reached in 6 "
       + "attempts")
 
-  /// The longest line, in bytes: the longest prompt.
+  /// The longest line in bytes, which is the longest prompt.
   private static let longestLine = 524_288
 
   static var command: Command {
@@ -83,7 +83,7 @@ enum SessionCommand {
     }
   }
 
-  /// Returns the address with a scheme of WebSockets and a path.
+  /// Returns the address with a WebSocket scheme and a path.
   private static func address(_ call: Invocation) throws(CommandFailure) -> ServerAddress {
     var address = try ServerAddress.socket(
       call[server], option: call.source(of: server),
@@ -127,7 +127,8 @@ enum SessionCommand {
         if let news = update.news { session.confirm(news) }
         guard failure == nil, let found = ending.failure(after: update) else { continue }
         failure = found
-        // What comes until the end is shown and confirmed, so that the next run does not show it.
+        // Updates until the end are shown and confirmed, so that the next run does not show them
+        // again.
         group.addTask { await end() }
       }
       return failure
@@ -138,7 +139,7 @@ enum SessionCommand {
     return .left(ending.failed + (await sending.value), "prompt", "not answered")
   }
 
-  /// Opens the session.
+  /// Opens the session with the lifecycle of the run.
   private static func open(
     _ call: Invocation, _ configuration: SessionConfiguration, _ run: LinkRun
   ) async throws(CommandFailure) -> HeldSession {
@@ -149,7 +150,7 @@ enum SessionCommand {
     }
   }
 
-  /// Shows the newest messages of the conversation, and its prompts.
+  /// Shows the newest messages of the conversation.
   private static func showHistory(
     _ session: HeldSession, _ store: any ClientSessionStore, _ view: any LinkView<SessionUpdate>
   ) async {
@@ -174,7 +175,7 @@ enum SessionCommand {
         }
         return !Task.isCancelled
       },
-      // The screen shows what waits.
+      // The screen shows the waiting prompts.
       delay: { nil },
       send: { session.prompt($0) })
   }

@@ -6,20 +6,20 @@ import Session
 /// The conditions under which `session` ends by itself.
 struct SessionRunEnding {
   let isOnce: Bool
-  /// How many prompts failed in this run, were interrupted, or have an unknown end.
+  /// The number of prompts in this run that failed, were interrupted, or have an unknown end.
   private(set) var failed = 0
   private var wasConnected = false
-  /// Connections that failed before the first one was made.
+  /// The number of connections that failed before the first one was established.
   private var failures = 0
 
-  /// With `--once` a server that was never there is given up after so many attempts.
+  /// The number of attempts after which `--once` gives up on a server that was never reached.
   private static let firstTries = 6
 
   init(isOnce: Bool) {
     self.isOnce = isOnce
   }
 
-  /// Returns the failure that an update means for the command; `nil` if it goes on.
+  /// Returns the failure that an update causes for the command; `nil` if it can continue.
   mutating func failure(after update: SessionUpdate) -> CommandFailure? {
     switch update {
     case .status(let status): return failure(of: status)
@@ -64,7 +64,7 @@ struct SessionRunEnding {
 }
 
 extension SessionUpdate {
-  /// The number to confirm once it was shown; `nil` for what no later run shows again.
+  /// The number to confirm after the update was shown; `nil` if no later run would show it again.
   var news: UInt64? {
     switch self {
     case .message(_, _, let number): number > 0 ? number : nil
@@ -75,7 +75,7 @@ extension SessionUpdate {
 }
 
 extension StoreFailure {
-  /// Whether no later try can succeed.
+  /// Whether no retry can succeed.
   fileprivate var isLasting: Bool {
     switch self {
     case .corrupt, .fromTheFuture, .denied: true

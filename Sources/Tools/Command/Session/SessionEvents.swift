@@ -6,7 +6,7 @@ import LinkWire
 import Session
 
 extension SessionUpdate: ShownUpdate {
-  /// The paragraph of a help text that describes the JSON events.
+  /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
       status (status DISCONNECTED|CONNECTING|CONNECTED|RECONNECTING|FAILED, attempt, of, retryIn \
@@ -96,7 +96,7 @@ extension SessionPromptState {
 }
 
 extension SessionRecord {
-  /// The record in one line.
+  /// The record on one line.
   fileprivate var text: String {
     let why =
       switch reason {
@@ -110,14 +110,14 @@ extension SessionRecord {
     return (parts + [why]).joined(separator: ", ")
   }
 
-  /// Whole milliseconds.
+  /// Returns a duration cut to whole milliseconds.
   private static func whole(_ time: Duration) -> Duration {
     .milliseconds(time.nanoseconds / 1_000_000)
   }
 }
 
 extension SessionNotice {
-  /// A stable word.
+  /// The stable name of the notice.
   fileprivate var kind: String {
     switch self {
     case .stale: "stale"
@@ -133,7 +133,7 @@ extension SessionNotice {
     }
   }
 
-  /// What is known beyond it.
+  /// The detail of the notice, if any.
   fileprivate var detail: String? {
     switch self {
     case .stale(let key): "prompt \(key) was not accepted for 60s"
@@ -155,6 +155,6 @@ extension SessionNotice {
 }
 
 extension Duration {
-  /// Whole seconds.
+  /// The duration cut to whole seconds.
   fileprivate var whole: Duration { .seconds(nanoseconds / 1_000_000_000) }
 }

@@ -20,7 +20,7 @@ enum MessageOptions {
         "close a socket that has received nothing for this long; must be longer than the ping "
           + "interval")
     ) { $0.policy.pongWait = $1 },
-    // Up to the largest request body that is accepted.
+    // The upper bound is the largest request body that is accepted.
     .init(
       .option(
         "max-message-bytes", .integer("N", 1_024...65_536), default: usual.limits.maxFrameBytes,

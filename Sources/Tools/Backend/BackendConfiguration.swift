@@ -26,38 +26,39 @@ public struct BackendConfiguration: Sendable {
   public var beginsNewEpoch = false
   /// The certificate for TLS; `nil` serves without TLS.
   public var certificate: Certificate?
-  /// The numbers and switches of the rules for shop messages.
+  /// The policy of shop messages.
   public var policy = ShopServerPolicy()
-  /// The numbers of the relay.
+  /// The policy of the relay.
   public var relay = RelayServerPolicy()
-  /// The numbers of the assistants' endpoints.
+  /// The policy of the assistants' endpoints.
   ///
   /// On a loopback `host`, foreign hosts are refused. Web pages that the origin policy refuses
   /// cannot open a phone's socket either.
   public var assistants = MCPPolicy()
-  /// The numbers of the sessions.
+  /// The policy of sessions.
   public var session = SessionServerPolicy()
-  /// The file of the key that clients of sessions present; `nil` is `session-key` in the data
-  /// directory. Created if missing.
+  /// The path of the file with the key that clients of sessions present; `nil` is `session-key` in
+  /// the data directory. Created if missing.
   public var sessionKeyFile: String?
   /// The shell command that runs for each prompt; `nil` answers each prompt with its own text.
   public var sessionHandler: String?
-  /// The numbers of health sync.
+  /// The policy of health sync.
   public var sync = SyncServerPolicy()
-  /// The file of the secrets of health sync; `nil` is `sync-secrets` in the data directory.
+  /// The path of the file with the secrets of health sync; `nil` is `sync-secrets` in the data
+  /// directory.
   public var syncSecretFile: String?
   /// The largest message from a client, in bytes; a larger one closes the socket with 1009.
   public var maxClientMessageBytes = 65_536
   /// The queued bytes above which a socket counts as a slow reader: 25 frames of 10 KiB.
   public var maxQueuedBytes = 262_144
-  /// The bound on an address's connections (for IPv6, a /64's) that are not open sockets; more are
+  /// The most connections from one address (for IPv6, one /64) that are not open sockets; more are
   /// closed.
   public var maxConnectionsPerAddress = 256
-  /// The proxies whose headers are trusted to name a client's address, which some limits apply to.
+  /// The proxies that are trusted to report the address of a client, for limits by address.
   ///
   /// The connections of these proxies themselves are not limited.
   public var proxies = TrustedProxies()
-  /// The time over which clients are told to spread their reconnects when the backend drains.
+  /// The window over which clients are to spread their reconnects when the backend drains.
   public var drainWindow = Duration.seconds(5)
   /// The time that `/healthz` waits for the checks of the stores.
   var checkLimit = StoreChecks.limit

@@ -119,8 +119,8 @@ struct LogLine: Sendable {
     return words.joined(separator: " ")
   }
 
-  /// Returns a text as one word: as a JSON string if it contains other characters than visible
-  /// ASCII or a quotation mark.
+  /// Returns a text as one word. An empty text, or one with a quotation mark or anything but
+  /// visible ASCII, becomes a JSON string.
   private static func word(_ text: String) -> String {
     let isWord =
       !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F }
@@ -135,7 +135,7 @@ struct LogLine: Sendable {
 public enum LogFormat: String, Sendable, CaseIterable {
   /// One JSON object for each line.
   case json
-  /// Words for people: the time, the event and NAME=VALUE.
+  /// Text for people: the time, the event and NAME=VALUE.
   case text
 }
 

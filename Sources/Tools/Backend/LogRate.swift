@@ -2,7 +2,7 @@ import LinkCore
 
 /// A limit on a log's growth: a number of lines of each event in a span of time.
 ///
-/// With it neither a peer nor a full disk can fill the disk of the log. A span begins with an
+/// The limit keeps peers and full disks from filling the log's own disk. A span begins with an
 /// event's first line. The lines that it leaves out are counted, and reported once the span is
 /// over.
 struct LogRate {
@@ -46,7 +46,7 @@ struct LogRate {
     return true
   }
 
-  /// Removes the spans that are over at `now` and returns what they left out.
+  /// Removes the spans that have ended by `now` and returns the counts that they left out.
   mutating func ended(by now: Instant) -> [LeftOut] {
     LogLine.Event.allCases.compactMap { event in
       guard let span = spans[event], span.endsAt <= now else { return nil }

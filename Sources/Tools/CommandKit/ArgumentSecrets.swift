@@ -11,7 +11,7 @@ struct ArgumentSecrets {
 
   /// Overwrites the secret values in the memory that the system shows as this process's arguments.
   ///
-  /// The copies that Swift made of them remain.
+  /// The copies that Swift has made of these values remain.
   func hide() {
     guard let area = unsafe Self.argumentArea() else { return }
     unsafe hide(in: area)

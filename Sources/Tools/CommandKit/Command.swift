@@ -37,7 +37,7 @@ public struct Command: Sendable {
     }
   }
 
-  /// Creates a command with its parameters; operands are declared in the order they are typed in.
+  /// Creates a command with its parameters; operands are declared in the order of typing.
   ///
   /// - Parameters:
   ///   - signals: The signals that the command handles besides SIGINT and SIGTERM. They do not end

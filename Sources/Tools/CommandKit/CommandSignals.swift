@@ -5,9 +5,9 @@ import Synchronization
 
 /// The meaning of a signal for a command.
 package enum CommandSignal: Sendable, Hashable {
-  /// Stop in an orderly way: SIGTERM, SIGINT, or SIGHUP after the terminal was closed.
+  /// A request to stop in an orderly way: SIGTERM, SIGINT, or SIGHUP after the terminal was closed.
   case stop
-  /// Read the files again: SIGHUP.
+  /// A request to reload the files: SIGHUP.
   case reload
 }
 
@@ -103,11 +103,11 @@ package struct CommandSignals: Sendable {
 public struct StopRequests: Sendable {
   /// The meaning of a signal.
   public enum Meaning: Sendable, Hashable {
-    /// Stop in an orderly way.
+    /// A request to stop in an orderly way.
     case stop
     /// A duplicate delivery of the first request.
     case echo
-    /// Stop immediately.
+    /// A request to stop immediately.
     case hurry
   }
 

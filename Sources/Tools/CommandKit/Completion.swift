@@ -10,7 +10,7 @@ public struct Completion: Sendable {
   private let paths: [CommandPath]
   private let program: String
 
-  /// Creates the completion of a program with the name of its root command.
+  /// Creates the completion of the program that `root` declares.
   public init(_ root: Command) {
     paths = CommandPath(root).tree
     program = root.name

@@ -27,8 +27,9 @@ public struct Console: Sendable {
 
   /// Opens `/dev/null` for each standard descriptor that is closed.
   ///
-  /// Otherwise a file opened later would get that descriptor's number and receive the output.
-  /// Standard input is then at its end, and a write to standard output fails.
+  /// A closed standard input then appears empty, and writes to a closed standard output fail.
+  /// Without this, a file that is opened later could get the descriptor's number and receive the
+  /// output.
   public static func holdStandardDescriptors() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) < 0 {
@@ -91,7 +92,7 @@ public struct Console: Sendable {
   /// them.
   public static func end(with code: ExitCode) -> Never { _exit(code.rawValue) }
 
-  /// Calls `stuck` when, 2 s from now or later, a write blocks.
+  /// Calls `stuck` as soon as a write blocks, beginning 2 s from now.
   ///
   /// The check runs on its own thread, since blocked writes may occupy all others.
   public static func watchOutput(_ stuck: @escaping @Sendable () -> Never) {

@@ -56,7 +56,7 @@ public struct ManualPage: Sendable {
     return [".SH SEE ALSO", names.map { "\\fB\(plain($0))\\fR(1)" }.joined(separator: ",\n")]
   }
 
-  /// Escapes a text on a line that begins with a letter or a font.
+  /// Escapes text for a line that begins with a letter or a font escape.
   private static func plain(_ text: String) -> String {
     text.map {
       switch $0 {
@@ -73,7 +73,7 @@ public struct ManualPage: Sendable {
     }.joined()
   }
 
-  /// Escapes a text that may begin with a control character of the formatter.
+  /// Escapes text that may begin with a control character of the formatter.
   private static func body(_ text: String) -> String {
     let text = plain(text)
     return text.hasPrefix(".") ? "\\&" + text : text

@@ -116,7 +116,7 @@ public struct Declaration: Sendable {
 
   /// The name, without dashes.
   public let name: String
-  /// The kind.
+  /// The kind of the parameter.
   public let place: Place
   /// The number of times that the parameter may be given.
   public let count: Count
@@ -208,7 +208,7 @@ public struct Repeats: Sendable {
 
   /// Returns the lines to print for one update.
   ///
-  /// Before lines other than a repeated notice comes the count of the notices omitted so far.
+  /// The count of omitted notices comes before lines that are not a repeated notice.
   public mutating func lines(
     _ lines: [String], isNotice: Bool, at now: Instant
   ) -> [String] {

@@ -4,7 +4,7 @@ import Glibc
 public struct Program: Sendable {
   private let root: Command
 
-  /// Creates a program with the name of its root command.
+  /// Creates the program that `root` declares, with the same name.
   public init(_ root: Command) {
     self.root = root
   }

@@ -59,7 +59,8 @@ package enum ControllingTerminal {
 
   /// Determines at the start of the program whether closing the terminal is to end it.
   ///
-  /// It is, if the program has a terminal and does not ignore SIGHUP, as it does under `nohup`.
+  /// Closing ends a program that has a terminal and does not ignore SIGHUP, as it would under
+  /// `nohup`.
   package static func note() {
     var action = sigaction()
     guard unsafe sigaction(SIGHUP, nil, &action) == 0, isOpen else { return }

@@ -2,7 +2,7 @@ import Glibc
 import LinkCore
 import OwnerFiles
 
-/// A reader of a file or a pipe up to its end, with a time limit and a size limit.
+/// A reader of a file or a pipe to its end, with a time limit and a size limit.
 package enum DescriptorInput {
   package enum Ending {
     case end
@@ -108,7 +108,7 @@ package enum TextFile {
       remedy: "check the directory and the free space")
   }
 
-  /// Waits for the writer of a pipe; returns any bytes read in the process.
+  /// Waits for the writer of a pipe; returns the bytes read while waiting.
   private static func begin(
     _ descriptor: Int32, _ name: String, within limit: Duration?
   ) throws(CommandFailure) -> [UInt8] {
@@ -126,7 +126,7 @@ package enum TextFile {
 
   /// Throws if a path names a pipe, a device or a directory.
   ///
-  /// A missing file is not reported here but when it is first opened.
+  /// A missing file is reported only when it is first opened.
   package static func mustBeFile(
     _ path: String, option: String, _ code: ExitCode = .failed
   ) throws(CommandFailure) {

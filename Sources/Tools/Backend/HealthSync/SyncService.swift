@@ -11,7 +11,7 @@ import ServerSockets
 import StoreSQLite
 import Synchronization
 
-/// The service of health sync: phones' batches, and reports about them.
+/// The service of health sync, which stores the batches of phones and reports on them.
 struct SyncService: Service {
   typealias Desk = ServiceDesk<SyncService>
   typealias Done = Stored<SyncServer.Input>
@@ -23,7 +23,7 @@ struct SyncService: Service {
   let uploads: SyncUploadFiles
   let first: SyncServer.Input?
 
-  /// Zero: phones post and open no sockets.
+  /// Returns zero, since phones open no sockets.
   static func maxSockets(_ configuration: BackendConfiguration) -> Int { 0 }
 
   static func open(_ setup: BackendSetup) async throws(BackendError) -> SyncService {

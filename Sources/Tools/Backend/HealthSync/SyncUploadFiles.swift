@@ -6,9 +6,9 @@ import OwnerFiles
 
 /// The files of incomplete uploads, in a directory that only its owner can read.
 ///
-/// A file begins with the line of its record, followed by the bytes of the upload. It only grows,
-/// so after a kill or a power failure it still contains a prefix of the upload. Bytes are synced
-/// before they are reported.
+/// A file begins with the line of its record, followed by the bytes of the upload. A file only
+/// grows, so after a kill or a power failure it still contains a prefix of the upload. Bytes are
+/// synced before they are reported.
 struct SyncUploadFiles: Sendable {
   private let directory: String
   /// Makes the directory's entries durable.

@@ -7,7 +7,7 @@ import PushHook
 
 /// The ways in which a backend wakes phones in the background; none by default.
 public struct PushConfiguration: Sendable, Hashable {
-  /// The push service for iPhones.
+  /// The credentials for waking iPhones.
   public var apns: APNs?
   /// The executable that runs for each push to a `hook` address.
   public var hook: String?
@@ -17,7 +17,7 @@ public struct PushConfiguration: Sendable, Hashable {
 
   /// A team's credentials for Apple's push service.
   public struct APNs: Sendable, Hashable {
-    /// The `.p8` file, which only its owner may be able to read.
+    /// The path of the `.p8` file, which only its owner may be able to read.
     public var keyPath: String
     /// The key's id, 10 characters.
     public var keyID: String
@@ -82,7 +82,7 @@ extension PushConfiguration.APNs {
   }
 }
 
-/// A sender that chooses the way of each push from its address.
+/// A sender that delivers each push by the method that its address names.
 struct PushWays: PushSender {
   var apns: (any PushSender)?
   var hook: (any PushSender)?

@@ -48,7 +48,7 @@ enum RelayServiceRoute: ServiceRoute {
 enum RelayRoute: String, CaseIterable {
   case phone, lease, results, push, assistants, health
 
-  /// The bounds of bodies: a result is at most a part of 200,000 bytes and its envelope.
+  /// The bounds of bodies: a result contains one part of at most 200,000 bytes and its envelope.
   ///
   /// A longer answer is sent in parts.
   static let maxBodyBytes = [Self.results.path: 262_144]

@@ -34,7 +34,7 @@ protocol Service: Sendable {
   /// The first input of the rules, if any.
   var first: Rules.Input? { get }
 
-  /// Turns an event into an input; returns `nil` if there is none or the event was answered here.
+  /// Turns an event into an input; returns `nil` if there is none or `desk` has answered.
   mutating func read(
     _ event: ServiceEvent<Route>, _ desk: inout ServiceDesk<Self>
   ) -> Rules.Input?
@@ -47,7 +47,7 @@ protocol Service: Sendable {
 
   /// Passes an input to the rules and carries out the effects.
   ///
-  /// This is a requirement so that each service gets a copy specialized for its types.
+  /// This method is a requirement so that each service gets a copy specialized for its types.
   mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>)
 
   /// Calls the rules at their deadline.

@@ -34,7 +34,8 @@ struct ServiceDesk<S: Service> {
   let hub: SocketHub
   let log: BackendLog
   private let store: S.Store
-  /// Runs work on the loop; `nil` once the service has ended, when late results are dropped.
+  /// Runs work on the loop; `nil` once the service has ended. Late results of the store are then
+  /// dropped.
   private var inject: Inject?
   private var lane = Lane.idle
   private var inputs: [S.Rules.Input] = []
@@ -122,7 +123,7 @@ extension ServiceDesk {
   /// Ends an announced request that is not complete; `cut` follows.
   func interrupt(_ id: RequestID) { hub.interrupt(id) }
 
-  /// Requests that a client's leaving be reported while this request has no answer.
+  /// Requests an event if the client leaves while this request has no answer.
   func watch(_ id: RequestID) {
     if requests[id] != nil { hub.noticeEnd(of: id) }
   }

@@ -12,7 +12,8 @@ struct StoreChecks {
     case unanswered
   }
 
-  /// The time that an answer waits for stores: 5 s, as callers of health checks usually wait.
+  /// The time that an answer waits for stores: 5 s, which is how long callers of health checks
+  /// usually wait.
   static let limit = Duration.seconds(5)
 
   private let count: Int

@@ -4,8 +4,7 @@ import LinkRuntime
 public import LinkServerCore
 public import LinkWire
 
-/// The signing and verification of one backend's tokens: JWTs with HMAC-SHA256 (RFC 7518 section
-/// 3.2).
+/// A signer and verifier of one backend's tokens: JWTs with HMAC-SHA256 (RFC 7518 section 3.2).
 public struct Tokens: Sendable {
   /// The length of the shortest key, which is that of the hash (RFC 7518 section 3.2).
   public static let leastSecretBytes = 32

@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkServerCore
 import LinkWire
 
-/// `holdfast serve`: runs the backend until a signal ends it.
+/// The command `holdfast serve`: runs the backend until a signal ends it.
 enum ServeCommand {
   private static let usual = BackendConfiguration(dataDirectory: "")
   private static let database = Parameter.optional(
@@ -88,8 +88,8 @@ enum ServeCommand {
     raiseDescriptorLimit()
     let configuration = try configuration(call)
     let backend = Backend(configuration, pushes: try pushes(call))
-    // Before clients can see that the backend is running, so that every signal ends it in an
-    // orderly way.
+    // Created before clients can see that the backend is running, so that every signal ends it in
+    // an orderly way.
     let signals = CommandSignals(hurry: { hurry(call) })
     let address: BoundAddress
     do {

@@ -6,14 +6,15 @@ import LinkJSON
 import LinkRuntime
 import LinkWire
 
-/// `holdfast token`: signs a development token with the secret of a data directory.
+/// The command `holdfast token`: signs a development token with the secret of a data directory.
 enum TokenCommand {
   private static let user = Parameter.required("user", Format.user, "the user's id")
   private static let shops = Parameter.required(
     "shops", Format.shop.list(), "the shops that it admits to, separated by commas")
   private static let name = Parameter.optional(
     "name", Format.user, usual: "the user's id", "the user's name as others see it")
-  /// At least 1 s, since `exp` counts whole seconds; a year is ample for development.
+  /// The validity of the token: at least 1 s, since `exp` counts whole seconds; a year is ample for
+  /// development.
   private static let ttl = Parameter.option(
     "ttl", .duration(.seconds(1) ... .seconds(366 * 86_400), inWholeSeconds: true),
     default: .seconds(3600),

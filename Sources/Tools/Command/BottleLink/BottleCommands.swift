@@ -67,8 +67,8 @@ enum BottleWatchCommand {
   }
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
-    // Before anything else, so that a signal during the opening of radio and store ends it in an
-    // orderly way.
+    // Created first, so that a signal ends the command in an orderly way even while the radio and
+    // the store are opened.
     let run = LinkRun(call)
     let policy = try Connection.policy(call, preset: .bottleLink)
     let radio = try BottleRadio(call)
@@ -191,7 +191,7 @@ enum BottleStatusCommand {
         return (snapshot, newest, try await store.noted())
       }
     }
-    // A watch that was killed did not clear its note.
+    // A watch that was killed has left its last status behind.
     let mark = WatchMark.look(in: directory)
     if case .unknown(let problem) = mark {
       call.diagnostic("cannot tell whether a watch runs: \(problem)")
@@ -244,7 +244,7 @@ enum BottleForgetCommand {
 
   private static func run(_ call: Invocation) async throws(CommandFailure) {
     let bottle = try await call.withData { (directory) throws(StoreFailure) in
-      // Reading first creates no store where there is none.
+      // Opened for reading first, so that no store is created where there is none.
       await (try Platform.drinkStore(in: directory, forReading: true)).close()
       let store = try await Platform.drinkStore(in: directory)
       return try await store.closing { () throws(StoreFailure) in

@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkStorage
 
 extension BottleUpdate: ShownUpdate {
-  /// The paragraph of a help text that describes the JSON events.
+  /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
       status (status disconnected|scanning|connecting|discovering|connected, attempt, of, retryIn \

@@ -15,7 +15,7 @@ struct BottleRadio: Sendable {
     "adapter", .text("NAME"), usual: "the first one", "the Bluetooth adapter, such as hci0")
 
   let central: any Central
-  /// The method that waits for the bottle, each time it changes.
+  /// The changes of the mechanism that waits for the bottle.
   let standbys: AsyncStream<BlueZStandby?>
 
   /// Opens the radio that the options select.
@@ -56,7 +56,7 @@ struct BottleRadio: Sendable {
   }
 }
 
-/// The notes of a running watch for `bottle status`: its last status and what waits for the bottle.
+/// The notes of a running watch for `bottle status`: its last status and its standby mechanism.
 actor BottleNotes {
   private let store: any DrinkStore
   private var status: String?

@@ -5,13 +5,13 @@ import LinkCore
 /// An action on a virtual bottle.
 enum BottleAction: Sendable, Equatable {
   case world(BottleInput)
-  /// Remove the battery and put it back.
+  /// Removes the battery and puts it back.
   case restart
-  /// Restart with an erased flash.
+  /// Restarts the bottle with an erased flash.
   case erase
-  /// Move out of range (false) or back into range (true).
+  /// Moves the bottle out of range (false) or back into range (true).
   case range(Bool)
-  /// Whether to drop every acknowledgement, as if it were lost in transit.
+  /// Drops every acknowledgement while true, as if it were lost in transit.
   case deaf(Bool)
   case quit
 

@@ -3,8 +3,8 @@ import Glibc
 
 /// A locked file that shows `bottle status` that a watch is running, until its process ends.
 ///
-/// It is separate from the lock of the store, so that checking it cannot keep a watch from opening
-/// its store, and no other command looks like a watch.
+/// The file is separate from the lock of the store. Checking it therefore cannot keep a watch from
+/// opening its store, and no other command looks like a watch.
 final class WatchMark: Sendable {
   /// The state of the mark.
   enum Finding: Equatable {
@@ -18,7 +18,7 @@ final class WatchMark: Sendable {
   /// Marks a data directory; if the file cannot be created, `status` reports no running watch.
   init(in directory: String) {
     descriptor = unsafe open(Self.path(directory), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-    // This waits for a check at most, since a store has only one watch.
+    // This waits at most for a check, since a store has only one watch.
     if descriptor >= 0 { flock(descriptor, LOCK_EX) }
   }
 

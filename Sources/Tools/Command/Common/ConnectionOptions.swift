@@ -38,7 +38,7 @@ enum Connection {
   static let policyFile = Parameter.optional(
     "policy", .text("FILE"), "read the policy from this file; `policy check` validates it")
 
-  /// The part of a help text that explains tokens.
+  /// The paragraph that explains tokens in help texts.
   static let tokenDetails = """
     Only processes of the same user can read HOLDFAST_TOKEN. The value of --token is removed from \
     process lists as soon as the program starts. If the server rejects a token, the command ends \

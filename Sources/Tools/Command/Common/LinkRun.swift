@@ -53,6 +53,7 @@ struct LinkRun: Sendable {
   ///
   /// The end of a terminal's input ends it too, but the end of a pipe does not. The sender always
   /// ends before the link, so that endless input cannot delay the end.
+  ///
   /// - Parameters:
   ///   - limit: The time for which to follow the link; `nil` for no limit.
   ///   - late: Called if the limit ends the run.
@@ -164,7 +165,7 @@ extension Invocation {
   /// Returns a copy of the call that exits with 1 if the reader closes the output early and
   /// `promises` is true.
   ///
-  /// It is used for commands whose status 0 means that everything is done.
+  /// Commands whose status 0 means that everything is done use this copy.
   func promising(_ promises: Bool) -> Invocation {
     var call = self
     if promises { call.console.endsWhenClosed = .failed }

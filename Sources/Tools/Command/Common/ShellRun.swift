@@ -3,7 +3,7 @@ import CommandKit
 import Glibc
 import Synchronization
 
-/// A run of a shell command, in a process group that is killed as a whole.
+/// A run of a shell command in a process group that is killed as a whole.
 final class ShellRun: Sendable {
   static let maxBytes = 65_536
 

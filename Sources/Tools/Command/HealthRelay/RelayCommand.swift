@@ -125,7 +125,7 @@ enum RelayCommand {
       }
       return nil
     }
-    // A relay without an ending of its own was ended by a signal.
+    // Without an ending of its own, the relay was ended by a signal.
     pairing.ended(byUser: ending == nil)
     return ending?.failure
   }
@@ -136,7 +136,7 @@ struct RelayEnding {
   /// The failure to report; `nil` for an idle relay.
   let failure: CommandFailure?
 
-  /// Creates the end that a status means; returns `nil` while the relay works or waits for its
+  /// Creates the end that a status causes; returns `nil` while the relay works or waits for its
   /// user.
   init?(_ status: RelayStatus) {
     switch (status.state, status.reason) {

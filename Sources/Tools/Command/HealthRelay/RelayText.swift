@@ -5,7 +5,7 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// The lines that show a relay to people, with texts of the server escaped.
+/// The lines that show a relay to people, with the texts of the server escaped.
 enum RelayText {
   /// Returns the lines for an update other than a status.
   static func lines(for news: RelayNews, _ style: Style) -> [String] {

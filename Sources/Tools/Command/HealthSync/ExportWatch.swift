@@ -61,8 +61,7 @@ struct ExportWatch: Sendable {
     fileprivate var again: Instant?
   }
 
-  /// Returns the reason why the file was not or not fully imported, and whether it lies in the
-  /// store.
+  /// Imports the file; returns the failure, if any, and whether the store caused it.
   private func importOnce() async -> (failure: CommandFailure?, isStores: Bool) {
     do throws(HealthImport.Failure) {
       let report = try await HealthImport.run(path, into: store) { Task.isCancelled }

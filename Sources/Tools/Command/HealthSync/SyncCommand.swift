@@ -152,7 +152,7 @@ enum SyncCommand {
   }
 }
 
-/// The state in which a sync came to rest.
+/// The final state of a sync with `--once`.
 private final class Reached: Sendable {
   let standing = Mutex(SyncStanding.working)
 }

@@ -150,7 +150,7 @@ enum SyncQueueCommands {
     _ steps: (StoredSyncQueue) throws(CommandFailure) -> ([SyncQueueStep], say: () -> Void)
   ) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
-    // Reading first creates no queue where there is none.
+    // Opened for reading first, so that no queue is created where there is none.
     _ = try await kept(in: directory)
     let (queue, store) = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory)

@@ -153,8 +153,8 @@ enum SocketCommand {
     InputSender(
       longest: ProvenQueue.longest, fault: { _ in nil },
       hasRoom: {
-        // The lines in flight are limited to one round trip's worth, and to half of the bytes that
-        // may wait.
+        // About one round trip of lines may be in flight, and at most half of the bytes that may
+        // wait.
         await socket.settled {
           $0.isConnected && $0.queue.entries.count < 256
             && $0.queue.bytes < ProvenQueue.byteLimit / 2 || $0.isStopped

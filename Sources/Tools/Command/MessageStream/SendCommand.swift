@@ -179,7 +179,7 @@ private struct Delivery: Sendable {
     return result
   }
 
-  /// Returns the outcome; an unknown outcome is a failure.
+  /// Returns the outcome, which is a failure if it is unknown.
   func result(
     within limit: Duration, of stream: ShopStream, isKept: Bool
   ) async -> Result<Sent, CommandFailure> {

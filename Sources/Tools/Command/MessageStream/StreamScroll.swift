@@ -14,11 +14,11 @@ struct StreamScroll {
   /// The action for an update.
   enum Step {
     case show
-    /// Show the update later.
+    /// Shows the update later.
     case hold
-    /// Request the next page.
+    /// Requests the next page.
     case ask
-    /// Show these messages; nothing more can be fetched.
+    /// Shows these messages, since no more can be fetched.
     case end([Message])
   }
 

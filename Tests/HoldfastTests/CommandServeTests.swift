@@ -142,7 +142,7 @@ private struct Served {
       served.process.signal(SIGHUP)
       #expect(
         try await served.logged("reload_failed")["detail"] as? String
-          == "\(path): another key than one \"removed\" at byte 11")
+          == "\(path): a key other than a single \"removed\" at byte 11")
       #expect(try await served.ask("/healthz") == [#"200 {"status":"ok"}"#])
       served.process.signal(SIGTERM)
       #expect(await served.process.exit() == 0)

@@ -34,7 +34,7 @@ import Testing
       #expect(
         try await CommandProcess.run("history", "--shop", "zoo", "--data", directory)
           == .failure(
-            0, "holdfast history: no message of shop zoo is stored; nor of another one"))
+            0, "holdfast history: no message of shop zoo is stored; nor of any other shop"))
       #expect(
         try await CommandProcess.run("outbox", "list", "--data", directory)
           == .failure(

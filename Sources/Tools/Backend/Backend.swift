@@ -226,8 +226,8 @@ public enum BackendError: Error, Sendable, Hashable, CustomStringConvertible {
     case .openToOthers(let path): "\(path): others than its owner can read or change this secret"
     case .key(let path, let detail): "\(path): \(detail)"
     case .hook(let path, let detail): "the push hook \(path) cannot be run: \(detail)"
-    case .alreadyStarted: "the backend was started before"
-    case .notRunning: "the backend does not run"
+    case .alreadyStarted: "the backend has already been started"
+    case .notRunning: "the backend is not running"
     }
   }
 }

@@ -138,15 +138,15 @@ extension PullRefusal {
 
   fileprivate var text: String {
     switch self {
-    case .notSignedIn: "This resume token is not known any more; connect and pair again."
+    case .notSignedIn: "This resume token is no longer known; connect and pair again."
     case .unknownQuestion: "No such question was asked of this phone."
     case .unknownAssistant: "No assistant of this id is paired with this phone; list them."
     case .leaseExpired: "The question is not leased under this name; lease again."
     case .notWanted: "Nobody waits for this answer any more."
     case .malformed(let reason): reason
     case .tooLarge(let limit): "The answer is longer than \(limit) bytes."
-    case .storeFailed: "What must be kept cannot be stored now; try again."
-    case .busy: "The backend takes no more now; try again."
+    case .storeFailed: "The change cannot be stored now; try again."
+    case .busy: "The backend is too busy now; try again."
     }
   }
 }

@@ -120,7 +120,7 @@ struct RelayService: Service {
     _ desk: inout Desk
   ) -> RelayServer.Input? {
     guard head.method == route.method else {
-      let error = RelayReply.error("method_not_allowed", "This route knows \(route.method) only.")
+      let error = RelayReply.error("method_not_allowed", "This route accepts only \(route.method).")
       desk.respond(id, 405, HTTPFields.json + [("Allow", route.method)], error)
       return nil
     }

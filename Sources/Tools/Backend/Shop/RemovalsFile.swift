@@ -34,7 +34,7 @@ struct RemovalsFile {
     try reader.beginObject()
     while let key = try reader.nextKey() {
       guard reader.text(of: key) == "removed", removed == nil else {
-        throw JSONError("another key than one \"removed\"", at: reader.position)
+        throw JSONError("a key other than a single \"removed\"", at: reader.position)
       }
       var list: [Membership] = []
       try reader.beginArray()
@@ -55,7 +55,7 @@ struct RemovalsFile {
       case "shop" where shop == nil: shop = ShopID(try reader.string())
       case "user" where user == nil: user = try reader.string()
       case _:
-        throw JSONError("another key than one \"shop\" and one \"user\"", at: reader.position)
+        throw JSONError("a key other than a single \"shop\" and \"user\"", at: reader.position)
       }
     }
     guard let shop, let user else {

@@ -115,7 +115,7 @@ enum BottleText {
     case .invalid(let problem): CommandFailure(.usage, problem)
     case .refused: CommandFailure(.failed, "the bottle refused it")
     case .unconfirmed:
-      CommandFailure(.failed, "it was sent, and the bottle did not confirm it", remedy: "try again")
+      CommandFailure(.failed, "the request was sent, but not confirmed", remedy: "try again")
     case .notSent(.bottleAsleep):
       CommandFailure(
         .unreachable, "the bottle was not found",
@@ -125,12 +125,12 @@ enum BottleText {
     case .notSent(.bluetoothUnavailable):
       CommandFailure(.failed, "Bluetooth cannot be used", remedy: "allow it for this program")
     case .notSent(.connectionFailed):
-      CommandFailure(.unreachable, "the bottle was found, and did not connect", remedy: "try again")
+      CommandFailure(.unreachable, "the bottle was found, but did not connect", remedy: "try again")
     case .notSent(.syncFailed):
-      CommandFailure(.failed, "the drinks did not come", remedy: "try again")
+      CommandFailure(.failed, "the drinks were not received", remedy: "try again")
     case .notSent(.nothingCame(let said)):
       CommandFailure(
-        .failed, "the bottle says that \(said) records wait, and sent none that is new",
+        .failed, "the bottle reports \(said) waiting records, but sent no new one",
         remedy: "try again nearer to it; a bottle that counts deleted records says so until "
           + "`bottle clear`")
     }
@@ -154,7 +154,7 @@ extension BottleNotice {
   fileprivate var detail: String? {
     switch self {
     case .syncFailed(let failure): failure.text
-    case .nothingCame(let said): "the bottle says that it has \(said) records, and sent none"
+    case .nothingCame(let said): "the bottle reports \(said) records, but sent none"
     case .reconnectedInBackground: "the system connected the bottle by itself"
     case .malformed(let detail), .notStored(let detail): detail
     case .unknownTime(let record): "the bottle's clock was not set when it made record \(record)"

@@ -35,9 +35,9 @@ enum BottleRequestCommands {
   private static let scale = Parameter.operand(
     Format<Float>.scale, "raw units of the scale for each gram, 100 to 800")
   private static let goal = Parameter.operand(
-    .integer("GOAL", 1000...4000), "what to drink each day, 1000 to 4000 millilitres")
+    .integer("GOAL", 1000...4000), "the daily goal, 1000 to 4000 milliliters")
   private static let capacity = Parameter.option(
-    "capacity", .integer("ML", 1...10_000), default: 830, "what the bottle holds")
+    "capacity", .integer("ML", 1...10_000), default: 830, "the capacity of the bottle")
   private static let tareWeight = Parameter.option(
     "empty-weight", .integer("GRAMS", 0...10_000), default: 0, "the weight of the empty bottle")
 

@@ -13,25 +13,25 @@ enum BottleVirtualCommand {
     "socket", .text("PATH"), usual: "Bluetooth of this machine",
     "the Unix socket of its radio; created for its owner only")
   private static let script = Parameter.optional(
-    "script", .text("FILE"), "do to it what this file says, a line for each action")
+    "script", .text("FILE"), "perform the actions in this file, one on each line")
   private static let interactive = Parameter.flag(
-    "interactive", "do to it what the lines of standard input say")
+    "interactive", "perform the actions on standard input, one on each line")
   private static let profile = Parameter.option(
     "profile", .word("PLAN", of: ["028", "034", "035"]), default: "035",
-    "its timers: those of the seed (028), or of its later plans")
+    "the timers: those of the requirements (028), or of a later plan")
   private static let flash = Parameter.optional(
     "flash", .text("FILE"),
     "keep its records in this file; without it the next run has lost them, and begins at id 1")
   private static let name = Parameter.option(
-    "name", .bottleName, default: "Bottle-0001", "what it calls itself; names make other bottles")
+    "name", .bottleName, default: "Bottle-0001", "the name; each name is another bottle")
   private static let mtu = Parameter.option(
-    "mtu", .integer("BYTES", 23...517), default: 247, "what its radio carries at once")
+    "mtu", .integer("BYTES", 23...517), default: 247, "the largest packet of the radio (MTU)")
   private static let lies = Parameter.flag(
     "counts-deleted", "count and mark deleted records as older bottles do")
 
   static var command: Command {
     Command(
-      "virtual", "be a bottle for tests and demonstrations",
+      "virtual", "run a virtual bottle for tests and demonstrations",
       details: [
         """
         Runs the firmware's rules: it sleeps until it is moved, advertises while it is awake, \

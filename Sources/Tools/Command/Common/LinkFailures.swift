@@ -11,7 +11,7 @@ extension CommandFailure {
     case .unreachable:
       if case .http(let status, _, _) = failure, (500...599).contains(status) {
         self.init(
-          .failed, "the server cannot do it now (\(reason))",
+          .failed, "the server cannot serve the request now (\(reason))",
           remedy: "try again later, or ask its operator")
         return
       }

@@ -219,7 +219,7 @@ extension HealthImport.Removal {
       "Nothing was removed: the export does not say when it was written. --replace removes what "
         + "it does not contain."
     case .unrepeatable:
-      "Nothing was removed: the file cannot be read twice, which that takes. Import a file, not a "
+      "Nothing was removed, since that requires reading the file twice. Import a file, not a "
         + "pipe."
     }
   }

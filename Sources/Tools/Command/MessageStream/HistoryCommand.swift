@@ -106,7 +106,7 @@ enum HistoryCommand {
     let hint =
       Spelling.nearest(to: shop.text, among: names).map { "did you mean \($0)?" }
       ?? (names.isEmpty
-        ? "nor of another one" : "messages are stored of \(names.joined(separator: ", "))")
+        ? "nor of any other shop" : "messages are stored of \(names.joined(separator: ", "))")
     return "no message of shop \(shop) is stored; \(hint)"
   }
 

@@ -131,7 +131,7 @@ public struct CommandPath: Sendable {
     [self] + command.commands.compactMap { child($0.name) }.flatMap(\.tree)
   }
 
-  /// The path of the innermost command that `words` begin with.
+  /// Returns the path of the innermost command that `words` begin with.
   public func resolve(_ words: some Sequence<String>) -> CommandPath {
     var path = self
     for word in words {

@@ -33,13 +33,13 @@ public struct Format<Value: Sendable>: Sendable {
 }
 
 extension Format where Value: CaseIterable & RawRepresentable<String> {
-  /// The cases of an enumeration, named by their raw values.
+  /// The format for the cases of an enumeration, named by their raw values.
   public static var choice: Self {
     let words = Value.allCases.map(\.rawValue)
     return Format(words.joined(separator: "|"), expectation: words.joined(separator: " or "))
   }
 
-  /// The cases of an enumeration, with a placeholder in capitals.
+  /// Returns the format for the cases of an enumeration, with a placeholder in capitals.
   ///
   /// - Parameter note: The explanation of the placeholder; empty for none. `nil` lists the words.
   public static func word(_ placeholder: String, note: String? = nil) -> Self {
@@ -56,7 +56,7 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension Format<String> {
-  /// A fixed set of words.
+  /// Returns the format for a fixed set of words.
   public static func word(_ placeholder: String, of words: [String]) -> Self {
     Format(
       placeholder: placeholder, expectation: "one of " + words.joined(separator: ", "),
@@ -66,7 +66,7 @@ extension Format<String> {
     }
   }
 
-  /// Any nonempty text.
+  /// Returns the format for any nonempty text.
   public static func text(_ placeholder: String) -> Self {
     Format(placeholder: placeholder, expectation: "a text that is not empty") {
       $0.isEmpty ? nil : $0
@@ -75,7 +75,7 @@ extension Format<String> {
 }
 
 extension Format<Int> {
-  /// A whole number within `range`.
+  /// Returns the format for a whole number within `range`.
   public static func integer(_ placeholder: String, _ range: ClosedRange<Int>) -> Self {
     let bounds = "from \(range.lowerBound) to \(range.upperBound)"
     return Format(placeholder: placeholder, expectation: "a whole number \(bounds)") {
@@ -85,7 +85,7 @@ extension Format<Int> {
 }
 
 extension Format<UInt16> {
-  /// A TCP port; 0 lets the kernel choose one.
+  /// The format for a TCP port; 0 lets the kernel choose one.
   public static let port = Format(
     placeholder: "PORT", expectation: "a whole number from 0 to 65535"
   ) {
@@ -94,7 +94,7 @@ extension Format<UInt16> {
 }
 
 extension Format<Duration> {
-  /// A duration within `range`; a number without a unit means seconds.
+  /// Returns the format for a duration within `range`; a number without a unit means seconds.
   public static func duration(
     _ range: ClosedRange<Duration>, inWholeSeconds isWhole: Bool = false
   ) -> Self {
@@ -116,7 +116,7 @@ extension Format<Duration> {
 }
 
 extension Format<Setting> {
-  /// A key, `=` and a new value.
+  /// The format for a key, `=` and a new value.
   public static let setting = Format(
     placeholder: "KEY=VALUE", expectation: "a key, = and a value"
   ) {
@@ -142,7 +142,7 @@ public struct Setting: Sendable, Hashable {
 }
 
 extension Format {
-  /// A list of one or more values, separated by commas.
+  /// Returns the format for one or more values, separated by commas.
   public func list() -> Format<[Value]> {
     let (read, write) = (self.read, self.write)
     return Format<[Value]>(

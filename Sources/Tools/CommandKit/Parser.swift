@@ -143,7 +143,7 @@ private struct Scan {
     }
   }
 
-  /// Takes the next word unless it looks like an option. A value that does must be given with `=`.
+  /// Takes the next word unless it looks like an option. A value that looks like one needs `=`.
   private mutating func takeValue() -> String? {
     guard let next = rest.first, !next.hasPrefix("--") else { return nil }
     return rest.popFirst()

@@ -14,7 +14,7 @@ struct SyncUploadFiles: Sendable {
   /// Makes the directory's entries durable.
   private let syncDirectory: @Sendable (Int32) -> Int32
 
-  /// Creates the files of a data directory; nothing is opened.
+  /// Creates a value for the upload files below a data directory; nothing is opened.
   init(in data: String, syncDirectory: @escaping @Sendable (Int32) -> Int32 = fsync) {
     directory = "\(data)/sync-uploads"
     self.syncDirectory = syncDirectory

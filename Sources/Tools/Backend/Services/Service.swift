@@ -13,9 +13,9 @@ import ServerSockets
 protocol Service: Sendable {
   associatedtype Rules: ServerRules
   associatedtype Route: ServiceRoute
-  /// The store, or a placeholder if there is none.
+  /// The type of the store, or a placeholder if there is none.
   associatedtype Store: Sendable
-  /// One change for the store.
+  /// A change for the store.
   associatedtype Write: Sendable = Never
 
   /// Returns the bound on the open sockets, from the configuration.

@@ -108,7 +108,7 @@ struct GatheredText {
     return piece
   }
 
-  /// Returns the whole text.
+  /// Returns the whole text, including a trailing incomplete character as U+FFFD.
   mutating func end() -> String {
     text += String(decoding: rest, as: UTF8.self)
     rest = []

@@ -17,7 +17,8 @@ public struct Tokens: Sendable {
     self.secret = secret
   }
 
-  /// Reads the key from `DIRECTORY/secret`, which is created (0600, 32 random bytes) if missing.
+  /// Returns a signer with the key in `DIRECTORY/secret`, created (0600, 32 random bytes) if
+  /// missing.
   ///
   /// - Throws: `.file` if the file cannot be read or written or is too short, and `.openToOthers`
   ///   if its mode gives other users access.
@@ -26,7 +27,7 @@ public struct Tokens: Sendable {
     return try Tokens(file.readOrCreate(.random(leastSecretBytes)), of: file)
   }
 
-  /// Uses the key in the configuration or, without one, the key of the data directory.
+  /// Returns a signer with the key in the configuration or, without one, in the data directory.
   static func open(for configuration: BackendConfiguration) throws(BackendError) -> Tokens {
     guard let secret = configuration.secret else {
       return try open(in: configuration.dataDirectory)
@@ -37,7 +38,7 @@ public struct Tokens: Sendable {
     return tokens
   }
 
-  /// Reads the key that a backend created in the directory; returns `nil` if there is none.
+  /// Returns a signer with the key that a backend created in the directory; `nil` if there is none.
   ///
   /// - Throws: The same errors as `open`.
   public static func find(in directory: String) throws(BackendError) -> Tokens? {

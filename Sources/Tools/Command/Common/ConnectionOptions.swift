@@ -45,8 +45,7 @@ enum Connection {
     with status 3 unless --token-file or --token-command can provide a new one.
     """
 
-  /// Returns the network that the options select, and reports an option that this server does not
-  /// use.
+  /// Returns the network that the options select, and reports a `--proxy` that does not apply.
   static func network(
     _ call: Invocation, to address: ServerAddress
   ) throws(CommandFailure) -> any SocketDialer & HTTPClient {

@@ -79,7 +79,7 @@ extension CommandFailure {
       remedy: remedy)
   }
 
-  /// Returns the failure of a command that a signal ended before it was done.
+  /// Returns the failure of a command that a signal ended before it reached `goal`.
   static func stopped(_ goal: String) -> CommandFailure {
     CommandFailure(.failed, "ended by a signal before \(goal)", remedy: "run it again")
   }

@@ -17,7 +17,7 @@ struct FollowedShop: Sendable {
     printing = deliveries.map { deliveries in Task { await deliveries.run() } }
   }
 
-  /// The view for the updates of the stream.
+  /// The view for the updates of the stream, without messages if there are deliveries.
   var shown: any LinkView<StreamUpdate> {
     deliveries == nil ? view : ViewBesideDeliveries(view: view)
   }

@@ -68,7 +68,7 @@ extension Format<ShopID> {
 }
 
 extension Format<UUID128> {
-  /// A UUID; `owner` describes what it identifies.
+  /// Returns the format for a UUID; `owner` describes the identified item.
   static func uuid(_ placeholder: String, of owner: String) -> Self {
     Format(placeholder: placeholder, expectation: "\(owner), a UUID") { UUID128($0) }
   }

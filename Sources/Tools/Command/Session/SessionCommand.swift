@@ -127,8 +127,7 @@ enum SessionCommand {
         if let news = update.news { session.confirm(news) }
         guard failure == nil, let found = ending.failure(after: update) else { continue }
         failure = found
-        // Updates until the end are shown and confirmed, so that the next run does not show them
-        // again.
+        // Updates until the end are confirmed too, so that the next run does not show them.
         group.addTask { await end() }
       }
       return failure

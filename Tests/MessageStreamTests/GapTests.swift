@@ -181,14 +181,6 @@ struct GapTests {
     #expect(hand.fetches.last?.query == .before(Hand.at(9), limit: 50))
   }
 
-  @Test func `it shows that if it stands where the message before the gap does`() {
-    let twin = Self.message(1009, at: 10, seconds: 9)
-    let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
-    var hand = Self.filling(gap, in: [twin, Hand.message(10), Hand.message(60)])
-    hand.answer(Page(messages: [Hand.message(40), twin], hasNext: true, head: Hand.at(60)))
-    #expect(hand.model.gaps == [])
-  }
-
   @Test func `what waits for the store lies before a gap, too`() {
     var hand = Hand.connected(at: 5)
     hand.keepsPromptly = false

@@ -207,17 +207,18 @@ extension StreamModel {
 
   /// Whether the pages of a fetch reach the messages before a gap.
   ///
-  /// With positions they must reach the gap's end, unless that belongs to another log. Without
-  /// positions they must reach as far back as late time stamps can lie.
+  /// The pages must reach the position of the gap's lower end. Where the log has no such position,
+  /// they must reach as far back as late time stamps can lie.
   private func closes(_ gap: Gap, _ fetch: History.Fetch) -> Bool {
     guard fetch.meetsBeyond, let after = gap.after, let reached = fetch.reached else {
       return false
     }
-    guard let lowest = fetch.lowest else {
-      return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
+    if let end = timeline[after.id]?.position, let lowest = fetch.lowest,
+      end.epoch == lowest.epoch
+    {
+      return lowest.offset <= end.offset
     }
-    guard let end = timeline[after.id]?.position, end.epoch == lowest.epoch else { return true }
-    return lowest.offset <= end.offset
+    return reached.createdAt <= after.createdAt.advanced(by: .zero - settings.overlap)
   }
 
   /// Closes a gap if the pages reach the messages beyond it; otherwise shrinks it.

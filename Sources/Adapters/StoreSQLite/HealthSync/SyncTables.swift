@@ -454,9 +454,8 @@ extension SyncTables {
   func note(
     _ made: Timestamp, of user: Int64, _ delivery: SyncDelivery
   ) throws(StoreFailure) -> Timestamp {
-    let key: [SQLValue] = [
-      .integer(user), .integer(try names.number(of: delivery.device)), .time(made),
-    ]
+    let device = try names.number(of: delivery.device)
+    let key: [SQLValue] = [.integer(user), .integer(device), .time(made)]
     let known = try time(
       "SELECT counts FROM stamps WHERE user = ? AND device = ? AND made = ?", key)
     let counts: Timestamp

@@ -190,8 +190,9 @@ struct NewLogTests {
     let others = [Hand.other(205), Hand.message(204)]
     hand.answer(Page(messages: others, hasNext: true, head: Hand.at(207)))
     #expect(hand.model.gaps == [Gap(after: Hand.message(208).key, before: Hand.other(206).key)])
-    hand.answer(Hand.page([203, 88], head: 207, hasNext: true))
-    let queries = [UInt64(206), 204].map { PageQuery.before(Hand.at($0), limit: 50) }
+    hand.answer(Hand.page([203, 202], head: 207, hasNext: true))
+    hand.answer(Hand.page([88], head: 207, hasNext: true))
+    let queries = [UInt64(206), 204, 202].map { PageQuery.before(Hand.at($0), limit: 50) }
     #expect(hand.fetches.map(\.query) == queries)
     #expect(hand.model.gaps == [])
   }

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// `holdfast bottle` with the real program on both ends of a radio on a Unix socket.
+/// The command `holdfast bottle`, with the real program at both ends of a radio over a Unix socket.
 @Suite(.timeLimit(.minutes(10)))
 struct BottleCommandTests {
   @Test func `a phone finds a bottle that wakes, and prints its drinks as they come`() async throws
@@ -16,14 +16,15 @@ struct BottleCommandTests {
     }
     #expect(first == ["scan", "queued-scan"])
     bottle.act("move", "still", "pour 250")
-    // A burst that finds it connects; after the burst the queued connect does, and leaves that out.
+    // A scan burst that finds the bottle reports "connecting" first. A queued connect, which
+    // replaces the burst when it ends, does not.
     try await phone.reaches("connected")
     let drink = try await phone.next { $0["event"] as? String == "drink" ? $0 : nil }
     #expect(drink["amountML"] as? Int == 250)
     #expect(drink["via"] as? String == "sync")
     #expect(Set(drink.keys) == ["at", "event", "id", "amountML", "time", "via"])
     bottle.act("pour 40")
-    // The drink, and that the bottle knows that it is stored.
+    // Wait for the drink, and for the status in which the bottle has no unsynced record.
     var (live, state): ([String: Any], [String: Any]) = ([:], [:])
     while live.isEmpty || state.isEmpty {
       let event = try await phone.next { event -> [String: Any]? in event }
@@ -41,7 +42,7 @@ struct BottleCommandTests {
     async throws
   {
     let scratch = try Scratch()
-    let bottle = try BottleProgram(scratch, ["--mtu", "65"])  // 4 records a chunk
+    let bottle = try BottleProgram(scratch, ["--mtu", "65"])  // 4 records per chunk
     bottle.act("deaf", "move", "still")
     for _ in 1...6 { bottle.act("pour 40") }
     let first = try BottlePhone(scratch)

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// A virtual bottle that is typed to.
+/// A virtual bottle that is controlled through its standard input.
 struct BottleProgram {
   let process: LabProcess
   private let lines: LineReader
@@ -19,7 +19,7 @@ struct BottleProgram {
 
   func act(_ actions: String...) { for action in actions { process.send(action) } }
 
-  /// Returns when it is in a state.
+  /// Returns when the bottle has reached a state.
   func reaches(_ state: String) async throws {
     while true {
       let line = await lines.next()
@@ -29,7 +29,7 @@ struct BottleProgram {
     }
   }
 
-  /// Returns when it has recorded a drink.
+  /// Returns when the bottle has recorded the drink with this id.
   func records(_ id: Int) async throws {
     while true {
       let line = await lines.next()
@@ -45,7 +45,7 @@ struct BottleProgram {
   }
 }
 
-/// A run of a command that prints events.
+/// A running `holdfast bottle` command that prints events.
 struct BottlePhone {
   let process: LabProcess
   private let lines: LineReader
@@ -58,7 +58,7 @@ struct BottlePhone {
     lines = LineReader(process.lines)
   }
 
-  /// Returns the next event that `pick` accepts.
+  /// Reads events until `pick` returns a value, and returns that value.
   func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
     while true {
       let line = await lines.next()
@@ -75,7 +75,7 @@ struct BottlePhone {
     try await next { $0["status"] as? String == status ? () : nil }
   }
 
-  /// Stops it, and returns the drinks that it had still to print.
+  /// Sends a signal to the command, and returns its exit status and the drinks it still printed.
   func end(_ signal: Int32 = SIGTERM) async throws -> (status: Int32, drinks: [Int]) {
     process.signal(signal)
     return try await rest()
@@ -104,7 +104,7 @@ extension BottlePhone {
     }
   }
 
-  /// Returns when the running phone has noted everything that it printed.
+  /// Returns when the running phone has marked every drink that it printed as shown.
   static func confirmed(_ scratch: Scratch) async throws {
     while true {
       let outcome = try await CommandProcess.run(

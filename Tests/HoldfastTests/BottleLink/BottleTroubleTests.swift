@@ -3,7 +3,8 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// `holdfast bottle` where paths, files, scripts and the bottle's memory are not as they should be.
+/// The command `holdfast bottle` with invalid paths, files and scripts, and with a bottle that lost
+/// its memory.
 @Suite(.timeLimit(.minutes(10)))
 struct BottleTroubleTests {
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
@@ -12,7 +13,8 @@ struct BottleTroubleTests {
     let policy = "\(scratch.path)/policy"
     try await Shell.run(["mkfifo", "-m", "600", policy])
     let phone = try BottlePhone(scratch, ["watch", "--policy", policy])
-    // A pipe opens for writing once the program reads it, before it opens anything else.
+    // The pipe opens for writing when the program reads it. The program reads it before it opens
+    // anything else.
     let writer = try #require(FileHandle(forWritingAtPath: policy))
     phone.process.signal(signal)
     try writer.write(contentsOf: Data(#"{"preset":"bottle-link"}"#.utf8))
@@ -82,7 +84,7 @@ struct BottleTroubleTests {
     for id in 1...2 {
       let bottle = try BottleProgram(scratch)
       bottle.act("move", "still", "pour 250")
-      // It advertises once it was moved, which may be before it was poured from.
+      // The bottle advertises once it has been moved, which may be before it records the drink.
       try await bottle.records(id)
       for (words, result) in [(["refresh"], "synced 1"), (["clear"], "done")] {
         let phone = try BottlePhone(scratch, words)

@@ -48,7 +48,7 @@ func follow(
 }
 // docs/held-socket.md <
 
-/// The example of the page about held sockets is compiled, and does what it says.
+/// The example of the page about held sockets, which must compile and do what the page describes.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketPageTests {
   @Test func `the example of the page follows a feed over lost connections`() async throws {
     var configuration = SocketServerConfiguration()
@@ -89,7 +89,10 @@ func follow(
   }
 }
 
-/// A feed of numbered lines without end: two on each connection, which ends with a word of thanks.
+/// A feed of numbered lines without end.
+///
+/// The feed sends two lines on each connection, and closes a connection on which it receives
+/// "thanks".
 private struct FeedHandler: SocketHandler {
   let hear: @Sendable (String) -> Void
 

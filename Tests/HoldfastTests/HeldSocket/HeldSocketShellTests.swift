@@ -7,7 +7,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The shell of a held socket between an app and a network that the test leads.
+/// The shell of a held socket, between an app and a network that the test controls.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketShellTests {
   private let network = FakeNetwork(clock: BootClock())
 
@@ -44,7 +44,7 @@ import Testing
   }
 }
 
-/// Sockets that fail before their dial returns.
+/// A dialer whose sockets fail before the dial returns.
 private final class FailingDialer: SocketDialer, HTTPClient, SocketHandle {
   let closes = Mailbox<UInt16>()
 

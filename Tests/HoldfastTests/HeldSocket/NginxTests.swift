@@ -5,7 +5,7 @@ import LinkCore
 import LinkRuntime
 import Testing
 
-/// nginx between a held socket and its server.
+/// An nginx process between a held socket and its server.
 final class Nginx: Sendable {
   private static let path = "/usr/sbin/nginx"
   static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
@@ -13,9 +13,9 @@ final class Nginx: Sendable {
   let port: UInt16
   private let process: LabProcess
 
-  /// Starts one that cuts connections on which nothing comes for `idle`.
+  /// Starts an nginx that closes connections on which nothing arrives for `idle`.
   ///
-  /// - Parameter port: where to listen; the caller knows a free one.
+  /// - Parameter port: The port to listen on, which the caller has found to be free.
   init(_ upstream: UInt16, idle: String, port: UInt16, in directory: String) throws {
     self.port = port
     let text = """

@@ -1,8 +1,9 @@
 import HoldfastSocket
 import Testing
 
-/// What an app of a held socket alone writes, with no import but this one: that it compiles is half
-/// of the test.
+/// The code of an app that uses only a held socket and needs no other import.
+///
+/// Half of the test is that this code compiles.
 @Suite(.timeLimit(.minutes(10))) struct OneSocketImportTests {
   @Test func `a socket, its policy, its options and its events`() async throws {
     let outbox: any OutboxStore = MemoryOutbox()

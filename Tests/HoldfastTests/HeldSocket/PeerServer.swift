@@ -5,14 +5,14 @@ import LinkCore
 import LinkProtocols
 import ServerSockets
 
-/// The software that a test's WebSocket server is made of.
+/// The software that implements a test's WebSocket server.
 enum Maker: String, CaseIterable, Sendable {
   /// This package's own sockets, in the process of the tests.
   case holdfast
   /// Python's `websockets` and `aiohttp`, which `scripts/peers` installs.
   case websockets, aiohttp
 
-  /// The interpreter with both, if they are installed.
+  /// The path of a Python interpreter with both packages, or nil if they are not installed.
   static var python: String? {
     let package = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../..").standardizedFileURL.path
@@ -25,23 +25,25 @@ enum Maker: String, CaseIterable, Sendable {
   static let installed = [Maker.holdfast] + foreign
 }
 
-/// What a server does with one connection; the last entry of a plan serves all further ones.
+/// The behavior of a server on one connection.
+///
+/// The last entry of a plan applies to all later connections too.
 struct PlanEntry: Codable, Sendable {
-  /// Answer the upgrade with this status.
+  /// The status with which the server refuses the upgrade.
   var refuse: Int?
-  /// Wait for so many messages first.
+  /// The number of messages that the server receives before it sends anything.
   var expect: Int?
   var send: [Item]?
-  /// Close with this code; a connection without one says back what it hears.
+  /// The code with which the server closes. Without a code, the server echoes what it receives.
   var close: UInt16?
-  /// The reason in that close; only of the server of this package.
+  /// The reason in the close frame. Only this package's server sends it.
   var reason: String?
 
   static let echo = PlanEntry()
 
   static func refuse(_ status: Int) -> PlanEntry { PlanEntry(refuse: status) }
 
-  /// A message; long ones are described by their length.
+  /// A message. Long messages are given by their length.
   enum Item: Codable, Sendable {
     case text(String)
     case long(Int)
@@ -66,7 +68,7 @@ struct PlanEntry: Codable, Sendable {
       }
     }
 
-    /// The content, as the script makes it too.
+    /// The content of the message. The Python script creates the same content.
     var bytes: [UInt8] {
       switch self {
       case .text(let text): Array(text.utf8)
@@ -77,7 +79,7 @@ struct PlanEntry: Codable, Sendable {
   }
 }
 
-/// What a server saw.
+/// An event that a server reports.
 struct PeerEvent: Decodable, Sendable, Equatable {
   var event: String
   var connection: Int?
@@ -100,7 +102,7 @@ final class PeerServer: Sendable {
 
   var url: String { "ws://127.0.0.1:\(port)/feed" }
 
-  /// Runs `body` against a server that is stopped behind it.
+  /// Runs `body` with a server, and stops the server afterwards.
   static func run(
     _ maker: Maker, _ plan: [PlanEntry], port: UInt16 = 0,
     _ body: (PeerServer) async throws -> Void
@@ -158,7 +160,7 @@ final class PeerServer: Sendable {
     (self.events, process, self.server) = (events, nil, server)
   }
 
-  /// Waits for a port that a connection of another test may have at the moment.
+  /// Binds a port, and retries while a connection of another test occupies it.
   private static func bind(_ configuration: SocketServerConfiguration) throws -> BoundPort {
     while true {
       do {
@@ -179,7 +181,7 @@ final class PeerServer: Sendable {
   /// Sends a signal to a server in a process of its own.
   func signal(_ number: Int32) { process?.signal(number) }
 
-  /// Returns the next event that `pick` accepts.
+  /// Reads events until `pick` returns a value, and returns that value.
   func next<Found>(_ pick: (PeerEvent) -> Found?) async throws -> Found {
     for await event in events {
       if let found = pick(event) { return found }
@@ -190,7 +192,7 @@ final class PeerServer: Sendable {
   /// Returns the next connection that opened.
   func opened() async throws -> PeerEvent { try await next { $0.event == "opened" ? $0 : nil } }
 
-  /// Returns the next so many texts that came in.
+  /// Returns the next `count` messages that the server received, with the sizes of binary ones.
   func got(_ count: Int) async throws -> [String] {
     var texts: [String] = []
     while texts.count < count {
@@ -204,7 +206,7 @@ struct PeerFailed: Error {
   var errors: [String]
 }
 
-/// Follows a plan on this package's own sockets.
+/// A handler that follows a plan on this package's own sockets.
 private struct PlanHandler: SocketHandler {
   let plan: [PlanEntry]
   let told: AsyncStream<PeerEvent>.Continuation

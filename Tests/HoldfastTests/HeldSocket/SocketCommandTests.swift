@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// `holdfast socket` against servers of this package and of other makers.
+/// The command `holdfast socket`, against servers of this package and of other makers.
 @Suite(.timeLimit(.minutes(10))) struct SocketCommandTests {
   @Test(arguments: Maker.installed)
   func `greets first on every connection and comes back after any end`(maker: Maker) async throws {
@@ -47,7 +47,7 @@ import Testing
     let (port, run) = try #require(gone)
     try await run.next { $0["reason"] as? String == "refused" ? () : nil }
     run.process.send(lines.joined(separator: "\n"))
-    // More refusals, so that lines which it should not read yet were read.
+    // Wait for more refusals. A command that reads lines too early would have read some by now.
     for _ in 1...3 { try await run.status("RECONNECTING") }
     try await PeerServer.run(.holdfast, [PlanEntry(expect: lines.count)], port: port) { server in
       let got = try await server.got(lines.count)
@@ -279,7 +279,7 @@ import Testing
     #expect(outcome.output == ["waits", "second waits", "status 0"])
   }
 
-  /// Plays a person at a terminal who types two lines.
+  /// A Python script that types two lines at a terminal.
   private static let terminal = #"""
     import os, pty, sys
     child, terminal = pty.fork()

@@ -3,12 +3,12 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// `holdfast socket --json` as a child, and the events that it prints.
+/// A `holdfast socket --json` process and the events that it prints.
 struct SocketRun {
   let process: LabProcess
   private let lines: LineReader
 
-  /// Waits are short, so that tests are.
+  /// Options for short waits, which keep tests short.
   static let brisk = [
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
     "--set", "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
@@ -23,7 +23,9 @@ struct SocketRun {
     lines = LineReader(process.lines)
   }
 
-  /// Returns the next event that `pick` accepts; fails if the output ends first.
+  /// Reads events until `pick` returns a value, and returns that value.
+  ///
+  /// - Throws: `PeerFailed` if the output ends first.
   func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
     while true {
       let line = await lines.next()
@@ -37,14 +39,14 @@ struct SocketRun {
     try await next { $0["status"] as? String == word ? () : nil }
   }
 
-  /// Returns the next so many texts.
+  /// Returns the next `count` texts.
   func texts(_ count: Int) async throws -> [String] {
     var texts: [String] = []
     while texts.count < count { texts.append(try await next { $0["text"] as? String }) }
     return texts
   }
 
-  /// Ends it like Ctrl-C; returns its exit status.
+  /// Interrupts the command as Ctrl-C does, and returns its exit status.
   func interrupt() async -> Int32 {
     process.signal(SIGINT)
     return await process.exit()

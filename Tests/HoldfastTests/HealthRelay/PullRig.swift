@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkWire
 import Synchronization
 
-/// A backend of the pull in memory, and what it saw.
+/// An in-memory backend for pulls that records the requests it receives.
 final class PullRig: Sendable {
   struct Seen: Sendable {
     var url: String
@@ -29,7 +29,10 @@ final class PullRig: Sendable {
     let seen = Mutex<[Seen]>([])
   }
 
-  /// `answers` gives each request its answer, by how many there were to the same route before.
+  /// Creates a backend that responds to each request with the result of `answers`.
+  ///
+  /// - Parameter answers: Receives the request and the number of earlier requests to the same
+  ///   route.
   init(_ answers: @escaping @Sendable (Seen, Int) async -> Result<HTTPAnswer, LinkFailure>) {
     network = FakeNetwork(clock: clock)
     network.serve { [log] request in
@@ -45,7 +48,7 @@ final class PullRig: Sendable {
     }
   }
 
-  /// One that hands out these rounds of questions and takes every answer.
+  /// Creates a backend that hands out these rounds of questions and accepts every answer.
   convenience init(rounds: [[LeasedQuestion]]) {
     self.init { request, before in
       guard request.url.hasSuffix("/relay/lease") else { return .success(.empty(200)) }
@@ -56,7 +59,7 @@ final class PullRig: Sendable {
 
   var requests: [Seen] { log.seen.withLock { $0 } }
 
-  /// What was posted, read as the backend reads it.
+  /// Returns the posted results, decoded as the backend decodes them.
   func results() throws -> [LeasedResult] {
     try requests.filter { $0.url == Self.server + "/relay/results" }
       .map { try LeasedResult.read($0.body) }
@@ -69,7 +72,7 @@ final class PullRig: Sendable {
       server: Self.server, token: Self.token, http: network, clock: clock, answer: answer)
   }
 
-  /// Runs it while time passes, each time to a second that it waits for.
+  /// Runs a pull and advances the clock to each given second once the pull waits for it.
   func run(_ pull: HealthPull, passing seconds: Double...) async -> PullReport {
     let passing = Task { [clock] in
       for second in seconds {
@@ -81,7 +84,7 @@ final class PullRig: Sendable {
     return await pull.run()
   }
 
-  /// Waits until its task is cancelled.
+  /// Waits until the calling task is canceled.
   static func hang() async {
     let (never, end) = AsyncStream.makeStream(of: Void.self)
     for await _ in never {}
@@ -98,7 +101,7 @@ extension HealthObject {
   static let sample = HealthObject(
     succeeded: true, bytes: Array(#"{"success":true,"count":0,"health_data":[]}"#.utf8))
 
-  /// A success of about so many bytes.
+  /// Returns a successful answer of about `bytes` bytes.
   static func long(_ bytes: Int) -> HealthObject {
     let text =
       #"{"success":true,"count":0,"health_data":[],"note":"\#(String(repeating: "é\"", count: bytes / 3))"}"#

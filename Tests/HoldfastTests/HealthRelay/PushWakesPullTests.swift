@@ -9,7 +9,8 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The whole way over real sockets: pair, go to background, be asked, be rung, answer, be gone.
+/// The whole path over real sockets: a phone pairs, goes to the background, is asked, is woken by a
+/// push, answers and leaves.
 @Suite(.timeLimit(.minutes(10))) struct `A push wakes a phone in background` {
   /// A phone that paired over its socket and then left it.
   private struct Phone {
@@ -18,7 +19,7 @@ import Testing
     var socket: any SocketHandle
   }
 
-  /// Longer than one request may be.
+  /// An answer that is larger than one request may be.
   private static let answer = HealthObject.long(300_000)
 
   private func pair(
@@ -41,7 +42,7 @@ import Testing
     throw LinkFailure.ended
   }
 
-  /// A bell that writes what it was told into a pipe.
+  /// Creates a push hook that writes its input into a pipe, and returns its path.
   private func bell(_ scratch: Scratch) async throws -> String {
     try await Shell.run(
       ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("bell")],
@@ -74,7 +75,7 @@ import Testing
     let report = await phone.pull.run()
     #expect(report == PullReport(answered: 1, ending: .finished))
     #expect(try await answer == .data(Self.answer))
-    // Nothing waits any more, and a second visit finds that out.
+    // No question waits any more, as a second pull finds out.
     #expect(await phone.pull.run() == PullReport(ending: .finished))
     await backend.kill()
   }

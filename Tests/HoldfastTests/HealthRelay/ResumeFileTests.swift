@@ -37,7 +37,7 @@ import Testing
   func `a file that is too long for a token is none`(length: Int, isRead: Bool) throws {
     let scratch = try Scratch()
     let file = ResumeFile(in: scratch.path)
-    // With the end of its line.
+    // `length` includes the newline.
     let token = Secret(String(repeating: "x", count: length - 1))
     try file.write(token)
     #expect((try? file.read()) == (isRead ? token : nil))

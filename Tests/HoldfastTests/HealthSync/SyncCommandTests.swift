@@ -3,12 +3,13 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// `holdfast health sync` and its kin, against a server that follows a plan.
+/// The commands `holdfast health sync`, `status`, `retry` and `reset`, against a server that
+/// follows a plan.
 @Suite(.timeLimit(.minutes(10))) struct SyncCommandTests {
   private static let steps = SyncRig.steps
   private static let heart = SyncRig.heart
 
-  /// A data directory with ten samples of steps, 0 to 9.
+  /// Returns a rig whose data directory holds ten samples of steps, 0 to 9.
   private static func ten() async throws -> SyncRig {
     let rig = try SyncRig()
     try rig.export([(steps, Array(0..<10))])
@@ -250,7 +251,7 @@ import Testing
     try await rig.importExport()
     try await SyncPeer.run("[]") { peer in
       #expect(try await rig.sync(peer.url).status == 0)
-      // What is new later counts at any time.
+      // Samples that a later export adds are sent, whatever their time.
       try rig.export([(Self.steps, [5, 719, 720, 721])], day: 31, to: "newer.xml")
       try await rig.importExport("newer.xml")
       #expect(try await rig.sync(peer.url).status == 0)

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// Kills of phone and server, and answers that are lost, against the real `serve`.
+/// Killed phones and servers, lost responses and full disks, against the real `serve`.
 @Suite(.timeLimit(.minutes(10))) struct SyncCrashTests {
   private static let steps = SyncRig.steps
 

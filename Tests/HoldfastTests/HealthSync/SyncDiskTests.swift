@@ -5,12 +5,12 @@ import Testing
 #if canImport(Glibc)
   import Glibc
 
-  /// `holdfast health sync` on a disk that is full, and on one that cannot be written.
+  /// The command `holdfast health sync` on a full disk and on a read-only disk.
   @Suite(.enabled(if: geteuid() == 0, "needs root to mount a disk"), .timeLimit(.minutes(10)))
   struct SyncDiskTests {
     private static let steps = SyncRig.steps
 
-    /// Lends a phone whose data directory is a disk of its own, with samples that were imported.
+    /// Runs `body` with a phone whose data directory is a separate disk with imported samples.
     private static func lend(
       _ size: String, _ body: (SyncRig) async throws -> Void
     ) async throws {
@@ -24,7 +24,7 @@ import Testing
       try await body(rig)
     }
 
-    /// Sends everything, and compares both sides.
+    /// Sends everything, and checks that the backend then holds every sample.
     private static func recover(_ rig: SyncRig) async throws {
       let server = try await rig.serve()
       let run = try await rig.sync(server.url)
@@ -48,7 +48,7 @@ import Testing
         #expect(
           full.errors.contains { $0.contains("No space left") || $0.contains("full") },
           "\(full.errors)")
-        // A child of another test may hold the file open, which keeps its space.
+        // A child process of another test may have the file open, which keeps its space allocated.
         #expect(unsafe truncate(filler, 0) == 0)
         try FileManager.default.removeItem(atPath: filler)
         try await Self.recover(rig)

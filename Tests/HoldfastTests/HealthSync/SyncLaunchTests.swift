@@ -9,7 +9,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// What a sync sends when the system launches its app in background.
+/// The uploads of a sync whose app the system launches in the background.
 @Suite(.timeLimit(.minutes(10))) struct SyncLaunchTests {
   private static let file = "health-sync/batch_1.json"
 
@@ -53,7 +53,7 @@ import Testing
     await sync.close()
   }
 
-  /// A sync with batches that an earlier process has left, and uploads that do not end by
+  /// Creates a sync with the batches of an earlier process and with uploads that never end by
   /// themselves.
   private static func sync(
     _ scratch: Scratch, _ lifecycle: FakeLifecycle, _ files: [String] = [file],

@@ -3,8 +3,10 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// `holdfast health sync` to another server or person, and after backups were put back: what the
-/// phone holds is at the server when it ends with 0.
+/// The command `holdfast health sync` after a change of server or person and after restored
+/// backups.
+///
+/// When the command exits with 0, the server has all samples of the phone.
 @Suite(.timeLimit(.minutes(10))) struct SyncOwnerCommandTests {
   private static let steps = SyncRig.steps
 
@@ -13,7 +15,7 @@ import Testing
     _ = await process.exit()
   }
 
-  /// Puts a copy in the place of what is there.
+  /// Replaces a file or directory by a copy of another.
   private static func put(_ from: String, to: String) throws {
     try? FileManager.default.removeItem(atPath: to)
     try FileManager.default.copyItem(atPath: from, toPath: to)
@@ -42,7 +44,7 @@ import Testing
     #expect(owner["user"] as? String == "bob")
     #expect((owner["epoch"] as? String)?.count == 16)
     let again = try await rig.sync(second.url)
-    #expect(again.batches("queued").isEmpty, "it is the same one now")
+    #expect(again.batches("queued").isEmpty, "the owner has not changed")
     await Self.end(first.process)
     await Self.end(second.process)
   }
@@ -58,7 +60,7 @@ import Testing
     await Self.end(server.process)
     try Self.put(rig.scratch("server"), to: rig.scratch("backup"))
     server = try await rig.serve(port: server.port)
-    // Ten more, and one is deleted.
+    // Add ten samples, and delete one.
     let newer = (0..<20).filter { $0 != 5 }
     try rig.export([(Self.steps, newer)], day: 3)
     try await rig.importExport()
@@ -67,14 +69,15 @@ import Testing
     await Self.end(server.process)
     try Self.put(rig.scratch("backup"), to: rig.scratch("server"))
     server = try await rig.serve(port: server.port, "--new-epoch")
-    // Nothing is new on the phone.
+    // The phone has no new samples.
     let run = try await rig.sync(server.url)
     #expect(run.status == 0, "\(run.errors)")
     #expect(try await rig.held()[Self.steps] == newer)
     await Self.end(server.process)
   }
 
-  /// Samples of 60 days are sent over two exports; a server that begins with nothing gets them all.
+  /// Sends the samples of 60 days with two exports; a server without data then receives all of
+  /// them.
   @Test func `a server without data gets what was ever sent, not 30 days alone`() async throws {
     let rig = try SyncRig()
     var server = try await rig.serve()
@@ -84,7 +87,8 @@ import Testing
       try await rig.importExport()
       #expect(try await rig.sync(server.url).status == 0)
     }
-    // The same samples exported later: that moves the window of 30 days away from the early samples.
+    // The same samples exported later, which moves the window of 30 days away from the early
+    // samples.
     try await rig.importExport(try Self.february(rig))
     await Self.end(server.process)
     try FileManager.default.removeItem(atPath: rig.scratch("server"))
@@ -95,7 +99,7 @@ import Testing
     await Self.end(server.process)
   }
 
-  /// Writes the last export again as one of the end of February, and returns its name.
+  /// Writes a copy of the last export that is dated February 27, and returns its name.
   private static func february(_ rig: SyncRig) throws -> String {
     let text = try rig.scratch.text(of: "export.xml")
     let later = text.replacing(
@@ -122,7 +126,7 @@ import Testing
     #expect(try await rig.sync(server.url).status == 0)
     for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + end) }
     try Self.put(rig.scratch("backup.sqlite"), to: store)
-    // As many changes as were lost, of other samples.
+    // As many changes as the backup lost, but to other samples.
     for count in 1...3 {
       try rig.export([(Self.steps, [1] + (1...count).map { 100 + $0 })], second: 10 + count)
       try await rig.importExport()
@@ -133,8 +137,11 @@ import Testing
     await Self.end(server.process)
   }
 
+  /// Restores the phone's data while its stamps are ahead of the clock.
+  ///
   /// Seven pages within a second or two have stamps up to six seconds ahead of the clock. The data
-  /// are put back at once, and what the phone deletes then is newer than all that it has said.
+  /// are restored at once, and what the phone deletes afterwards must be newer than everything it
+  /// has sent.
   @Test func `a phone whose data were put back is heeded at once`() async throws {
     let rig = try SyncRig()
     let server = try await rig.serve()
@@ -147,7 +154,8 @@ import Testing
     try await rig.importExport()
     try await sync()
     try Self.put(rig.scratch("backup"), to: rig.data)
-    // 11,999 was on one of the last pages; it comes again, and goes.
+    // Sample 11,999 was on one of the last pages. The first export adds it again, and the second
+    // deletes it.
     for (minutes, second) in [([0, 11_999, 12_000], 1), ([0, 12_000], 2)] {
       try rig.export([(Self.steps, minutes)], day: 27, second: second)
       try await rig.importExport()

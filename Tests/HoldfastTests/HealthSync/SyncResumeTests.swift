@@ -3,11 +3,11 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// Payloads that resume in the middle: the real phone, the real backend, a network that cuts.
+/// Uploads that resume after an interruption of the network, with the real phone and backend.
 @Suite(.timeLimit(.minutes(10))) struct SyncResumeTests {
   private static let steps = SyncRig.steps
 
-  /// A data directory with samples that make a batch of some 250 kB; bodies go as they are.
+  /// Returns a rig with samples that make a batch of about 250 kB before compression.
   private static func many() async throws -> SyncRig {
     let rig = try SyncRig()
     try rig.export([(steps, Array(0..<1_000))])
@@ -15,7 +15,7 @@ import Testing
     return rig
   }
 
-  /// The words of a run that resumes each upload in the middle.
+  /// The options of a run that resumes uploads of any size.
   private static let resuming = ["--resume-from", "1"]
 
   @Test func `after a cut the second try sends only the rest`() async throws {
@@ -32,7 +32,7 @@ import Testing
     try await proxy.set(.pass)
     #expect(await phone.exit() == 0)
     let sent = await proxy.traffic.bytesUp
-    // What was sent before the cut was not sent again: the heads of the requests come on top.
+    // No bytes sent before the cut were sent again. The surplus consists of request heads.
     #expect(sent > size)
     #expect(sent < size + Self.inTheMiddle / 2, "\(sent) for \(size)")
     #expect(rig.files == [])
@@ -40,7 +40,7 @@ import Testing
     #expect(try await rig.held()[Self.steps] == Array(0..<1_000))
   }
 
-  /// So many bytes of all requests are on their way when the network cuts.
+  /// The number of bytes, counted over all requests, after which the network is cut.
   private static let inTheMiddle = 9_000
 
   @Test(arguments: [true, false])
@@ -51,7 +51,7 @@ import Testing
     let url = "http://127.0.0.1:\(proxy.port)"
     try await proxy.set(.rate(bytesPerSecond: 4_000))
     let phone = try CommandProcess.start(rig.words(url, SyncRig.quick + Self.resuming))
-    // In the middle of the body: after the questions, before its end.
+    // In the middle of the body: after the earlier requests, before the end of this one.
     _ = await proxy.traffic(reaches: { $0.bytesUp > Self.inTheMiddle })
     phone.signal(SIGKILL)
     _ = await phone.exit()
@@ -90,7 +90,7 @@ import Testing
 }
 
 extension SyncRig {
-  /// How many bytes the one payload that waits has as it is sent: compressed.
+  /// Returns the size of the one waiting payload as it is sent, which is compressed.
   fileprivate func payloadBytes() throws -> Int {
     let file = try #require(files.first { !$0.hasSuffix(".upload") })
     let ticket = try String(

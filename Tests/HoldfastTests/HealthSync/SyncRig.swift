@@ -3,12 +3,12 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// Exports, a data directory, and servers for `holdfast health sync`.
+/// The exports, the data directory and the servers of a test of `holdfast health sync`.
 final class SyncRig: Sendable {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
   static let secret = "hush-hush-hush"
-  /// Quick retries, as many as a test needs.
+  /// Options for quick retries without a limit on their number.
   static let quick = [
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set",
     "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set", "retry.windows=60/30s",
@@ -26,8 +26,9 @@ final class SyncRig: Sendable {
 
   var data: String { scratch("phone") }
 
-  /// Writes an export with samples of types at minutes of a month, exported on a day, at a second
-  /// of the hour after noon.
+  /// Writes an export with samples of types at minutes of a month.
+  ///
+  /// The export is dated `day` of January 2026, `second` seconds after noon.
   func export(
     _ samples: [(type: String, minutes: [Int])], day: Int = 2, second: Int = 0,
     to name: String = "export.xml"
@@ -47,7 +48,7 @@ final class SyncRig: Sendable {
     try scratch.write(Array((text + "</HealthData>\n").utf8), to: name)
   }
 
-  /// A minute after the beginning of 2026.
+  /// Returns the time that is `minute` minutes after the beginning of 2026.
   static func time(_ minute: Int) -> String {
     "2026-01-\(two(1 + minute / 1_440))T\(two(minute / 60 % 24)):\(two(minute % 60)):00Z"
   }
@@ -74,7 +75,7 @@ final class SyncRig: Sendable {
       status: done.status, events: try done.output.map { try .reading($0) }, errors: done.errors)
   }
 
-  /// The counts of a type as `health status` tells them.
+  /// Returns the counts of a type from the output of `health status`.
   func status(_ type: String = steps) async throws -> [String: Any] {
     let done = try await CommandProcess.run("health", "status", "--data", data, "--json")
     let all = try done.output.map { try [String: Any].reading($0) }
@@ -82,16 +83,18 @@ final class SyncRig: Sendable {
       all.first { $0["event"] as? String == "type" && $0["type"] as? String == type })
   }
 
-  /// The payload files that wait.
+  /// The names of the payload files that wait to be sent.
   var files: [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: data + "/health-sync")) ?? []).sorted()
   }
 
-  /// The minutes of the samples that the backend holds, by type, in order; repeated ones repeat.
+  /// Returns the minutes of the samples that the backend stores, by type and in order.
+  ///
+  /// A sample that is stored twice occurs twice.
   ///
   /// - Parameters:
-  ///   - directory: That of the backend.
-  ///   - user: Whose samples.
+  ///   - directory: The backend's data directory.
+  ///   - user: The owner of the samples.
   func held(
     in directory: String = "server", of user: String = "ann"
   ) async throws -> [String: [Int]] {
@@ -113,7 +116,7 @@ final class SyncRig: Sendable {
     return held.mapValues { $0.sorted() }
   }
 
-  /// When the records and workouts that the backend holds begin, as they were sent.
+  /// Returns the start times of the stored records and workouts, as they were sent.
   func starts() async throws -> [String] {
     let script = """
       import json, sqlite3
@@ -125,7 +128,7 @@ final class SyncRig: Sendable {
     return done.output
   }
 
-  /// Starts `holdfast serve`, on the same port as before if there is one.
+  /// Starts `holdfast serve` on a port, or on a free port if `port` is 0.
   func serve(
     port: Int = 0, in directory: String = "server", _ more: String...
   ) async throws -> (process: LabProcess, url: String, port: Int) {
@@ -140,34 +143,34 @@ final class SyncRig: Sendable {
   }
 }
 
-/// The result of a run.
+/// The result of a `health sync --once`.
 struct SyncRun {
   var status: Int32
   var events: [[String: Any]]
   var errors: [String]
 
-  /// The batches that came into a state.
+  /// Returns the events of batches that entered a state.
   func batches(_ state: String) -> [[String: Any]] {
     events.filter { $0["event"] as? String == "batch" && $0["state"] as? String == state }
   }
 
-  /// How many records came into a state.
+  /// Returns the number of records in the batches that entered a state.
   func records(_ state: String) -> Int {
     batches(state).reduce(0) { $0 + ($1["records"] as? Int ?? 0) }
   }
 
-  /// The last event of a type.
+  /// Returns the last event of a type, or nil if there is none.
   func type(_ name: String = SyncRig.steps) -> [String: Any]? {
     events.last { $0["event"] as? String == "type" && $0["type"] as? String == name }
   }
 }
 
-/// A sync server in Python that follows a plan, one entry for each `POST /api/sync`, and then
-/// accepts.
+/// A sync server in Python that follows a plan, and then accepts every batch.
 ///
-/// An entry is a status, or `[status, Retry-After]`, or `"cut"` to end the connection without an
-/// answer, or `"lost"` to do so after it stored the batch, or `"denied"` for an answer with status
-/// 200 that says that nothing was stored.
+/// The plan has one entry for each `POST /api/sync`. An entry is a status or `[status,
+/// Retry-After]`, or one of three words: `"cut"` ends the connection without a response, `"lost"`
+/// does so after storing the batch, and `"denied"` sends a response with status 200 which states
+/// that nothing was stored.
 final class SyncPeer: Sendable {
   let process: LabProcess
   let port: Int
@@ -197,7 +200,7 @@ final class SyncPeer: Sendable {
     port = try #require(first["port"] as? Int)
   }
 
-  /// Ends the server and returns the requests that it saw.
+  /// Ends the server, and returns the requests that it received.
   func requests() async throws -> [[String: Any]] {
     process.signal(SIGKILL)
     var found: [[String: Any]] = []

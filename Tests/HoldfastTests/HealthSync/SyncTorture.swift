@@ -5,18 +5,19 @@ import LinkCore
 import LinkRuntime
 import Testing
 
-/// Kills of phone and server, and answers that are lost, against the real `serve`.
+/// Repeated kills of the phone and the server, with lost responses, against the real `serve`.
 enum SyncTorture {
   private static let steps = SyncRig.steps
   private static let heart = SyncRig.heart
 
-  /// The kills of the long variant; `nil` if it is not asked for.
+  /// The number of kills of the long variant, or nil if it was not requested.
   static let longKills = ProcessInfo.processInfo.environment["HOLDFAST_SYNC_KILLS"].flatMap {
     Int($0)
   }
 
-  /// Checks what is left after many kills: nothing is lost, repeated, or kept although it was
-  /// deleted.
+  /// Kills the phone and the server many times, and checks that the backend has the right samples.
+  ///
+  /// No sample may be lost, duplicated, or kept after its deletion.
   static func run(kills: Int, seed: UInt64) async throws {
     let clock = BootClock()
     var chance = Dice(seed: seed)
@@ -32,14 +33,14 @@ enum SyncTorture {
           second: kill)
         try await rig.importExport()
       }
-      // Every other phone sends its payloads in pieces.
+      // Every second phone sends its payloads as resumable uploads.
       let resuming = kill % 2 == 0 ? [] : ["--resume-from", "1"]
       let process = try CommandProcess.start(
         rig.words("http://127.0.0.1:\(proxy.port)", SyncRig.quick + resuming))
       if kill % 3 == 1 {
         try await proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       }
-      // The kill is the subject: it comes at any moment.
+      // The kill is what this test is about, so it comes at a random moment.
       let moment = Duration.milliseconds(Int(chance.next() % 500))
       try await clock.wait(until: clock.now.advanced(by: moment))
       if kill % 4 == 2 {
@@ -62,12 +63,12 @@ enum SyncTorture {
     var kept = minutes.filter { _ in chance.next() % 9 > 0 }
     if kept.first != 0 { kept.insert(0, at: 0) }
     let last = kept.last ?? 0
-    // The export's month ends somewhere; then samples only go.
+    // The export covers one month. Once it is full, samples are only removed.
     let more = (1...300).map { last + $0 }.filter { $0 < 43_000 }
     return kept + more
   }
 
-  /// Sends the rest; then nothing is left.
+  /// Sends the rest, and checks that nothing is left to send.
   private static func finish(_ rig: SyncRig, through proxy: FaultProxy) async throws {
     let last = try await rig.sync("http://127.0.0.1:\(proxy.port)")
     #expect(last.status == 0, "\(last.errors)")
@@ -85,7 +86,7 @@ enum SyncTorture {
   }
 }
 
-/// A sequence that a seed fixes.
+/// A random source with a fixed seed.
 private struct Dice {
   private var state: UInt64
 

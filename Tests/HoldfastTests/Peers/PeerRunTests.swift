@@ -2,8 +2,10 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The peers of `Tests/Peers`, which were written from the documents, against the built program;
-/// docs/peers.md says what each proves. They run one after the other: each starts many programs.
+/// The peers of `Tests/Peers`, which were written from the documents, against the built program.
+///
+/// docs/peers.md lists what each peer proves. The tests run one after the other, because each
+/// starts many programs.
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct PeerRunTests {
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
@@ -49,7 +51,7 @@ private enum PeerRun {
   static let hasWebSockets: Bool =
     (try? Shell.wait(for: [python, "-c", "import websockets.legacy.client"])) != nil
 
-  /// Runs a peer to its end; what it printed last is the comment of a failure.
+  /// Runs a peer to its end. The last lines of its output are the comment of a failure.
   static func pass(_ peer: String) async throws {
     let package = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../..").standardizedFileURL.path

@@ -4,9 +4,9 @@ import HoldfastBackend
 import HoldfastTestKit
 import Testing
 
-/// `holdfast audit` against servers of this package and of other makers.
+/// The command `holdfast audit`, against servers of this package and of other makers.
 @Suite(.timeLimit(.minutes(10))) struct AuditCommandTests {
-  /// What the command printed with --json.
+  /// The output of the command with --json.
   private struct Review {
     var verdicts: [Int: String] = [:]
     var evidence: [Int: String] = [:]
@@ -39,14 +39,16 @@ import Testing
       verdicts.filter { $0.value == verdict }.keys.sorted()
     }
 
-    /// The same without the practices that are judged by a time, or by what overtakes what, which a
-    /// busy machine can miss: the tests of the verdicts judge those.
+    /// Returns the practices with a verdict, except those whose verdict depends on timing.
+    ///
+    /// On a busy machine a time or an order of events can be missed. The tests of the verdicts
+    /// cover these practices.
     func untimed(_ verdict: String) -> [Int] {
       numbers(verdict).filter { ![14, 17, 22].contains($0) }
     }
   }
 
-  /// Audits a server and reads what was printed.
+  /// Audits a server, and reads the output.
   private static func review(_ url: String, key: String? = nil) async throws -> Review {
     try await CommandProcess.scratch { directory in
       var words = ["audit", url, "--json"]
@@ -142,7 +144,7 @@ import Testing
       let review = try await Self.review(server.url, key: OriginalServer.key)
       #expect(review.verdicts[3] == "met")
       #expect(review.verdicts[18] == "met")
-      // What it may do in a protocol of its own.
+      // The server may meet these practices with a protocol of its own.
       #expect(Set([4, 5, 6, 7, 11, 12, 20, 22, 23, 39]).isSubset(of: review.numbers("unseen")))
     }
   }
@@ -216,7 +218,7 @@ import Testing
   }
 }
 
-/// A port that takes connections and never reads.
+/// A port that accepts connections and never reads.
 private struct SilentPort {
   let port: UInt16
   private let descriptor: Int32

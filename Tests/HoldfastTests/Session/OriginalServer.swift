@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import HoldfastTestKit
 
-/// The original's session server with some of its mistakes, in Python.
+/// The original's session server in Python, with a selection of its mistakes.
 struct OriginalServer {
   static let key = "untethered-0123456789abcdef0123456789abcdef"
 
@@ -11,7 +11,7 @@ struct OriginalServer {
   private let lines: LineReader
   var url: String { "ws://127.0.0.1:\(port)/" }
 
-  /// Runs `body` against a server that is stopped behind it.
+  /// Runs `body` with a server, and stops the server afterwards.
   static func run(
     _ words: [String] = [], _ body: (OriginalServer) async throws -> Void
   ) async throws {
@@ -35,7 +35,7 @@ struct OriginalServer {
     _ = await process.exit()
   }
 
-  /// Ends it and returns all that it saw.
+  /// Ends the server, and returns all the events that it reported.
   func seen() async throws -> [[String: Any]] {
     process.signal(SIGKILL)
     var events: [[String: Any]] = []
@@ -50,7 +50,7 @@ struct OriginalClient {
   let status: Int32
   let events: [[String: Any]]
 
-  /// Runs it to its end.
+  /// Runs the client to its end.
   init(_ url: String, key: String, in scratch: Scratch, _ words: [String]) async throws {
     try scratch.write(key.utf8, to: "client-key")
     let script = URL(filePath: #filePath).deletingLastPathComponent()
@@ -66,17 +66,17 @@ struct OriginalClient {
 
   private var messages: [[String: Any]] { events.compactMap { $0["message"] as? [String: Any] } }
 
-  /// The types of all messages that came, in order.
+  /// The types of all messages that were received, in order.
   var types: [String] { messages.compactMap { $0["type"] as? String } }
   /// Whether the connection was compressed.
   var isCompressed: Bool? { events.first?["compressed"] as? Bool }
   /// The code with which the connection ended.
   var code: Int? { events.last?["code"] as? Int }
 
-  /// The messages of a type.
+  /// Returns the messages of a type.
   func all(_ type: String) -> [[String: Any]] { messages.filter { $0["type"] as? String == type } }
 
-  /// A member of each message of a type.
+  /// Returns a member of each message of a type.
   func texts(_ member: String, of type: String) -> [String] {
     all(type).compactMap { $0[member] as? String }
   }

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// `holdfast session` against a server of another maker.
+/// The command `holdfast session`, against a server of another maker.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "needs `make setup`"))
 struct SessionCommandTests {
   private static let dialects = [
@@ -37,7 +37,8 @@ struct SessionCommandTests {
       let run = try SessionRun(port: peer.port, in: scratch)
       run.prompt("one", "two")
       let (status, events) = try await run.end()
-      // The original's server repeats no response: its history shows a text, and not that it is all.
+      // The original's server repeats no response. Its history contains the text, but not whether
+      // the text is complete.
       let isUnsure = dialect.contains("original") && place != "prompt"
       #expect(status == (isUnsure ? 1 : 0))
       #expect(events.states(of: "one").last == (isUnsure ? "unsure" : "answered"))
@@ -65,7 +66,7 @@ struct SessionCommandTests {
       third.prompt()
       let (status, events) = try await third.end()
       #expect(status == 0)
-      // A run that is killed may have shown it already.
+      // The killed run may already have shown the response.
       #expect([[], ["assistant echo two"]].contains(events.messages))
       let last = try SessionRun(port: peer.port, in: scratch)
       last.prompt()
@@ -206,7 +207,7 @@ struct SessionCommandTests {
       #expect(seen.connections == 1)
       #expect(seen.types(of: 1) == ["connect"])
     }
-    // The prompt was stored, and goes to the next server.
+    // The prompt was stored, and is sent to the next server.
     try await SessionPeer.run("{}") { peer in
       let run = try SessionRun(port: peer.port, in: scratch)
       run.prompt()

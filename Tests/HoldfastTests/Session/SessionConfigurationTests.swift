@@ -4,7 +4,7 @@ import LinkCore
 import LinkRuntime
 import Testing
 
-/// Values of a configuration that no session can have.
+/// Invalid values in the configuration of a session.
 @Suite struct SessionConfigurationTests {
   @Test(arguments: [(999, false), (1_000, true), (1_001, true)])
   func `the wait for a silent server is at least 1 s`(

@@ -3,7 +3,7 @@ import HoldfastBackend
 import HoldfastTestKit
 import Testing
 
-/// The original's protocol with Python's `websockets` at the other end, its mistakes included.
+/// The original's protocol, including its mistakes, with Python's `websockets` at the other end.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: Maker.python != nil, "scripts/peers installs it"))
 struct SessionInteropTests {
   private static let conversation = "33333333-3333-4333-8333-333333333333"
@@ -18,14 +18,14 @@ struct SessionInteropTests {
     try await Self.serve(compressed: false)
   }
 
-  /// A running backend and how the original's client speaks to it.
+  /// A running backend, and whether the original's client connects to it with compression.
   private struct Served {
     let url: String
     let key: String
     let scratch: Scratch
     let isCompressed: Bool
 
-    /// Runs the client to its end, as a client of its own.
+    /// Runs the client to its end, as a client of its own session.
     func run(
       _ words: String..., session: String = "ann", conversation: String = conversation,
       key: String? = nil
@@ -59,9 +59,9 @@ struct SessionInteropTests {
     await backend.kill()
   }
 
-  /// Prompts without keys are answered, and the acknowledgements earn no error.
+  /// Checks that prompts without keys are answered and that acknowledgements cause no error.
   private static func speaks(_ served: Served) async throws {
-    // As long as a word of a command line may be.
+    // About as long as a single argument of a command line may be.
     let long = String(repeating: "a long text ", count: 10_000)
     let client = try await served.run(
       "--prompt", "one", "--prompt", "t\u{E9}xt \"two\"\n", "--prompt", "one", "--prompt", long,
@@ -81,7 +81,9 @@ struct SessionInteropTests {
     #expect(cut.utf8.count <= 2_048)
   }
 
-  /// What is not acknowledged, or was cut off, comes again until either spelling takes it.
+  /// Checks that messages are sent again until an acknowledgement in either spelling arrives.
+  ///
+  /// The messages were not acknowledged, or their connection ended before they were sent.
   private static func replays(_ served: Served) async throws {
     let other = "44444444-4444-4444-8444-444444444444"
     let first = try await served.run(
@@ -107,7 +109,7 @@ struct SessionInteropTests {
     #expect(rest.types == ["hello", "connected", "session_history"])
   }
 
-  /// Each version has its own cursor; one that names none speaks 0.4.0.
+  /// Checks that each version has its own cursor, and that a client without a version gets 0.4.0.
   private static func readsHistories(_ served: Served) async throws {
     let other = "44444444-4444-4444-8444-444444444444"
     for version in ["0.5.0", "0.4.0", "none", "nonsense", "9.9.9"] {
@@ -126,7 +128,7 @@ struct SessionInteropTests {
     }
   }
 
-  /// A wrong key, and a version that is too old.
+  /// Checks that a wrong key and a version that is too old are refused.
   private static func isRefused(_ served: Served) async throws {
     let wrong = try await served.run(
       "--prompt", "one", key: "holdfast-ffffffffffffffffffffffffffffffff")
@@ -156,7 +158,7 @@ struct SessionInteropTests {
 
   private static let mistakes = ["acks", "ids", "replay", "connected", "type"]
 
-  /// Speaks to the original without mistakes, with each, and with all of them.
+  /// Prompts the original without mistakes, with each mistake, and with all of them.
   private static func prompt(_ words: [String], compressed: Bool) async throws {
     for made in [[]] + mistakes.map({ [$0] }) + [mistakes] {
       try await prompt(words, mistakes: made, compressed: compressed)
@@ -169,24 +171,24 @@ struct SessionInteropTests {
     let scratch = try Scratch()
     let long = String(repeating: "a long text ", count: 10_000)
     let texts = ["one", "t\u{E9}xt \"two\"", "one", long]
-    // The connection is cut behind the ack of the second prompt.
+    // The connection is cut after the acknowledgement of the second prompt.
     let trouble = mistakes.flatMap { ["--mistake", $0] } + ["--cut", "2"]
     try await OriginalServer.run(words + trouble) { server in
       let run = try run(server, scratch)
       for text in texts { run.process.send(text) }
       run.process.endInput()
       let (status, events) = try await run.end()
-      // Who is not told the end of a turn again does not know it.
+      // A client that does not receive the end of a turn again cannot know that the turn has ended.
       let isUnsure = mistakes.contains("ids") || mistakes.contains("replay")
       #expect(status == (isUnsure ? 1 : 0), "\(mistakes)")
       #expect(events.states(of: texts[1]).last == (isUnsure ? "unsure" : "answered"))
       #expect(events.messages == texts.map { "assistant \($0)" }, "\(mistakes)")
-      // The next run shows nothing again, and goes on. A plain server's history may repeat the
-      // words of the prompt whose answer came last, under an id of its own.
+      // The next run shows nothing again, and continues. A plain server's history may repeat the
+      // text of the prompt that was answered last, under an id of its own.
       let next = try Self.run(server, scratch)
       next.prompt("more")
       let again = try await next.end().events
-      // Without message ids that holds for the answer too.
+      // Without message ids, the history may repeat the answer too.
       let repeated = ["user \(long)"] + (mistakes.contains("ids") ? ["assistant \(long)"] : [])
       let news = again.messages.filter { !repeated.contains($0) }
       #expect(news == ["assistant more"], "\(mistakes)")

@@ -7,9 +7,9 @@ import LinkWire
 import Session
 import Testing
 
-/// The prompts that a session keeps while there is no server.
+/// The prompts that a session stores while it has no server.
 @Suite(.timeLimit(.minutes(10))) struct SessionOutboxTests {
-  /// A session with the key of a backend.
+  /// Opens a session with the key of a backend, and returns the session and its store.
   private static func session(
     _ url: String, _ scratch: Scratch, key: String = ""
   ) async throws -> (HeldSession, any ClientSessionStore) {
@@ -40,7 +40,10 @@ import Testing
     try await sendsTheFirst(50, scratch)
   }
 
-  /// Not all of them: in a debug build each step checks every prompt that waits.
+  /// Checks that the next run sends the first `count` prompts in order.
+  ///
+  /// The check does not wait for all prompts, because each step of a debug build checks every
+  /// waiting prompt.
   private func sendsTheFirst(_ count: Int, _ scratch: Scratch) async throws {
     let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
     let url = try await backend.start().session

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import HoldfastTestKit
 
-/// A session server in Python, which follows a plan.
+/// A session server in Python that follows a plan.
 struct SessionPeer {
   let process: LabProcess
   let port: Int
@@ -10,9 +10,9 @@ struct SessionPeer {
 
   static let key = "untethered-" + String(repeating: "0", count: 32)
 
-  /// Runs `body` against a server that is stopped behind it.
+  /// Runs `body` with a server, and stops the server afterwards.
   ///
-  /// - Parameter options: JSON, as `Peers/server.py` describes it.
+  /// - Parameter options: The options in JSON, as `Peers/server.py` describes them.
   static func run(_ options: String, _ body: (SessionPeer) async throws -> Void) async throws {
     let peer = try await SessionPeer(options)
     do {
@@ -41,7 +41,7 @@ struct SessionPeer {
     _ = await process.exit()
   }
 
-  /// Ends the server and returns all that it saw.
+  /// Ends the server, and returns all the events that it reported.
   func seen() async throws -> [[String: Any]] {
     await stop()
     var events: [[String: Any]] = []
@@ -58,7 +58,7 @@ extension [[String: Any]] {
   var ran: [String] { compactMap { $0["event"] as? String == "ran" ? $0["text"] as? String : nil } }
   var connections: Int { count { $0["event"] as? String == "opened" } }
 
-  /// The types of the messages that came on a connection.
+  /// Returns the types of the messages that a server received on a connection.
   func types(of connection: Int) -> [String] {
     compactMap { event in
       guard event["event"] as? String == "got", event["connection"] as? Int == connection else {
@@ -78,7 +78,7 @@ extension [[String: Any]] {
     }
   }
 
-  /// The states of a prompt that a command showed.
+  /// Returns the states of a prompt that a command showed, in order.
   func states(of text: String) -> [String] {
     compactMap { event in
       guard event["event"] as? String == "prompt", event["text"] as? String == text else {
@@ -89,7 +89,7 @@ extension [[String: Any]] {
   }
 }
 
-/// `holdfast session --json` as a child.
+/// A running `holdfast session --json` command.
 struct SessionRun {
   let process: LabProcess
   private let lines: LineReader
@@ -114,7 +114,7 @@ struct SessionRun {
     process.endInput()
   }
 
-  /// Returns the next event that `pick` accepts.
+  /// Reads events until `pick` returns a value, and returns that value.
   func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
     while true {
       let line = await lines.next()
@@ -123,12 +123,12 @@ struct SessionRun {
     }
   }
 
-  /// Returns what it printed on standard error, after its end.
+  /// Returns what the command printed on standard error, once it has ended.
   func errors() async -> [String] {
     await process.diagnostics.reduce(into: []) { $0.append($1) }
   }
 
-  /// Waits for the end; returns the exit status and the rest of the events.
+  /// Waits for the end of the command, and returns its exit status and the remaining events.
   func end() async throws -> (status: Int32, events: [[String: Any]]) {
     var events: [[String: Any]] = []
     while true {

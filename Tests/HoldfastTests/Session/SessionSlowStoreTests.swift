@@ -9,7 +9,7 @@ import Testing
 
 @testable import Session
 
-/// A session whose store takes its time.
+/// A session with a slow store.
 @Suite(.timeLimit(.minutes(10))) struct SessionSlowStoreTests {
   private let clock = TestClock()
   private let network: FakeNetwork
@@ -26,7 +26,7 @@ import Testing
     let sent = Mutex(0)
     let session = try await open()
     let socket = try await connected(session)
-    // All are acknowledged.
+    // The client acknowledges every message, and the acknowledgements stay unread.
     socket.limitUnread(to: 4_000)
     await store.hold(refuses: refuses)
     let sending = Task {
@@ -36,7 +36,7 @@ import Testing
       }
     }
     await session.settled { $0.connection?.isPaused == true }
-    // It is not judged by its silence meanwhile, and the refused change is handed over again.
+    // The silence does not end the link, and the refused change is committed again.
     clock.advance(by: .seconds(600))
     await session.settled { $0.deadline.map { $0 > clock.now } ?? true }
     #expect((1_000..<2_000).contains(sent.withLock(\.self)))
@@ -53,7 +53,7 @@ import Testing
     }
     #expect(shown == (1...3_000).map { "\($0)" })
     await sending.value
-    #expect(network.sockets.count == 0, "it was never dialled again")
+    #expect(network.sockets.count == 0, "the session did not dial again")
     await session.close()
   }
 
@@ -86,7 +86,7 @@ import Testing
   }
 }
 
-/// Holds commits, or refuses them, while it is told to.
+/// A store that holds or refuses commits on request.
 private actor HeldSessionStore: ClientSessionStore {
   private let store = MemoryClientSessionStore()
   private var isHeld = false

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Holdfast
 
-/// Answers that are none of the server's program.
+/// Answers that do not come from the server's program.
 @Suite(.timeLimit(.minutes(10))) struct RestCallerTests {
-  /// The failure that an answer is for a caller who asks a URL.
+  /// Returns the failure that a caller throws when `url` returns an answer.
   private static func failure(
     of answer: HTTPAnswer, from url: String, by ask: (RestCaller, HTTPCall) async throws -> Void
   ) async -> LinkFailure? {

@@ -2,7 +2,7 @@ import Holdfast
 import HoldfastTestKit
 import Testing
 
-/// Secrets in files for their owner.
+/// Secrets in files that only their owner can read.
 @Suite struct SecretFilesTests {
   @Test func `files keep the contract of secrets`() async throws {
     let scratch = try Scratch()

@@ -2,10 +2,12 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// A terminal that is closed while a command runs in it.
+/// Commands whose terminal is closed while they run.
 @Suite(.timeLimit(.minutes(10))) struct ClosedTerminalTests {
-  /// Runs the command of its arguments in a terminal, closes that once a line holds a text, and
-  /// prints how the command ended.
+  /// A Python script that runs a command in a terminal and closes the terminal when the output
+  /// contains a text.
+  ///
+  /// It prints whether the command exited by itself.
   private static let script = #"""
     import os, pty, sys
     text, words = sys.argv[1].encode(), sys.argv[2:]
@@ -46,7 +48,7 @@ import Testing
     let id = try String(contentsOfFile: scratch("pid"), encoding: .utf8)
       .trimmingCharacters(in: .whitespacesAndNewlines)
     let number = try #require(Int32(id))
-    // A backend that handles a hang-up reads its files again and answers as before.
+    // A backend that handles the hang-up reloads its files and keeps running.
     #expect(kill(number, 0) == 0)
     #expect(kill(number, SIGKILL) == 0)
   }

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The words for input that a command cannot use.
+/// The error messages for input that a command cannot use.
 @Suite(.timeLimit(.minutes(10))) struct CommandInputTests {
   @Test func `an address from the environment is named by its variable`() async throws {
     let outcome = try await CommandProcess.run(

@@ -2,7 +2,7 @@ import CommandKit
 import LinkCore
 import Testing
 
-/// Everything that a command can take, in one command.
+/// A command tree with every kind of parameter.
 private enum Toy {
   static let size = Parameter.option("size", .integer("N", 1...9), default: 3, "how large")
   static let color = Parameter.required("color", .color, "its colour")
@@ -39,7 +39,7 @@ private enum Toy {
 
   struct NothingToRun: Error {}
 
-  /// The line that a wrong command line is answered with.
+  /// Returns the error message for an invalid command line, or nil if the line is valid.
   static func complaint(_ line: String) -> String? {
     do {
       _ = try parse(line)

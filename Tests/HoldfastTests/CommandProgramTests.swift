@@ -5,7 +5,7 @@ import HoldfastTestKit
 import LinkWire
 import Testing
 
-/// What the program tells of itself: version, manual pages, completions, variables.
+/// What the program prints about itself: its version, manual pages, completions and variables.
 @Suite(.timeLimit(.minutes(10))) struct CommandProgramTests {
   @Test func `the version is a command too`() async throws {
     let option = try await CommandProcess.run("--version")
@@ -13,7 +13,7 @@ import Testing
     let version = option.output.first?.split(separator: " ").last.map(String.init)
     let json = try await CommandProcess.run("version", "--json")
     #expect(try [String: Any].reading(json.output.first)["version"] as? String == version)
-    // What a backend says to assistants.
+    // The version that a backend reports to assistants.
     #expect(MCPResult.serverVersion == version)
   }
 
@@ -72,13 +72,14 @@ import Testing
     let server = try await rig.serve()
     let synced = try await CommandProcess.run(
       rig.words(server.url, ["--once"]), environment: clock)
-    // A server may refuse a stamp that is far ahead of its own clock.
+    // A server may refuse a timestamp that is far ahead of its own clock.
     #expect([0, 1].contains(synced.status), "\(synced.errors)")
     server.process.signal(SIGTERM)
     _ = await server.process.exit()
   }
 
-  /// A library whose constructor sets variables.
+  /// The path of libfaketime, whose constructor sets environment variables; nil if it is not
+  /// installed.
   private static let faketime = ["x86_64", "aarch64"]
     .map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
     .first { FileManager.default.fileExists(atPath: $0) }
@@ -92,7 +93,7 @@ import Testing
         contentsOfFile: directory + "/holdfast-stream.1", encoding: .utf8)
       #expect(page.hasPrefix(".TH HOLDFAST\\-STREAM 1 "))
       #expect(page.contains("\n\\fB\\-\\-consumer NAME\\fR\n"))
-      // What the help says below the options, and quotes that a shell takes back.
+      // The help's text below the options, and quotation marks that a shell accepts when pasted.
       #expect(page.contains("\n.PP\nSTART is "))
       let socket = try String(
         contentsOfFile: directory + "/holdfast-socket.1", encoding: .utf8)
@@ -194,7 +195,9 @@ import Testing
     #expect(Set(found) == Set(wanted))
   }
 
-  /// Runs a script of bash with the program as `$0` and a home of its own.
+  /// Runs a bash script with the program as `$0` and an empty home directory.
+  ///
+  /// - Returns: The lines of its output that are not empty.
   private func completions(_ script: String, _ words: [String]) async throws -> [String] {
     try await CommandProcess.scratch { directory in
       let outcome = await CommandProcess.outcome(
@@ -205,7 +208,7 @@ import Testing
     }
   }
 
-  /// Where a program of this machine is; `nil` if it is not installed.
+  /// Returns the path of a program on this machine, or nil if it is not installed.
   private static func program(_ name: String) -> String? {
     ["/usr/bin/", "/bin/", "/usr/local/bin/"].map { $0 + name }
       .first { FileManager.default.isExecutableFile(atPath: $0) }

@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-/// A served directory with a port that the kernel picked.
+/// A running backend on a port that the kernel picked.
 private struct Served {
   let process: LabProcess
   let url: String
@@ -25,7 +25,7 @@ private struct Served {
 
   var port: String { url.split(separator: ":").last.map(String.init) ?? "" }
 
-  /// The next line of the log that tells of `event`.
+  /// Returns the next log entry for `event`, or an empty dictionary if the log ends first.
   func logged(_ event: String) async throws -> [String: Any] {
     while case let line = await log.next(), !line.isEmpty {
       let object = try [String: Any].reading(line)
@@ -34,7 +34,7 @@ private struct Served {
     return [:]
   }
 
-  /// Asks it something and answers with status and body.
+  /// Requests a path, and returns the status and the body of the response.
   func ask(_ path: String) async throws -> [String] {
     let client = try LabProcess([
       "python3", "-c",
@@ -70,7 +70,7 @@ private struct Served {
         epochs += await CommandProcess.outcome(of: shell).output
       }
       #expect(epochs.count == 6)
-      // Of messages, and of synced samples.
+      // The epochs of messages, and of synced samples.
       for log in [0, 1] {
         #expect(epochs[log] != epochs[2 + log])
         #expect(epochs[2 + log] == epochs[4 + log])
@@ -116,12 +116,12 @@ private struct Served {
   @Test func `ends at once at a second signal`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory)
-      // While it stands still, so that it finds both however busy the machine is.
+      // The process is stopped first, so that it receives both signals however busy the machine is.
       for signal in [SIGSTOP, SIGINT, SIGTERM, SIGCONT] { served.process.signal(signal) }
       #expect(await served.process.exit() == 1)
       var log: [String] = []
       while case let line = await served.log.next(), !line.isEmpty { log.append(line) }
-      // Its last words may stand before what the drain that it cuts off still had to say.
+      // The last message may precede log lines of the drain that the signal interrupts.
       #expect(
         log.contains("holdfast serve: ended immediately by a second signal, without draining"))
     }

@@ -5,7 +5,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-/// What commands say before they go wrong, or where there is nothing to show.
+/// The warnings that commands print before they fail, or when there is nothing to show.
 @Suite(.timeLimit(.minutes(10))) struct CommandWarningsTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 

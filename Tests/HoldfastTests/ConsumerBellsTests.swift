@@ -2,7 +2,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The signals to a stream's consumers.
+/// The signals that wake the consumers of a stream.
 struct ConsumerBellsTests {
   @Test func `a consumer that is dropped is not rung any more`() {
     let bells = Bells()

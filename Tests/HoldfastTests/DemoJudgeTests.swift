@@ -5,7 +5,10 @@ import Testing
 @testable import HoldfastDemo
 
 @Suite struct DemoJudgeTests {
-  /// Five messages, two of the same instant, shown once each by two runs, kept in order.
+  /// A checker's input without faults: five messages, stored in order, two of them of the same
+  /// instant.
+  ///
+  /// The first run showed three of the messages, and the second run all five.
   private var fair: Judge {
     let all = (1...5).map { Self.entry($0) }
     let shown = all.map { Self.shown($0) }
@@ -26,7 +29,7 @@ import Testing
     Judge.Shown(id: entry.key.id, text: entry.text, via: via)
   }
 
-  /// A run that shows messages by number, each by a way.
+  /// Returns a run that shows messages by number, each with its delivery path.
   private static func run(_ steps: [(UInt64, String)]) -> [Judge.Shown] {
     steps.map { shown(entry($0.0), via: $0.1) }
   }

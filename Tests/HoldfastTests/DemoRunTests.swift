@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastDemo
 
-/// The whole product on real sockets: backend, network, phone, assistant.
+/// The whole product on real sockets: a backend, a network, a phone and an assistant.
 @Suite(.timeLimit(.minutes(10))) struct DemoRunTests {
   @Test func `ends with a clean ledger and leaves nothing behind`() async throws {
     try await CommandProcess.scratch { directory in
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// Checks what the chapters beside messages and questions have counted.
+  /// Checks the counts of the chapters other than messages and questions.
   private static func checkChapters(_ ledger: [String: Any], _ story: String) throws {
     let feed = try #require(ledger["feed"] as? [String: Int])
     #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(story)")
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  /// The command lines of running processes that hold `text`.
+  /// Returns the command lines of running processes that contain `text`.
   private static func processes(naming text: String) -> [String] {
     let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return numbers.filter { $0.allSatisfy(\.isNumber) }.compactMap {

@@ -4,14 +4,14 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Reads a stream to its end, and lets a test wait for what it has read.
+/// A reader that follows a stream to its end. A test can wait for what it has read.
 actor Follower {
   private(set) var updates: [StreamUpdate] = []
   private(set) var hasEnded = false
   private var waiting:
     [(condition: @Sendable (Follower.Seen) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
 
-  /// What was read, sorted out.
+  /// The updates that were read, sorted by kind.
   struct Seen: Sendable {
     var messages: [(message: Message, via: Via)] = []
     var statuses: [StreamStatus] = []
@@ -34,12 +34,12 @@ actor Follower {
     }
   }
 
-  /// Returns when the condition holds for what was read, or the test ran out of time.
+  /// Returns when the condition holds for the updates read so far, or when the test is canceled.
   func wait(_ condition: @escaping @Sendable (Seen) -> Bool) async {
     if condition(seen) { return }
     await withTaskCancellationHandler {
       await withCheckedContinuation {
-        // Cancelled before: the handler below has found nobody to wake.
+        // If the task was canceled earlier, the handler below found no waiter to resume.
         if Task.isCancelled { $0.resume() } else { waiting.append((condition, $0)) }
       }
     } onCancel: {

@@ -9,7 +9,7 @@ import LinkWire
 import Synchronization
 import Testing
 
-/// Idle connections whose network path is gone: a socket that closes with 1001 tells of them.
+/// Idle connections whose network path is gone, as a socket that is closed with 1001 indicates.
 @Suite(.timeLimit(.minutes(10))) struct ForgottenConnectionsTests {
   private let network = CountingNetwork()
 

@@ -8,7 +8,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// The stream between an app, a network and a token source that do not behave.
+/// A stream whose app, network and token source misbehave.
 @Suite(.timeLimit(.minutes(10))) struct FrontDoorTests {
   private let network = FakeNetwork(clock: BootClock())
 
@@ -63,8 +63,8 @@ import Testing
       guard request.method == "GET" else { return .failure(.reset) }
       return .success(Self.page(for: request))
     })
-    // Renewed after half of its life. One that has ended before it is taken is not renewed, so a
-    // busy machine must not take so long.
+    // The token is renewed after half of its lifetime. A token that has expired before it is read
+    // is not renewed, so 40 s leave time for a busy machine.
     let ends = BootClock().wall.nanoseconds / 1_000_000_000 + 40
     let claims = Data(#"{"exp":\#(ends)}"#.utf8).base64EncodedString().filter { $0 != "=" }
     let tokens = CountedTokens(text: "e30.\(claims).c2ln")
@@ -80,7 +80,7 @@ import Testing
     stream.send("nor this")
     await follower.wait { $0.outbox.contains { $0.text == "nor this" } }
     #expect(await follower.seen.outbox.allSatisfy { !$0.isFailed })
-    // Each time: a renewal that was under way does not know of the first.
+    // Every socket is refused, because a renewal in progress does not notice the first refusal.
     network.serve(sockets: { await $0.reject(status: 401) })
     await socket?.fail(.reset)
     await follower.wait { $0.statuses.last?.reason == .signIn }
@@ -233,7 +233,7 @@ import Testing
     await socket?.accept()
     await follower.wait(\.isLive)
     stream.send("hello")
-    // The try is lost, and the stream tells that this was it.
+    // The send fails, and the stream reports the failed attempt.
     await follower.wait {
       $0.outbox.contains { if case .queued(let tries) = $0.state { tries > 0 } else { false } }
     }
@@ -281,14 +281,16 @@ import Testing
       policy: try LinkPolicy.messageStream.setting(StreamBench.quick + Self.patient + changes))
   }
 
-  /// The far side is the test, which sends no pings and may be slow: no socket ends for that.
+  /// Long time-outs, because the test is the server: it sends no pings and may be slow.
   private static let patient: [(key: String, value: String)] = [
     ("liveness.silence", "10m"), ("establish.timeout", "10m"), ("establish.openTimeout", "10m"),
   ]
 }
 
-/// The first two calls wait until the test answers them, whether they are cancelled or not. Later
-/// ones, which only a busy machine makes, get the second answer at once.
+/// A token source whose first two calls wait until the test answers them, even if they are
+/// canceled.
+///
+/// Later calls, which occur only on a busy machine, return the second answer at once.
 private actor LedTokens: TokenSource {
   nonisolated let asked = Mailbox<Void>()
   nonisolated let answers = [Mailbox<String>(), Mailbox<String>()]
@@ -307,7 +309,7 @@ private actor LedTokens: TokenSource {
   }
 }
 
-/// The same token each time, and one entry for each.
+/// A token source that always returns the same token and records each call.
 private struct CountedTokens: TokenSource {
   let text: String
   let asked = Mailbox<Void>()

@@ -6,7 +6,9 @@ import Testing
   import Glibc
 #endif
 
-/// A server that answers pages, and every post with one status, or never with status 0.
+/// A server that returns pages of messages and answers every post with one status.
+///
+/// With status 0 it never answers a post.
 private struct FullServer {
   let process: LabProcess
   let url: String
@@ -45,7 +47,7 @@ private struct FullServer {
     url = "http://127.0.0.1:\(await lines.next())"
   }
 
-  /// Returns after the next post.
+  /// Returns when the next post has arrived.
   func posted() async { _ = await lines.next() }
 
   func end() async {
@@ -54,7 +56,7 @@ private struct FullServer {
   }
 }
 
-/// A server that can be reached and cannot store.
+/// A server that is reachable but cannot store messages.
 @Suite(.timeLimit(.minutes(10))) struct FullServerTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 

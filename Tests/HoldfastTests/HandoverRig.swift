@@ -3,16 +3,17 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// The real client in a phone's namespace, the real backend behind two uplinks.
+/// The real client in a phone's network namespace, and the real backend behind two uplinks.
 actor HandoverRig {
-  /// Waits that stand for the real ones: silence for 90 s, settling for 2 s, retries for 0 to 16 s.
+  /// Settings with shorter waits than the real ones, which are 90 s of silence, 2 s of settling,
+  /// and retries after 0 to 16 s.
   static let settings = [
     "liveness.silence=3s", "gate.settle=500ms", "retry.first=200ms,400ms,800ms,1600ms",
     "retry.reconnect=0s,200ms,400ms,800ms,1600ms", "retry.windows=100/1m", "retry.spread=500ms",
     "standby.interval=1s", "standby.probe=2s", "establish.timeout=2s", "establish.prepare=3s",
   ]
 
-  /// The policy that the settings make.
+  /// Returns the policy that results from the settings.
   static func policy() throws -> LinkPolicy {
     try LinkPolicy.messageStream.setting(
       settings.map {
@@ -70,12 +71,12 @@ actor HandoverRig {
     }
   }
 
-  /// Returns when the phone follows the shop.
+  /// Returns when the phone is connected to the shop.
   func begins() async {
     await until { self.statuses.last?.status == "CONNECTED" }
   }
 
-  /// Another user posts beside the server, where nothing is broken.
+  /// Posts messages as another user, from the server's namespace, where no fault occurs.
   func post(_ count: Int = 1) async throws {
     let bodies = (sent + 1...sent + count).map {
       #"{"shop_id":"\#(Self.shop)","message":"\#($0)"}"#
@@ -92,12 +93,15 @@ actor HandoverRig {
       in: .net, "python3", "-c", script, input: bodies.joined(separator: "\n"))
   }
 
-  /// What stands on the screen: what came live while the rest was fetched has its place behind it.
+  /// The texts in the order of the screen: live messages that arrived during a fetch follow the
+  /// fetched ones.
   var shown: [String] {
     heard.sorted { $0.createdAt.dropLast() < $1.createdAt.dropLast() }.map(\.text)
   }
 
-  /// Returns when the phone has shown everything, each once and in order, and is live again.
+  /// Waits until the phone has shown all messages and is live again.
+  ///
+  /// It then checks that each message was shown once and in order.
   func becomesWhole() async {
     let all = (1...sent).map(String.init)
     await until {
@@ -111,9 +115,9 @@ actor HandoverRig {
     await withCheckedContinuation { waiting.append((condition, $0)) }
   }
 
-  /// Makes a trouble, posts, ends the trouble if it ends, and holds the phone to its bounds.
+  /// Causes a fault, posts messages, ends the fault if it has an end, and checks the times.
   ///
-  /// Each time starts before the tools run that make the trouble, or end it.
+  /// Each measurement starts before the tools run that cause or end the fault.
   func meets(
     _ trouble: HandoverTrouble, _ begin: @Sendable () async throws -> Void,
     until end: (@Sendable () async throws -> Void)? = nil
@@ -122,7 +126,7 @@ actor HandoverRig {
     let known = statuses.count
     var start = ContinuousClock.now
     try await begin()
-    // Where only silence tells, something must be lost in it.
+    // The phone notices these two faults only by silence, so messages must be lost in it.
     if trouble == .natForgotten || trouble == .blackHole { try await post(3) }
     await until { self.statuses.dropFirst(known).contains { $0.status != "CONNECTED" } }
     let noticed = ContinuousClock.now - start

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// The real client on a phone with two uplinks; each trouble ends with a whole timeline in time.
+/// The real client on a phone with two uplinks. After each fault the timeline is complete in time.
 @Suite(
   .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))

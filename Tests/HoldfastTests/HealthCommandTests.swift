@@ -3,9 +3,9 @@ import HoldfastTestKit
 import LinkWire
 import Testing
 
-/// `holdfast health` as people and scripts use it.
+/// The command `holdfast health`, as people and scripts use it.
 @Suite(.timeLimit(.minutes(10))) struct HealthCommandTests {
-  /// Writes a year with as little in it as the generator makes.
+  /// Writes an export of the smallest size that the generator makes, which covers a year.
   private func generate(_ path: String, until day: String = "2026-01-01") async throws {
     let done = try await CommandProcess.run(
       "health", "generate", "--seed", "5", "--size", "1MB", "--until", day, path)

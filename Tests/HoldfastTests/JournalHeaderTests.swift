@@ -10,7 +10,7 @@ import Testing
 /// The first line of a journal, which later versions of the software must still read.
 struct JournalHeaderTests {
   private let scratch: Scratch
-  /// Headers of the first software that wrote version 1 of the format; the policies abridged.
+  /// A header as the first implementation of format version 1 wrote it, with an abridged policy.
   private let stream =
     #"{"extra":{"shop":"s1"},"journal":1,"machine":"message-stream","part":1,"#
     + #""policy":{"gate.settle":"3s","preset":"message-stream"},"seed":7,"startedAt":5}"#
@@ -66,7 +66,8 @@ struct JournalHeaderTests {
 
   private let start = Timestamp(nanoseconds: 5)
 
-  /// The line is read as the header, and the header is written so that old software reads it.
+  /// Checks that the line is read as the header, and that the first implementation can read the
+  /// header that is written.
   private func keeps<M: Journaled>(_ header: JournalHeader<M>, _ line: String) async throws {
     try scratch.write((line + "\n").utf8, to: "old")
     #expect(try JournalReader<M>(path: scratch("old")).header == header)
@@ -80,7 +81,7 @@ struct JournalHeaderTests {
   }
 }
 
-/// A header as the first software decoded it.
+/// A header as the first implementation decoded it.
 private struct FirstHeader: Decodable, Equatable {
   var journal: Int
   var part: Int

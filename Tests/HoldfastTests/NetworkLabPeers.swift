@@ -1,6 +1,6 @@
 import HoldfastTestKit
 
-/// An echo server and a client inside a lab, driven by lines.
+/// An echo server and a client inside a lab, controlled by lines of text.
 struct LabPeers {
   private static let server = """
     import errno, socket, sys, threading
@@ -63,28 +63,28 @@ struct LabPeers {
     port = await serverLines.next().split(separator: " ").last.map(String.init) ?? "0"
   }
 
-  /// How long to wait for what should come.
+  /// The seconds to wait for a reply that should arrive.
   private static let patience = 120.0
-  /// How long to wait for what should not come.
+  /// The seconds to wait for a reply that should not arrive.
   static let silence = 0.5
 
-  /// What became of a new connect: `open`, `stall` or the name of an `errno`.
+  /// Opens a new connection, and returns `open`, `stall` or the name of an `errno`.
   func connect(patience: Double = patience) async -> String {
     await ask("connect \(port) \(patience)")
   }
 
-  /// What came back for a word: itself, `stall`, `end` or the name of an `errno`.
+  /// Sends a word, and returns the reply: the same word, `stall`, `end` or the name of an `errno`.
   func say(_ word: String, patience: Double = patience) async -> String {
     await ask("say \(word) \(patience)")
   }
 
-  /// What the client hears without saying anything.
+  /// Returns what the client receives without sending anything.
   func hear() async -> String { await ask("hear it \(Self.patience)") }
 
-  /// Lets the server say something on its own.
+  /// Makes the server send something on its own.
   func push() { server.send("push") }
 
-  /// What the server tells next: `from ADDRESS`, `end` or `lost ERRNO`.
+  /// Returns the server's next report: `from ADDRESS`, `end` or `lost ERRNO`.
   func serverSays() async -> String { await serverLines.next() }
 
   private func ask(_ line: String) async -> String {
@@ -93,7 +93,7 @@ struct LabPeers {
   }
 }
 
-/// Takes lines one at a time.
+/// A reader of lines, one at a time.
 actor LineReader {
   private var iterator: AsyncStream<String>.Iterator
 
@@ -101,7 +101,7 @@ actor LineReader {
     iterator = lines.makeAsyncIterator()
   }
 
-  /// The next line; empty when there is none any more.
+  /// Returns the next line, or an empty string when there are no more lines.
   func next() async -> String {
     var iterator = iterator
     let line = await iterator.next(isolation: #isolation)

@@ -3,7 +3,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Each trouble of the lab, seen by plain sockets in it.
+/// The faults of the lab, observed by plain sockets inside it.
 @Suite(
   .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NetworkLab.isAvailable, "\(NetworkLab.obstacle ?? "")"))
@@ -41,7 +41,7 @@ struct NetworkLabTests {
       try await lab.linkUp(.wifi)
       #expect(await new.connect() == "open")
       #expect(await new.serverSays() == "from 10.9.1.2")
-      // Retransmission brings what was said into the dead link.
+      // Retransmission delivers what was sent while the link was down.
       #expect(await old.hear() == "lost")
     }
   }

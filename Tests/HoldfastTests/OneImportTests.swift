@@ -2,7 +2,9 @@ import Holdfast
 import LinkHealth
 import Testing
 
-/// What an app writes, with no import but these: that it compiles is half of each test.
+/// The code of an app with no imports other than these.
+///
+/// Half of each test is that this code compiles.
 @Suite struct OneImportTests {
   @Test func `a stream, its policy, its updates and its store`() async throws {
     let store: any TimelineStore = Platform.memoryStore()

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// A pipe in the place of a file that a command reads.
+/// A pipe in place of a file that a command reads.
 @Suite(.timeLimit(.minutes(10))) struct PipeArgumentTests {
   private static let twice = "is no regular file, and is opened more than once"
   private static let unwritten = "is a pipe that no program writes to"

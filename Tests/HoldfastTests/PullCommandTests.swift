@@ -7,7 +7,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The programs themselves: a phone, a hook, and the pull that the hook starts.
+/// The real programs: a phone, a push hook, and the pull that the hook starts.
 @Suite(.timeLimit(.minutes(10))) struct `The command pulls` {
   @Test func `a phone in background is rung, visits, and answers`() async throws {
     let scratch = try Scratch()
@@ -62,7 +62,7 @@ import Testing
       Issue.record("not paired")
       return await backend.kill()
     }
-    // The pair that follows the login is told after the token was stored.
+    // The phone prints the pair that follows the login after it has stored the token.
     _ = try await event("pair", of: phone.lines)
     for signal in [SIGTERM, SIGKILL] {
       phone.signal(signal)
@@ -109,7 +109,7 @@ import Testing
     await backend.kill()
   }
 
-  /// Lists the one assistant of a phone, and ends it.
+  /// Lists the only assistant of a phone, and ends its access.
   private func seeAndEnd(_ common: [String]) async throws {
     let list = try await CommandProcess.run(["relay", "assistants"] + common)
     #expect(list.status == 0 && list.output.count == 1)
@@ -137,8 +137,10 @@ import Testing
       .healthData(HealthDataQuery(valueType: .steps, start: day, end: day)))
   }
 
-  /// A program that visits for the phone the backend of the file `url`, and lets the test see what
-  /// came of it.
+  /// Creates a push hook that runs a pull for the phone, and returns its path.
+  ///
+  /// The hook reads the URL of the backend from the file `url`, and writes the output of the pull
+  /// to a pipe for the test.
   private func hook(_ scratch: Scratch) async throws -> String {
     try await Shell.run(
       ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("ring")],
@@ -152,7 +154,7 @@ import Testing
     return scratch("ring")
   }
 
-  /// Logs an assistant in with the pair that a phone shows.
+  /// Logs an assistant in with the pair that a phone shows, and returns its grant.
   private func logIn(with phone: LabProcess, at backend: Backend) async throws -> RelayGrant? {
     let pair = try await event("pair", of: phone.lines)
     let word = try #require(pair["word"] as? String)

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTestKit
 import Testing
 
-/// The lines between the two marks appear in the README, word for word.
+/// Runs the example of the README, which shows the lines between the two marks word for word.
 private func hold(_ url: String, _ show: (String) async -> Void) async throws {
   // README >
   var options = SocketOptions()
@@ -17,7 +17,7 @@ private func hold(_ url: String, _ show: (String) async -> Void) async throws {
   // README <
 }
 
-/// The lines between the two marks appear in docs/apps.md, word for word.
+/// Runs the example of docs/apps.md, which shows the lines between the two marks word for word.
 private func follow(
   _ shop: ShopID, on server: String, tokens: any TokenSource, keptIn directory: String,
   _ show: ([Message], Via) async -> Bool
@@ -37,7 +37,7 @@ private func follow(
   // docs/apps.md <
 }
 
-/// The examples of the README and of the page about apps are compiled, and do what they say.
+/// The examples of the README and of the page about apps, which must compile and work as described.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeExampleTests {
   @Test func `the example of the README reconnects, and ends when a retry cannot help`()
     async throws
@@ -78,7 +78,7 @@ private func follow(
     !example.isEmpty && page.contains("```swift\n" + example + "\n```\n")
   }
 
-  /// The lines between the marks, without the indentation of a body.
+  /// Returns the lines between the marks, without the indentation of the function's body.
   private static func example(_ mark: String) throws -> String {
     let lines = try text(at: "Tests/HoldfastTests/ReadmeExampleTests.swift")
       .split(separator: "\n", omittingEmptySubsequences: false)

@@ -27,7 +27,7 @@ import Testing
   }
 }
 
-/// Says when nobody holds it any more.
+/// A token source that reports when it is released.
 private final class FarewellTokens: TokenSource {
   private let gone: Mailbox<Void>
 

@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  /// Runs `body` with a journal of a short stream, and its lines.
+  /// Runs `body` with the path and the lines of a journal of a short stream.
   private func recorded(_ body: (String, [String]) async throws -> Void) async throws {
     try await CommandShop.run { shop in
       let path = shop.directory + ".journal"

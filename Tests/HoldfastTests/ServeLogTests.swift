@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// `serve --log-format` and `--log-level`, and what commands tell people at a terminal.
+/// The options `--log-format` and `--log-level` of `serve`, and notes that only terminals show.
 @Suite(.timeLimit(.minutes(10))) struct ServeLogTests {
   private static func log(_ words: [String]) async throws -> [String] {
     let scratch = try Scratch()

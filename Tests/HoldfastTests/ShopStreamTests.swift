@@ -18,7 +18,7 @@ import Testing
     await follower.wait { $0.texts.count >= 3 }
     let seen = await follower.seen
     #expect(seen.texts == ["one", "two", "three"])
-    // A machine that stands still for long loses the link, and then the message is caught up.
+    // A machine that stalls for long loses the link. The message then arrives by a catch-up.
     let isLost = seen.statuses.contains { $0.state == .reconnecting }
     #expect(seen.messages.map(\.via) == [.history, .history, isLost ? .catchUp : .live])
     #expect(seen.statuses.map(\.state).first == .connecting)
@@ -84,7 +84,8 @@ import Testing
     try await bench.proxy.set(.pass)
     try await bench.post(Array(texts.dropFirst(550)))
     await follower.wait { $0.texts.count >= 1100 }
-    // What comes live while the hole is filled is shown at once, and stands behind it.
+    // Live messages that arrive while the gap is filled are shown at once, although they belong
+    // after it.
     let seen = await follower.seen.messages.map(\.message).sorted { $0.key < $1.key }
     #expect(seen.map(\.text) == texts)
     await stream.close()
@@ -154,7 +155,7 @@ import Testing
     try await bench.post((1...130).map { "missed \($0)" })
     try await bench.proxy.set(.pass)
     await follower.wait { $0.texts.count >= 180 }
-    // Pages come newest first from such a server, so only the whole is in order.
+    // A plain server sends its pages newest first, so only the complete timeline is in order.
     let shown = await follower.seen.messages.map(\.message).sorted { $0.key < $1.key }
     #expect(shown.map(\.text) == (71...120).map { "old \($0)" } + (1...130).map { "missed \($0)" })
     await stream.close()
@@ -229,7 +230,7 @@ import Testing
       await stream.close()
     }
     let (stream, follower) = try await bench.follow()
-    // Each shows once and leaves the outbox, whichever of the three streams sent it.
+    // Each message is shown once and leaves the outbox, whichever of the three streams sent it.
     await follower.wait { seen in
       seen.texts == ["one", "two"] && seen.outbox.allSatisfy { seen.sent.contains($0.id) }
     }

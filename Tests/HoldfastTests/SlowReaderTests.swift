@@ -8,7 +8,7 @@ import MessageStream
 import Synchronization
 import Testing
 
-/// An app that leaves its updates unread.
+/// An app that does not read its updates.
 @Suite(.timeLimit(.minutes(10)))
 struct SlowReaderTests {
   private let clock = TestClock()
@@ -34,7 +34,7 @@ struct SlowReaderTests {
     for _ in 1...3 {
       clock.advance(by: .seconds(60))
       await socket.ping()
-      // It was heard: silence is 90 s from now.
+      // The ping counts as traffic, so the time-out for silence is 90 s from now.
       let silence = clock.now.advanced(by: .seconds(90))
       await until { await stream.snapshot.link.deadline == silence }
       #expect(await stream.snapshot.link.status.phase == .connected)
@@ -48,7 +48,7 @@ struct SlowReaderTests {
       break
     }
     #expect(seen == ["late 1"])
-    #expect(network.sockets.count == 0, "it was never dialled again")
+    #expect(network.sockets.count == 0, "the stream did not dial again")
     await stream.close()
   }
 
@@ -82,7 +82,7 @@ struct SlowReaderTests {
   }
 }
 
-/// Set once, from anywhere.
+/// A flag that any task can set, once.
 private final class Flag: Sendable {
   private let state = Mutex(false)
 

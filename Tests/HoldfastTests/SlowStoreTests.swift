@@ -8,7 +8,7 @@ import MessageStream
 import Synchronization
 import Testing
 
-/// A store that takes its time.
+/// A stream with a slow store.
 @Suite(.timeLimit(.minutes(10)))
 struct SlowStoreTests {
   private let clock = TestClock()
@@ -77,7 +77,7 @@ struct SlowStoreTests {
     body: Array(#"{"status":200,"data":{"messages":[]},"message":""}"#.utf8))
 }
 
-/// Holds commits while it is told to.
+/// A store that holds commits on request.
 private actor HeldStore: ForwardingTimelineStore {
   let store: any TimelineStore = MemoryTimelineStore()
   private var isHeld = false
@@ -99,7 +99,7 @@ private actor HeldStore: ForwardingTimelineStore {
   }
 }
 
-/// Counted from anywhere.
+/// A counter that any task can increment.
 private final class Count: Sendable {
   private let state = Mutex(0)
 

@@ -21,7 +21,7 @@ struct StreamBench {
   let lifecycle = FakeLifecycle()
   private let direct: String
 
-  /// Waits that stand for the real ones, a tenth or less of them.
+  /// Shorter waits in place of the real ones, at most a tenth of them.
   static let quick: [(key: String, value: String)] = [
     ("retry.first", "100ms,200ms,400ms"), ("retry.reconnect", "0s,100ms,200ms,400ms,800ms"),
     ("retry.windows", "100/1m"), ("retry.spread", "200ms"), ("liveness.silence", "2s"),
@@ -73,7 +73,7 @@ struct StreamBench {
       policy: try LinkPolicy.messageStream.setting(Self.quick + changes))
   }
 
-  /// Opens the shop through the proxy, and reads it.
+  /// Opens the shop through the proxy, and starts reading it.
   func follow(_ changes: [(key: String, value: String)] = []) async throws -> (ShopStream, Follower)
   {
     let stream = try await streams.open(try configuration(changes))
@@ -82,7 +82,7 @@ struct StreamBench {
     return (stream, follower)
   }
 
-  /// Another user posts, past the proxy.
+  /// Posts a message as another user, without the proxy.
   func post(_ text: String) async throws {
     let token = try await backend.issueToken(
       user: "writer", name: "Writer", shops: [shop], ttl: .seconds(3600))
@@ -105,13 +105,15 @@ struct StreamBench {
   }
 }
 
-/// Asks the backend itself for a token each time; only the first may be short-lived.
+/// A token source that requests every token from the backend itself.
+///
+/// Only the first token may be short-lived.
 actor TestTokens: TokenSource {
   private let backend: Backend
   private let shop: ShopID
   private let ttl: Duration
   private(set) var given = 0
-  /// One entry for each token.
+  /// The requests for tokens, with one entry for each.
   nonisolated let asked = Mailbox<Void>()
 
   init(_ backend: Backend, shop: ShopID, ttl: Duration) {
@@ -124,7 +126,8 @@ actor TestTokens: TokenSource {
     given += 1
     asked.put(())
     do {
-      // A token's text depends on its second: a name that counts keeps two of them apart.
+      // Two tokens of the same second would have the same text. A counter in the name keeps them
+      // apart.
       return try await backend.issueToken(
         user: "phone", name: "Phone \(given)", shops: [shop],
         ttl: given == 1 ? ttl : .seconds(3600))

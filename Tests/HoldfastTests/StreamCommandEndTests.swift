@@ -7,7 +7,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// With which status `stream` and `send` end.
+/// The exit statuses of `stream` and `send`.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandEndTests {
   @Test(arguments: ["stream", "send"])
   func `a token that is not taken means sign in`(command: String) async throws {
@@ -241,7 +241,8 @@ import Testing
           "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
           "--json", "--token-file", pipe,
         ]))
-      // Opens once the command reads the other end, which is before it obeys anything.
+      // The pipe opens for writing when the command reads it, which is before the command handles
+      // signals.
       let writer = try #require(FileHandle(forWritingAtPath: pipe))
       for signal in [SIGHUP, SIGUSR1, SIGUSR2] { stream.process.signal(signal) }
       try writer.write(contentsOf: Data("any.good.token".utf8))
@@ -252,7 +253,7 @@ import Testing
   }
 }
 
-/// A log whose newest message can be had, and no more than that.
+/// A log from which only the newest message can be read.
 private struct UnreadablePages: MessageLog {
   func append(_ entries: [LogEntry]) -> [Result<Appended, StoreFailure>] {
     entries.map { _ in .failure(.other(detail: "appends fail")) }

@@ -2,19 +2,19 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// What `stream` makes of its standard input.
+/// The standard input of `stream`.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandInputTests {
-  /// Messages that may wait to be sent.
+  /// The number of messages that may wait to be sent.
   private static let limit = 1_000
 
   @Test func `reads no further than lines can be taken`() async throws {
     try await CommandProcess.scratch { directory in
       let stream = CommandEvents(try piped("yes", Self.words(directory)))
-      // Tries that fail tell of the first ones again.
+      // Failed attempts report the first messages again, with a higher number of tries.
       for _ in 1...Self.limit {
         #expect(await stream.line(with: #""event":"outbox""#, #""tries":0"#) != "")
       }
-      // One more would be refused, were it taken.
+      // If one more line were taken, its message would be refused.
       let (rest, _) = await stream.end()
       #expect(rest.filter { $0.contains(#""state":"failed""#) } == [])
       let kept = try await CommandProcess.run(
@@ -135,7 +135,9 @@ import Testing
     ]
   }
 
-  /// `holdfast` behind a pipe; the process that can be signalled is `holdfast` itself.
+  /// Starts `holdfast` with the output of a command as its input.
+  ///
+  /// A signal to the returned process reaches `holdfast` itself.
   private func piped(
     _ source: String, _ words: [String], _ environment: [String: String] = [:]
   ) throws -> LabProcess {

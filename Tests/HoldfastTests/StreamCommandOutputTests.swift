@@ -4,7 +4,7 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// What `stream` shows, and what it does when nobody takes it.
+/// The output of `stream`, and its behavior when nobody reads the output.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandOutputTests {
   @Test(arguments: [false, true])
   func `ends soon although nobody takes the output`(isAll: Bool) async throws {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// Runs a command whose output goes to a pipe that is full, and ends it when told to.
+  /// A Python script that runs a command with a full pipe as its output, and ends it on request.
   private static let blocked = """
     import fcntl, os, subprocess, sys
     reader, writer = os.pipe()

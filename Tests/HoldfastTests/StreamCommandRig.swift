@@ -8,19 +8,19 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// A backend in this process and directories for the commands that are run against it.
+/// A backend in this process, and directories for the commands that run against it.
 struct CommandShop {
   static let name = "bakery"
 
   let backend: Backend
   let url: String
   let shop: ShopID
-  /// Everything a command writes goes below it.
+  /// The directory below which a command writes all its files.
   let directory: String
   let log: LineReader
   private let network: any SocketDialer & HTTPClient
 
-  /// Runs `body` against a backend that is killed behind it.
+  /// Runs `body` with a backend, and kills the backend afterwards.
   static func run(
     certificate: BackendConfiguration.Certificate? = nil,
     _ body: (CommandShop) async throws -> Void
@@ -48,7 +48,9 @@ struct CommandShop {
     }
   }
 
-  /// A user's token; one that was good once when `ttl` is negative.
+  /// Returns a user's token.
+  ///
+  /// A negative `ttl` makes a token that has expired.
   func token(
     _ user: String = "ann", shops: [String] = [name], ttl: Duration = .seconds(3_600)
   ) async throws -> String {
@@ -56,7 +58,7 @@ struct CommandShop {
       user: user, name: user.uppercased(), shops: shops.compactMap { ShopID($0) }, ttl: ttl)
   }
 
-  /// Another user posts.
+  /// Posts a message as another user.
   @discardableResult
   func post(_ text: String) async throws -> Message {
     let response = try await network.send(
@@ -76,22 +78,22 @@ struct CommandShop {
     for text in texts { try await post(text) }
   }
 
-  /// The server is gone, without a word.
+  /// Kills the server without a drain.
   func kill() async { await backend.kill() }
 
-  /// The words of a command that talks to this shop.
+  /// Returns the arguments of a command for this shop.
   func words(_ command: String, _ more: [String], shop: String = name) -> [String] {
     [command, "--server", url, "--shop", shop] + more
   }
 
-  /// Starts `stream --json` with a data directory and a good token.
+  /// Starts `stream --json` with a data directory and a valid token.
   func stream(_ more: String..., user: String = "ann") async throws -> CommandEvents {
     let words = words("stream", ["--json", "--data", directory] + more)
     return CommandEvents(
       try CommandProcess.start(words, environment: ["HOLDFAST_TOKEN": try await token(user)]))
   }
 
-  /// The same through a proxy on this port.
+  /// Starts `stream --json` through a proxy on a port.
   func stream(through port: UInt16) async throws -> CommandEvents {
     let words = [
       "stream", "--server", "http://127.0.0.1:\(port)", "--shop", Self.name, "--data", directory,
@@ -101,10 +103,10 @@ struct CommandShop {
       try CommandProcess.start(words, environment: ["HOLDFAST_TOKEN": try await token()]))
   }
 
-  /// Where the backend listens.
+  /// The port on which the backend listens.
   var port: UInt16 { url.split(separator: ":").last.flatMap { UInt16($0) } ?? 0 }
 
-  /// Waits until the backend logs an event; returns the line.
+  /// Returns the next log entry for `event`, or an empty dictionary if the log ends first.
   func logged(_ event: String) async throws -> [String: Any] {
     while case let line = await log.next(), !line.isEmpty {
       let object = try [String: Any].reading(line)
@@ -124,10 +126,10 @@ final class CommandEvents: Sendable {
     output = LineReader(process.lines)
   }
 
-  /// The next line; empty when it ended before.
+  /// Returns the next line, or an empty string if the output has ended.
   func next() async -> String { await output.next() }
 
-  /// The next line that has all these texts in it; empty when it ended before.
+  /// Returns the next line with all these texts, or an empty string if the output ends first.
   func line(with texts: String...) async -> String {
     while case let line = await output.next(), !line.isEmpty {
       if texts.allSatisfy(line.contains) { return line }
@@ -135,28 +137,28 @@ final class CommandEvents: Sendable {
     return ""
   }
 
-  /// Returns once it is connected.
+  /// Waits until the command is connected.
   func live() async {
     #expect(await line(with: #""status":"CONNECTED""#) != "")
   }
 
-  /// All lines that are left, and the exit status.
+  /// Returns the remaining lines and the exit status.
   func rest() async -> (lines: [String], status: Int32) {
     var lines: [String] = []
     while case let line = await output.next(), !line.isEmpty { lines.append(line) }
     return (lines, await process.exit())
   }
 
-  /// Tells it to end; the lines that were left, and the exit status.
+  /// Ends the command with SIGTERM, and returns the remaining lines and the exit status.
   func end() async -> (lines: [String], status: Int32) {
     process.signal(SIGTERM)
     return await rest()
   }
 }
 
-/// A line with what differs from run to run replaced by words.
+/// Returns a line in which a word replaces everything that differs between runs.
 func normal(_ line: String) -> String {
-  // Only the time of an event always has three digits; a server's may happen to.
+  // The time of an event always has three decimals. A server's time may have three by chance.
   line.replacing(/"at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/, with: #""at":"MS""#)
     .replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z/, with: "TIME")
     .replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, with: "LOCAL")

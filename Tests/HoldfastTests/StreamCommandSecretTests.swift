@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// A token is seen by the server and by nobody else.
+/// Tokens, which only the server may see.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandSecretTests {
   @Test(arguments: ["header", "query"])
   func `a token leaves no trace`(way: String) async throws {
@@ -54,7 +54,8 @@ import Testing
       let send = try CommandProcess.start(
         ["send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "hello", "--timeout", "60s"]
           + given)
-      // It has nothing to say until its time is over, so it is looked at until it has begun.
+      // The command prints nothing until its time-out, so its arguments are read until the token is
+      // hidden.
       let hidden = String(repeating: "x", count: token.utf8.count)
       var line: [String] = []
       while !line.contains(where: { $0.hasSuffix(hidden) }) {
@@ -77,7 +78,7 @@ import Testing
     ]
   }
 
-  /// The texts that hold a token, or its signature, which nothing else contains.
+  /// Returns the texts that contain a token's signature, which nothing else contains.
   private func traces(of tokens: [String], in texts: [String]) -> [String] {
     let signatures = tokens.compactMap { $0.split(separator: ".").last }
     return texts.filter { text in signatures.contains { text.contains($0) } }
@@ -93,7 +94,7 @@ import Testing
     return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// What all files hold, the journal beside the directory too.
+  /// Returns the contents of all files, including the journal next to the directory.
   private func contents(below directory: String) throws -> [String] {
     let files = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String }
     let paths = (files ?? []).map { "\(directory)/\($0)" } + [directory + ".journal"]

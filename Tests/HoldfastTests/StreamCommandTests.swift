@@ -34,7 +34,7 @@ import Testing
       lines.append(await stream.next())
       try await shop.post("while")
       lines.append(await stream.next())
-      // Whether the store or the socket is faster is open.
+      // Either the store or the socket may be first.
       #expect(
         Set(lines[1...2].map(normal)) == [Self.message("before", via: "history"), Self.connected])
       #expect(
@@ -116,7 +116,8 @@ import Testing
       #expect(await next.line(with: "message", "line 20") != "")
       #expect(await next.end().status == 0)
       let shown = try await CommandProcess.run("history", "--data", shop.directory, "--json")
-      // An answer that it did not wait for leaves an entry, which the key keeps from coming twice.
+      // An answer that arrives after the end leaves its entry in the outbox. The entry's key
+      // prevents a second message.
       let texts = try shown.output.map { try [String: Any].reading($0) }
         .filter { $0["event"] as? String == "message" }.map { $0["text"] as? String ?? "" }
       #expect(texts == (1...20).map { "line \($0)" })
@@ -208,7 +209,8 @@ import Testing
       let pipe = try LabProcess(
         ["bash", "-c", "\(line) | head -n 1; echo ${PIPESTATUS[0]}"],
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
-      // What is posted after its end finds nobody; some of it may come before.
+      // The command cannot write messages that are posted after `head` has ended. A few may be
+      // posted earlier.
       let posting = Task {
         while !Task.isCancelled { _ = try? await shop.post("still there?") }
       }
@@ -225,7 +227,7 @@ import Testing
       let proxy = try FaultProxy(upstream: shop.port)
       let stream = try await shop.stream(through: proxy.port)
       await stream.live()
-      // Nobody answers the goodbye, which is waited for.
+      // The server does not answer the close frame, which the command waits for.
       try await proxy.set(.blackhole())
       stream.process.signal(SIGINT)
       stream.process.signal(SIGTERM)
@@ -254,7 +256,7 @@ import Testing
     }
   }
 
-  /// Plays a person at a terminal, who mistypes once.
+  /// A Python script that types at a terminal and makes one typing error.
   private static let terminal = #"""
     import os, pty, select, sys, termios
     child, terminal = pty.fork()

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Tokens out of commands and pipes, which may hang, fail or talk too much.
+/// Tokens from commands and pipes, which may hang, fail or print too much.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandTokenTests {
   @Test func `a command that hangs is killed with all it started, and asked again`() async throws {
     try await CommandShop.run { shop in
@@ -55,7 +55,8 @@ import Testing
     return line.wholeMatch(of: words) != nil
   }
 
-  /// Returns when no process has this number any more, or only a dead one that nobody asked for.
+  /// Returns when no process has this number. A process that has ended but was not reaped counts as
+  /// none.
   private func isGone(_ number: Int32) async {
     while let stat = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8),
       let state = stat.split(separator: ")").last?.split(separator: " ").first, state != "Z"

@@ -2,9 +2,9 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// `stream --consumer`, `--from` and `--confirm`, and `consumer`.
+/// The options `--consumer`, `--from` and `--confirm` of `stream`, and the command `consumer`.
 @Suite(.timeLimit(.minutes(10))) struct StreamConsumerTests {
-  /// A delivery as the output shows it.
+  /// A delivery in the output of the command.
   private struct Seen: Equatable {
     var number: Int
     var text: String
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  /// Waits until the store has an acknowledgement, as another process sees it.
+  /// Waits until another process finds an acknowledgement in the store.
   private static func acknowledged(_ number: Int, in shop: CommandShop) async throws {
     while true {
       let list = try await CommandProcess.run(
@@ -105,7 +105,7 @@ import Testing
         numbers += try Self.seen([await stream.line(with: #""delivery""#)]).map(\.number)
       }
       #expect(numbers == Array(1...768))
-      // 232 more would fit, the next batch of up to 256 would not.
+      // 232 more deliveries would fit, but not the next batch of up to 256.
       stream.process.send("23")
       try await Self.acknowledged(23, in: shop)
       stream.process.send("24")
@@ -157,7 +157,7 @@ import Testing
           environment: ["HOLDFAST_TOKEN": try await shop.token()])
         notes.append(outcome.output.contains { $0.contains(#""kind":"older-messages""#) })
       }
-      // 50 of 300 messages are stored, then some more, and at last all.
+      // At first 50 of 300 messages are stored, then more, and in the end all of them.
       #expect(notes == [true, true, false, true, true, true, false, false, false])
     }
   }

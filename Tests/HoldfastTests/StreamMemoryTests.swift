@@ -7,7 +7,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// What a stream takes of its store into memory.
+/// The messages that a stream loads from its store into memory.
 @Suite(.timeLimit(.minutes(10))) struct StreamMemoryTests {
   private let clock = TestClock()
 

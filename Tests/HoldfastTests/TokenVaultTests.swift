@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-/// What the vault of a feature tells its link of tokens.
+/// The token events that a feature's vault sends to its link.
 @Suite(.timeLimit(.minutes(10))) struct TokenVaultTests {
   private let told = Mailbox<HeldLink.CredentialsEvent>()
 
@@ -54,7 +54,7 @@ import Testing
   }
 }
 
-/// Tokens in the order of a list.
+/// A token source that returns the tokens of a list in order.
 private actor ListedTokens: TokenSource {
   private var texts: [String]
 

@@ -2,9 +2,11 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// `serve --trusted-proxy`: the clients behind a proxy are told apart.
+/// The option `--trusted-proxy` of `serve`, which distinguishes the clients behind a proxy.
 @Suite(.timeLimit(.minutes(10))) struct TrustedProxyCommandTests {
-  /// Logs in with wrong pairs, six times for one client and once for another; prints the statuses.
+  /// A Python script that logs in with wrong pairs and prints the statuses.
+  ///
+  /// It logs in six times as one client and once as another.
   private static let script = """
     import sys, urllib.request, urllib.error
     for client in ["192.0.2.1"] * 6 + ["192.0.2.2"]:

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// What is read of a server's message.
+/// The parts of a server's message that an audit reads.
 @Suite struct AuditMessageTests {
   private static func message(_ text: String) -> AuditMessage {
     AuditMessage(Array(text.utf8), hide: { $0 })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// What is found of prompts, responses and histories in records that were written down.
+/// The findings about prompts, responses and histories in hand-written records.
 @Suite struct JudgeDeliveryTests {
   private static let prompt = #"{"type":"prompt","text":"audit: one"}"#
   private static let second = #"{"type":"prompt","text":"audit: two"}"#
@@ -48,7 +48,9 @@ import Testing
     #expect(found == Finding(.unseen, words))
   }
 
-  /// A prompt whose response is delivered to a second connection, and what further ones have.
+  /// Returns the evidence of a prompt whose response is delivered to a second connection.
+  ///
+  /// The events of further connections follow.
   private static func replay(_ further: [(Int, Int, AuditRecord.Kind)]) -> AuditEvidence {
     let first: [(Int, Int, AuditRecord.Kind)] = [
       (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, Tape.connected),
@@ -71,7 +73,7 @@ import Testing
     + #"key; received {"type":"response","message_id":"m","success":true,"text":"x"} after "#
     + "2.00 ms; without `message_ack` again, "
 
-  /// What came to whoever was connected when the handler ended is no replay yet.
+  /// A response on the connection that is open when the handler ends is not a replay yet.
   @Test(arguments: [true, false])
   func `a response that comes to two connections is kept until it is acknowledged`(isKept: Bool) {
     let again: [(Int, Int, AuditRecord.Kind)] =
@@ -121,8 +123,10 @@ import Testing
     #expect(evidence.finding(.ackEnds) == Finding(.unseen, words))
   }
 
-  /// When the response comes to the third connection, when the wait on the fourth one is over, and
-  /// whether it would have come until then.
+  /// The arguments are the time of the response on the third connection, the end of the wait on the
+  /// fourth connection, and the outcome.
+  ///
+  /// The outcome is `shown` only if the wait was long enough for another response.
   @Test(arguments: [(11, 1_014, Finding.Outcome.shown), (1_011, 2_014, .unseen)])
   func `what was acknowledged has to stay away for as long as it took to come`(
     comes: Int, ends: Int, outcome: Finding.Outcome
@@ -134,7 +138,8 @@ import Testing
     #expect(evidence.finding(.ackEnds).outcome == outcome)
   }
 
-  /// An answer that quotes both prompts, one that was refused at once, and the same answer twice.
+  /// The arguments are an answer that quotes both prompts, and a repeated answer in the right and
+  /// in the wrong order.
   @Test(arguments: [
     (["audit: two", "audit: two and audit: three"], Finding.Outcome.unseen),
     (["audit: two", "audit: two", "audit: three"], .shown),

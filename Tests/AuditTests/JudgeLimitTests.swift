@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// What is found of sizes, load and silence in records that were written down.
+/// The findings about sizes, load and silence in hand-written records.
 @Suite struct JudgeLimitTests {
   private static let hello = #"{"type":"hello","auth_version":1}"#
 
@@ -183,7 +183,7 @@ import Testing
     #expect(record.messages(after: 2).map(\.at) == [])
   }
 
-  /// The status of each page that was asked for, and what is found of health.
+  /// The status of each requested page, and the finding about health.
   private static let pages: [([String: Int], Finding)] = [
     ([:], Finding(.unseen, "no page was requested")),
     (

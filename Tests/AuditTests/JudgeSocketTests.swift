@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// What is found of a server before a login in records that were written down.
+/// The findings about a server before a login in hand-written records.
 @Suite struct JudgeSocketTests {
   @Test(arguments: [
     (Probe.ackQuiet, AuditScript.Name.main), (.malformed, .faults), (.protocolPing, .opening),
@@ -43,8 +43,10 @@ import Testing
       Tape.evidence([.opening: record]).finding(.compression) == Finding(.missing, words))
   }
 
-  /// How many messages came compressed, the length of the one that came, and what that shows: an
-  /// agreement leaves each message to its sender (RFC 7692 section 6).
+  /// The arguments are the number of compressed messages, the length of the only message, the
+  /// outcome, and the end of the evidence.
+  ///
+  /// After an agreement the sender decides for each message (RFC 7692 section 6).
   @Test(arguments: [
     (1, 100, Finding.Outcome.shown, "1 messages came compressed"),
     (

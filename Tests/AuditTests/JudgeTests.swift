@@ -4,7 +4,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// What is found in records that were written down.
+/// The findings in hand-written records.
 @Suite struct JudgeTests {
   @Test func `the first end of a record says why no connection was established`() {
     let record = Tape.record([
@@ -160,7 +160,7 @@ import Testing
       (1, 5, Tape.connected),
     ])
     #expect(evidence.finding(.challengeOnce) == Finding(.shown, words))
-    // A server that lets no session in beside itself refuses a new answer as well.
+    // A server that refuses every second connection of a session refuses a new answer as well.
     evidence.records[.takeover]?.events.removeLast()
     let reason = "a second connection of a session is refused in any case; "
     #expect(evidence.finding(.challengeOnce) == Finding(.unseen, reason + words))
@@ -192,14 +192,15 @@ import Testing
     #expect(finding(9_000) == Finding(.unseen, early))
   }
 
-  /// A response of so many bytes.
+  /// Returns a response of `count` bytes.
   private static func response(_ count: Int) -> AuditRecord.Kind {
     let (head, end) = (#"{"type":"response","success":true,"text":""#, "\"}")
     let text = String(repeating: "0", count: count - head.utf8.count - end.utf8.count)
     return Tape.came(head + text + end)
   }
 
-  /// The length of a response in full, its length once 50 KiB are set, and what that shows.
+  /// The arguments are the full length of a response, its length once 50 KiB are set, and the
+  /// outcome.
   @Test(arguments: [
     (60_000, 51_200, Finding.Outcome.shown), (51_201, 100, .shown), (60_000, 51_201, .missing),
     (51_200, 51_200, .unseen), (100, 100, .unseen),
@@ -242,7 +243,7 @@ import Testing
   private static let full = LinkFailure.http(status: 503, retryAfter: .seconds(1), detail: "")
   private static let mute = LinkFailure.http(status: 429, retryAfter: nil, detail: "")
 
-  /// How many of a burst were opened, how others ended, and what is found.
+  /// The number of connections that a burst opened, the failures of the others, and the finding.
   static let bursts: [(Int, [LinkFailure], Finding)] = [
     (20, [], burst(.shown, "20 opened within 1.00 ms, 0 refused with Retry-After, 0")),
     (18, [busy, full], burst(.shown, "18 opened within 1.00 ms, 2 refused with Retry-After, 0")),

@@ -4,7 +4,7 @@ import Testing
 @Suite struct MarkdownTests {
   private static let lines = PretendAudit.report(.session, [.noBatch, .noSizeAck]).markdown
 
-  /// The cells of the summary's rows.
+  /// Returns the cells of the summary's rows.
   private static func rows() -> [[String]] {
     lines.filter { $0.hasPrefix("| ") }.map { line in
       line.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }

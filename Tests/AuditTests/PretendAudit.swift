@@ -2,9 +2,9 @@ import LinkCore
 import LinkWire
 import SessionAudit
 
-/// An audit of a pretended server, in virtual time.
+/// An audit of a simulated server, in virtual time.
 enum PretendAudit {
-  /// Plays all scripts and judges what they recorded.
+  /// Plays all scripts, and returns the report on their records.
   static func report(
     _ kind: PretendServer.Kind = .session, _ faults: Set<PretendServer.Fault> = [],
     hasKey: Bool = true, key: String = PretendServer.key, pages: Int? = 200,
@@ -40,10 +40,10 @@ enum PretendAudit {
     return evidence
   }
 
-  /// A page of metrics, as the text format of Prometheus has it.
+  /// A page of metrics in the text format of Prometheus.
   static let metrics = "# TYPE sockets gauge\nsockets 7\n"
 
-  /// Plays one script to its end; `note` is told what is done, and when.
+  /// Plays one script to its end, and calls `note` with each effect and its time.
   static func play(
     _ script: AuditScript, _ key: AuditKey?, with server: inout PretendServer,
     until limit: Duration = .seconds(1_000), note: (Instant, ScriptRun.Effect) -> Void = { _, _ in }
@@ -78,7 +78,7 @@ enum PretendAudit {
         guard server.stillHappens(input) else { continue }
         add(run.handle(input, at: now), &server)
         run.note(compressed: server.compressed(input), on: input.line)
-        // Nothing comes on a connection that is over.
+        // Nothing arrives on a connection that has ended.
         if let line = input.ended { queue.removeAll { $0.input.line == line } }
       }
     }
@@ -87,10 +87,10 @@ enum PretendAudit {
 }
 
 extension ScriptRun.Input {
-  /// The number of the connection that it ends.
+  /// The number of the connection that this input ends, or nil if it ends none.
   fileprivate var ended: Int? { if case .ended(let line, _) = self { line } else { nil } }
 
-  /// The number of its connection.
+  /// The number of the input's connection.
   fileprivate var line: Int {
     switch self {
     case .opened(let line, _), .text(let line, _), .binary(let line, _), .ping(let line),

@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import SessionAudit
 
-/// A server in virtual time that an audit speaks with: what it does wrong is chosen.
+/// A simulated server in virtual time for an audit, with a selection of faults.
 struct PretendServer {
   enum Fault: String, CaseIterable {
     case noPong, lateApplicationPong, noProtocolPong, abruptClose, noCompression
@@ -14,7 +14,7 @@ struct PretendServer {
     case noSizeAck, ignoresSize, takesHugeFrame, hugeFrameEndsAll, slowPong
     case closesAtMalformed, closesAtUntyped, closesAtUnknown, closesAtBinary, ignoresInvalid
     case noHeartbeat, endsSilentClients, keepsStrangers, refusesBurst, neverAnswers
-    // What only looks like the practice.
+    // Faults that only seem to meet a practice.
     case pongsUnasked, plainMessages, camelInside, overstatesVersion, emptyOlder
     case takesAnyKey, takesAnyAnswer, readsEarly, ignoresChallenge, sameChallenge
     case sameID, deliversOnce, restartsPlaces, farStamps, ignoresOffset, emptyBatch, halfBatch
@@ -22,35 +22,35 @@ struct PretendServer {
     case greetsAlive, beatsOnce, beatsOften, letsInOnce
   }
 
-  /// What kind of server it is.
+  /// The kinds of servers.
   enum Kind { case session, echo, silent }
 
   static let key = "untethered-0123456789abcdef0123456789abcdef"
   var kind = Kind.session
   var faults: Set<Fault> = []
-  /// What is kept for each client until it is acknowledged.
+  /// The responses that are stored for each client until it acknowledges them.
   private var kept: [String: [(id: String, entry: SessionEntry)]] = [:]
   private var histories: [String: [SessionEntry]] = [:]
   private var answered: [String: SessionResponse] = [:]
   private var lines: [Int: Line] = [:]
   private var count = 0
   private var proofs: Set<String> = []
-  /// Whether its client was there before.
+  /// Whether the client has connected before.
   var isReturn = false
 
-  /// Returns how many messages came compressed with this input.
+  /// Returns the number of messages that came compressed with this input.
   func compressed(_ input: ScriptRun.Input) -> Int {
     guard case .text = input else { return 0 }
     return faults.isDisjoint(with: [.noCompression, .plainMessages]) ? 1 : 0
   }
 
-  /// One connection.
+  /// The state of one connection.
   private struct Line {
     var client: String?
     var version = SessionVersion.newest
     var limit = Int.max
     var challenge = ""
-    /// How long what came before takes where one thing is done after the other.
+    /// The time that earlier messages take, for a server that handles one message after another.
     var backlog = Duration.zero
   }
 
@@ -64,7 +64,7 @@ struct PretendServer {
     "signed(\(challenge)) with the \(key == Self.key ? "right" : "wrong") key"
   }
 
-  /// Returns what happens because of an effect.
+  /// Returns the inputs that an effect causes.
   mutating func take(_ effect: ScriptRun.Effect) -> [Timed] {
     switch effect {
     case .open(let line): return open(line)
@@ -111,7 +111,7 @@ struct PretendServer {
     return all
   }
 
-  /// Something that happens later, if the connection is still the same.
+  /// An event that happens later, if the connection still exists then.
   enum Later { case stranger, heartbeat, silence }
 
   private func late(_ time: Duration, _ line: Int, _ what: Later) -> Timed {
@@ -122,7 +122,7 @@ struct PretendServer {
     }
   }
 
-  /// Whether something that was to happen later still does.
+  /// Returns whether an event that was planned for later still happens.
   func stillHappens(_ input: ScriptRun.Input) -> Bool {
     guard case .ended(let line, .closed(4408, let reason)) = input else { return true }
     guard let client = lines[line] else { return false }
@@ -257,7 +257,7 @@ extension PretendServer {
     return all
   }
 
-  /// When the server gives signs of life.
+  /// The times at which the server sends heartbeats.
   private var beats: [Duration] {
     if faults.contains(.noHeartbeat) { return [] }
     if faults.contains(.greetsAlive) { return [.milliseconds(3)] }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastTestKit
 
-/// What an audit does and says, to the letter.
+/// The exact texts of reports, and the exact steps of scripts.
 @Suite struct ReportTextTests {
   @Test(arguments: [PretendServer.Kind.session, .echo, .silent])
   func `a report of a server is written to the letter`(kind: PretendServer.Kind) throws {
@@ -17,7 +17,7 @@ import Testing
     #expect(try KeptText("no-key.md").difference(report.markdown) == nil)
   }
 
-  /// The findings that a server's fault changes.
+  /// Returns the findings that the faults of a server change.
   private static func changes(
     _ sound: AuditEvidence, _ faults: Set<PretendServer.Fault>
   ) -> [String] {

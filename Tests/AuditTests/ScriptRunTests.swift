@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// What a script waits for when it has several connections.
+/// The waits of a script that has several connections.
 @Suite struct ScriptRunTests {
   private static func run(_ steps: [AuditScript.Step]) -> ScriptRun {
     ScriptRun(

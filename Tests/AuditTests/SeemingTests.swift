@@ -4,55 +4,59 @@ import Testing
 
 @testable import SessionAudit
 
-/// Servers that only seem to meet a practice; `VerdictTests` has one that meets them all.
+/// Servers that only seem to meet a practice. `VerdictTests` has a server that meets all of them.
 @Suite struct SeemingTests {
   typealias Server = (number: Int, faults: Set<PretendServer.Fault>, verdict: PracticeVerdict)
 
-  /// What a server does to seem to meet a practice, and the verdict that it deserves.
+  /// The faults with which a server seems to meet a practice, and the verdict that it deserves.
   static let servers: [Server] = connecting + speaking
 
   private static let connecting: [Server] = [
-    // It sends `pong` now and then, whatever it is sent.
+    // The server sends `pong` now and then, whatever it receives.
     (3, [.pongsUnasked, .noProtocolPong], .not), (14, [.pongsUnasked], .partly),
-    // All its ids are the same; it forgets what it sent once; it ignores what it does not know.
+    // All ids are the same; a response is forgotten after one delivery; unknown messages, such as
+    // acknowledgements, are ignored.
     (4, [.sameID], .partly), (4, [.deliversOnce], .partly),
     (4, [.noMessageID, .noReplay], .not),
-    // Its numbers are those of a window.
+    // The numbers restart with each window of a history.
     (5, [.restartsPlaces], .partly),
-    // It refuses who has no key, and asks no more; it guards what writes, and not what reads.
+    // A missing key is refused, but any key or answer is accepted; writing needs a login, but
+    // reading does not; a client is admitted only once.
     (6, [.takesAnyKey], .not), (6, [.takesAnyAnswer], .not), (6, [.readsEarly], .not),
     (7, [.letsInOnce], .not),
-    // Its handler answers in few words, or not at all.
+    // The handler gives short answers or fails for large prompts, or the size is ignored.
     (8, [.shortAnswers], .unseen), (8, [.failsLarge], .partly), (19, [.ignoresSize], .not),
-    // Its members have members; it names a version that nobody offered; its histories are empty.
+    // Members inside of members are in camel case; the agreed version was never offered; the
+    // histories of the older version are empty.
     (11, [.camelInside], .partly), (11, [.overstatesVersion], .partly),
     (11, [.emptyOlder], .partly),
-    // It has a challenge that it does not look at, that is the same for all, or that any text
-    // answers.
+    // The challenge is ignored or is the same for all connections, or any answer or a replayed
+    // answer is accepted.
     (39, [.ignoresChallenge], .not), (39, [.sameChallenge], .not), (39, [.takesAnyAnswer], .not),
     (39, [.acceptsReplayedChallenge], .not),
   ]
 
   private static let speaking: [Server] = [
-    // The response to a repeated prompt has the id of the first one, as all of them have.
+    // The response to a repeated prompt has the id of the first response, because all ids are the
+    // same.
     (12, [.sameID], .partly), (12, [.sameID, .runsTwice], .not),
-    // It reports errors of authentication and no others.
+    // The server reports errors of authentication and no others.
     (13, [.ignoresInvalid, .closesOld], .partly),
-    // It says something before it ends who is silent.
+    // The server sends heartbeats before it disconnects a silent client.
     (16, [.beatsOften, .endsSilentClients], .not),
-    // It answers soon, one after the other.
+    // The server answers soon, but one message after another.
     (17, [.inTurn], .not),
-    // It agrees to compression.
+    // The server agrees to compression, but sends plain messages.
     (18, [.plainMessages], .partly),
-    // One version's cursor is ignored.
+    // The cursor of one version is ignored.
     (20, [.ignoresOffset], .partly),
-    // It confirms what it refuses, or what it has answered.
+    // The server confirms a prompt that it refuses, or one that it has already answered.
     (22, [.acksBadPrompt], .partly), (22, [.lateAck], .partly),
-    // Its batch has nothing in it, or the first of two.
+    // The batch is empty, or contains only the first of two histories.
     (23, [.emptyBatch], .not), (23, [.halfBatch], .partly),
-    // One sign of life belongs to the greeting, or is the last.
+    // The only heartbeat belongs to the greeting, or is never repeated.
     (24, [.greetsAlive], .not), (24, [.beatsOnce], .partly),
-    // Its times are of another day.
+    // The times are of another day.
     (38, [.farStamps], .partly),
   ]
 
@@ -65,7 +69,7 @@ import Testing
   }
 
   @Test func `every practice with a verdict has a server that only seems to meet it`() {
-    // Three of them are recorded below.
+    // Three of the practices have their own tests below.
     let numbers = Set(Self.servers.map(\.number) + [15, 36, 40])
     #expect(numbers == Set(Practice.all.filter { !$0.judged.isEmpty }.map(\.number)))
   }
@@ -77,7 +81,8 @@ import Testing
     #expect(Set(verdicts) == [.unseen])
   }
 
-  /// A server that a frame of another connection ended has no limit of time (15).
+  /// A connection that ended because of a frame on another connection shows no time limit (practice
+  /// 15).
   @Test(arguments: [
     (LinkFailure.reset, PracticeVerdict.unseen), (.closed(code: 1008, reason: ""), .met),
   ])
@@ -98,7 +103,7 @@ import Testing
     #expect(report.entries[14].verdict == verdict)
   }
 
-  /// A connection that ends by itself as soon shows no limit of frames (8).
+  /// A connection that ends by itself just as soon shows no limit of frames (practice 8).
   @Test(arguments: [
     (1_500, 1000, Finding.Outcome.unseen), (1_500, 1009, .shown), (30_000, 1000, .shown),
   ])
@@ -116,7 +121,8 @@ import Testing
     #expect(evidence.finding(.hugeFrame).outcome == outcome)
   }
 
-  /// What a page says, and whether it is metrics in the text format of Prometheus (36).
+  /// The arguments are the text of a page, and the verdict on metrics in the text format of
+  /// Prometheus (practice 36).
   @Test(arguments: [
     ("# HELP a b\n# TYPE a counter\na{b=\"c d\"} 1.5e3\n", PracticeVerdict.met),
     ("# TYPE a gauge\na NaN\n", .met), ("<!doctype html><title>Sockets</title>", .unseen),
@@ -127,7 +133,8 @@ import Testing
     #expect(PretendAudit.report(page: page).entries[35].verdict == verdict)
   }
 
-  /// An error that answers the next message is not one about the first (40, 13).
+  /// An error that answers the next message is not an error about the first one (practices 40 and
+  /// 13).
   @Test func `a server that does not know ping reports no corrupted message`() {
     let error = Tape.came(#"{"type":"error","message":"unknown: ping"}"#)
     let record = Tape.session([
@@ -142,7 +149,7 @@ import Testing
     #expect(evidence.finding(.distinctErrors).outcome == .partly)
   }
 
-  /// A server with a protocol of its own, which takes `login` first, and refuses anything else.
+  /// A server with a protocol of its own, which expects `login` first and refuses everything else.
   @Test func `a server of another protocol does not lack what it may do in its own`() {
     let refusal = Tape.came(#"{"type":"error","code":"unauthorized","message":"log in first"}"#)
     let close = AuditRecord.Kind.ended(.closed(code: 4401, reason: "unauthorized"))
@@ -154,7 +161,7 @@ import Testing
       .pings: record(#"{"type":"ping"}"#), .early: record(#"{"type":"unsubscribe"}"#),
       .wrongKey: record("connect with a wrong key"), .missingKey: record("connect with no key"),
       .garbage: record(#"{"type":"prompt","text":"#),
-      // Slack and others greet so too, and close who does not log in.
+      // Slack and others send the same greeting, and close connections that do not log in.
       .stranger: Tape.record(
         start + [
           (1, Tape.came(#"{"type":"hello"}"#)), (2, Tape.came(#"{"type":"connected"}"#)),

@@ -3,9 +3,11 @@ import LinkWire
 
 @testable import SessionAudit
 
-/// Records of connections, written down by hand.
+/// Hand-written records of connections.
 enum Tape {
-  /// A record of one connection: milliseconds since the start, and what happened.
+  /// Returns a complete record of one connection.
+  ///
+  /// Each line has the milliseconds since the start, and the event.
   static func record(_ lines: [(Int, AuditRecord.Kind)]) -> AuditRecord {
     var record = AuditRecord()
     record.events = lines.map { time, kind in
@@ -15,7 +17,7 @@ enum Tape {
     return record
   }
 
-  /// A record of a connection that was accepted, and of what followed.
+  /// Returns a record of a connection that was accepted, followed by further events.
   static func session(_ lines: [(Int, AuditRecord.Kind)] = []) -> AuditRecord {
     let start: [(Int, AuditRecord.Kind)] = [
       (0, .opening), (1, .opened(headers: [:])), (1, connected),
@@ -27,8 +29,9 @@ enum Tape {
     .received(AuditMessage(Array(text.utf8), hide: { $0 }))
   }
 
-  /// A record of several connections that was cut: the connection, milliseconds since the start,
-  /// and what happened.
+  /// Returns an incomplete record of several connections.
+  ///
+  /// Each line has the connection, the milliseconds since the start, and the event.
   static func cut(_ lines: [(Int, Int, AuditRecord.Kind)]) -> AuditRecord {
     var record = AuditRecord()
     record.events = lines.map { socket, time, kind in
@@ -37,7 +40,9 @@ enum Tape {
     return record
   }
 
-  /// A history that has the same prompt so many times, of which the first ones have a time.
+  /// Returns a history that has the same prompt `count` times.
+  ///
+  /// The first `stamped` entries have a time.
   static func history(_ count: Int, stamped: Int = 0) -> AuditRecord.Kind {
     let entries = (0..<count).map { number in
       SessionEntry(
@@ -53,7 +58,7 @@ enum Tape {
     return evidence
   }
 
-  /// A history whose messages have these places.
+  /// Returns a history whose messages have these places.
   static func history(places: [UInt64?]) -> AuditRecord.Kind {
     let entries = places.enumerated().map { number, place in
       SessionEntry(id: "\(number)", role: .user, text: "a", conversation: "a", place: place)
@@ -69,7 +74,7 @@ enum Tape {
     return .received(AuditMessage(SessionServerMessage.history(history).bytes, hide: { $0 }))
   }
 
-  /// What the beginning of `session` says.
+  /// The outline of the beginning of `session`.
   static let outline =
     "opened a connection; the upgrade succeeded after 1.00 ms; received "
     + #"{"type":"connected","message":"hi","session_id":"a"} after 1.00 ms"#

@@ -2,7 +2,7 @@ import LinkCore
 import SessionAudit
 import Testing
 
-/// The rules that make verdicts, against servers that do one thing wrong.
+/// The rules that make verdicts, against servers with one fault.
 @Suite struct VerdictTests {
   @Test func `there are 40 practices in order, in 13 categories`() {
     #expect(Practice.all.map(\.number) == Array(1...40))
@@ -26,7 +26,7 @@ import Testing
     #expect(rule.verdict(outcomes) == verdict)
   }
 
-  /// The practices that have a verdict at all.
+  /// The numbers of the practices that have a verdict.
   private static let judged = Practice.all.filter { !$0.judged.isEmpty }.map(\.number)
 
   @Test func `a server without faults meets every practice that can be seen`() {
@@ -112,14 +112,14 @@ import Testing
     #expect(Set(Self.changes.map(\.0)) == Set(PretendServer.Fault.allCases))
   }
 
-  /// A checker that cannot fail would be none.
+  /// A check that cannot fail would be useless.
   @Test func `every practice that is judged can get another verdict than met`() {
     var worse: Set<Int> = []
     for (_, changed) in Self.changes {
       worse.formUnion(changed.filter { $0.value != .unseen }.keys)
     }
     let silent = PretendAudit.report(.silent).entries.filter { $0.verdict == .not }
-    // Metrics may be private: their lack is unseen.
+    // Metrics may be private, so missing metrics are unseen.
     let hidden = PretendAudit.report(pages: 404).entries.filter { $0.verdict == .unseen }
     let never = Set(Self.judged).subtracting(worse)
       .subtracting((silent + hidden).map(\.practice.number))
@@ -147,7 +147,7 @@ import Testing
       report.entries.filter { $0.verdict == verdict }.map(\.practice.number)
     }
     #expect(numbers(.met) == [3, 14, 16, 18, 36])
-    // What it may do in a protocol of its own.
+    // The server may meet the other practices with a protocol of its own.
     #expect(numbers(.partly) == [])
     #expect(numbers(.not) == [])
   }

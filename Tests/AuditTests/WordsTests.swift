@@ -3,7 +3,7 @@ import Testing
 
 @testable import SessionAudit
 
-/// How failures and times are told in a report.
+/// The texts of failures and times in a report.
 @Suite struct WordsTests {
   @Test(arguments: [
     (LinkFailure.closed(code: 1000, reason: ""), "close code 1000"),

@@ -9,7 +9,7 @@ import Testing
 
 @testable import HoldfastUI
 
-/// Models of the features beside the shop's, as the screens of an app use them.
+/// The models of all features except shops, as the screens of an app use them.
 @Suite(.timeLimit(.minutes(10))) @MainActor struct ModelTests {
   private let clock = TestClock()
 
@@ -48,7 +48,7 @@ import Testing
     await first.close()
     let second = try await links.conversation(other)
     #expect(second.id == other)
-    // A model that was closed before does not take the place of the open one.
+    // Closing a closed model again does not release the open one.
     await first.close()
     #expect(try await links.conversation(other) === second)
     await second.close()
@@ -120,7 +120,7 @@ import Testing
     await screen.value
   }
 
-  /// One sample of steps, once.
+  /// A source that delivers one sample of steps, once.
   private struct OneSample: HealthSource {
     func observe(
       _ types: [String], _ fired: @escaping @Sendable ([String], Wake) -> Void
@@ -145,7 +145,7 @@ import Testing
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
     network.serve(requests: { _ in .success(HTTPAnswer(status: 200, headers: [:], body: [])) })
-    // It gathers callouts for 50 ms.
+    // The sync collects callouts for 50 ms, so it needs a real clock.
     let links = try links(in: scratch, network, clock: BootClock())
     let steps = "HKQuantityTypeIdentifierStepCount"
     let sync = try await links.healthSync(OneSample(), types: [steps])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushAPNs
 
-/// A P-256 key made for these tests with OpenSSL's command; it opens nothing.
+/// Keys that OpenSSL creates for these tests. They give access to nothing.
 enum SampleKey {
   static func make(_ words: String, _ scratch: Scratch, to name: String) async throws -> String {
     let command = "umask 077; cd '\(scratch.path)' && openssl \(words) > \(name)"
@@ -98,7 +98,7 @@ enum SampleKey {
     #expect(due)
     let second = tokens.token(at: .second(1_200), wall: wall)
     #expect(second != first)
-    // Another push has seen to it already.
+    // Another push has already replaced the token.
     let again = tokens.expire(first, at: .second(1_201))
     #expect(again)
     let third = tokens.token(at: .second(1_201), wall: wall)
@@ -126,7 +126,7 @@ enum SampleKey {
     let first = patience.failed(sent: .zero, at: .second(1), wish: nil)
     let second = patience.failed(sent: .second(0.5), at: .second(1), wish: nil)
     #expect(first == second)
-    // One that went out before the failure says nothing about the time after it.
+    // A push that was sent before the failure shows nothing about the time after it.
     patience.succeeded(sent: .second(0.9))
     #expect(patience.wait(at: .second(1)) == first)
     let next = patience.failed(sent: .second(10), at: .second(10), wish: nil)
@@ -159,7 +159,7 @@ enum SampleKey {
     #expect(holds.wait("0", at: .zero) == nil)
     #expect(holds.wait("1", at: .zero) == .seconds(101))
     #expect(holds.wait("\(Holds.limit)", at: .zero) != nil)
-    // Those that are over go first.
+    // Devices whose time is over are released first.
     holds.hold("new", until: .second(5_000), at: .second(500))
     #expect(holds.wait("401", at: .second(500)) == .seconds(1))
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushAPNs
 
-/// Over HTTP/2 and TLS, against a server of other people's libraries.
+/// The sender over HTTP/2 and TLS, against a server that is built from third-party libraries.
 @Suite(
   .timeLimit(.minutes(10)),
   .enabled(if: APNsStandIn.isThere, "python3-h2 and python3-cryptography are not installed"))
@@ -20,7 +20,7 @@ struct `APNs over HTTP/2` {
     let sender = try service.sender(clock: TestClock(wall: wall))
     #expect(await sender.send(.apns("00ff")) == .delivered)
     var seen = try await service.next()
-    // What libcurl says of itself differs from version to version.
+    // The headers in which libcurl describes itself differ between its versions.
     for name in ["accept", "accept-encoding", "user-agent"] { seen.headers[name] = nil }
     #expect(
       seen

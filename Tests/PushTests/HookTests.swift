@@ -7,10 +7,10 @@ import Testing
 @testable import PushHook
 
 @Suite(.timeLimit(.minutes(10))) struct `A hook` {
-  /// A program of these lines, in a directory of its own.
+  /// Writes a shell script with these lines in a directory of its own, and returns its path.
   private func program(_ lines: String, _ scratch: Scratch) async throws -> String {
-    // Written by another process: a file that is open for writing in this one, or in a child that
-    // another test is just starting, could not be run (ETXTBSY).
+    // Another process writes the file. A file that is open for writing in this process, or in a
+    // child that another test is just starting, could not be run (ETXTBSY).
     try await Shell.run(
       ["sh", "-c", "umask 077; cat > \"$0\" && chmod 700 \"$0\"", scratch("hook")],
       input: "#!/bin/sh\n\(lines)\n")
@@ -49,7 +49,7 @@ import Testing
     #expect(try scratch.text(of: "words") == "0\n")
     let names = try scratch.text(of: "names").split(separator: "\n")
     #expect(Set(names).isSubset(of: ["HOME", "LANG", "PATH", "TZ"]))
-    // The three streams, and the directory that is listed.
+    // The three standard streams, and the directory that is listed.
     #expect(try scratch.text(of: "open") == "4\n")
   }
 
@@ -63,7 +63,8 @@ import Testing
   @Test func `after its time it is killed, with what it started`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", scratch("ready"), scratch("never")])
-    // Both wait for a writer that never comes; the child holds the pipe that tells of its end.
+    // The script and its child wait for a writer that never comes. The child keeps the pipe open
+    // that reports their end.
     let path = try await program(
       "cd '\(scratch.path)'; (echo up > ready; read x < never) & read x < never", scratch)
     let clock = TestClock()
@@ -74,7 +75,7 @@ import Testing
     clock.advance(by: .seconds(10))
     #expect(await outcome == .failed(cause: "the hook took over 10s"))
     let pattern = "^/bin/sh \(path)"
-    // Those that were killed disappear once the system has run them once more.
+    // Killed processes disappear once the system has scheduled them again.
     while (try? await Shell.run(["pgrep", "-f", pattern])) != nil {}
   }
 
@@ -109,7 +110,7 @@ import Testing
     let hook = HookSender(program: path, timeLimit: .seconds(120))
     await withTaskGroup(of: PushOutcome.self) { group in
       for _ in 0..<HookSender.limit { group.addTask { await hook.send(.hook()) } }
-      // Each of them says that it is there.
+      // Each hook reports that it runs.
       _ = try? await Shell.run([
         "sh", "-c",
         "cd '\(scratch.path)'; exec 3<>ready; for i in 1 2 3 4 5 6 7 8; do read x <&3; done",

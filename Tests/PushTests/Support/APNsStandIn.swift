@@ -6,19 +6,20 @@ import LinkRuntime
 import PushAPNs
 import Testing
 
-/// Apple's push service as far as a sender can tell: HTTP/2 over TLS, which checks each request.
+/// A stand-in for Apple's push service over HTTP/2 and TLS, which verifies each request.
 ///
-/// A process of Debian's Python with `h2` and `cryptography`, neither of which is ours. It answers
-/// by plan, and tells of each request what came and what is wrong with it.
+/// The stand-in is a process of Debian's Python with `h2` and `cryptography`, neither of which is
+/// part of this package. It responds according to a plan, and reports the contents and the faults
+/// of each request.
 final class APNsStandIn {
-  /// What the stand-in saw of one request.
+  /// A request as the stand-in received it.
   struct Seen: Decodable, Equatable {
     var connection: Int
     var method: String
     var path: String
     var headers: [String: String]
     var body: String
-    /// Faults of the token; empty when its signature, header and claims are right.
+    /// The faults of the token; empty if its signature, header and claims are right.
     var faults: [String]
     var iat: Int?
   }
@@ -32,18 +33,20 @@ final class APNsStandIn {
   private let lines = Mailbox<String>()
   private let taken = Mailbox<String>()
 
-  /// The file of the private key, as Apple would hand it out.
+  /// The path of the private key, which has the format that Apple issues.
   var keyPath: String { scratch("AuthKey.p8") }
   var authorities: String { scratch("ca.pem") }
 
-  /// Debian's interpreter, which has both packages; another one on the path may not.
+  /// The path of Debian's interpreter, which has both packages. Another interpreter may lack them.
   static let python = "/usr/bin/python3"
 
-  /// Why it cannot run here, or `nil`.
+  /// Whether the interpreter and both packages are installed.
   static let isThere: Bool =
     (try? Shell.wait(for: [python, "-c", "import h2, cryptography"])) != nil
 
-  /// `speaks` is what it agrees to over ALPN: `h2` or `http/1.1`.
+  /// Starts the stand-in.
+  ///
+  /// - Parameter speaks: The protocol that the stand-in selects over ALPN: `h2` or `http/1.1`.
   init(speaks: String = "h2") async throws {
     scratch = try Scratch()
     let folder = scratch.path
@@ -66,7 +69,9 @@ final class APNsStandIn {
     url = "https://127.0.0.1:\(try #require(port))"
   }
 
-  /// The next request is answered so; without a plan with 200.
+  /// Sets the response to the next request.
+  ///
+  /// A request without a plan is answered with 200.
   func plan(
     _ status: Int, _ reason: String? = nil, headers: [String: String] = [:]
   ) async throws {
@@ -78,12 +83,12 @@ final class APNsStandIn {
     await give(String(decoding: line, as: UTF8.self))
   }
 
-  /// The connection ends politely after the next answer, as a server that is replaced ends it.
+  /// Ends the connection with GOAWAY after the next response, as a server that is replaced does.
   func planGoodbye() async {
     await give(#"{"status":200,"headers":{},"body":"","goodbye":true}"#)
   }
 
-  /// The next request gets no answer.
+  /// Leaves the next request without a response.
   func planSilence() async {
     await give(#"{"status":0,"headers":{},"body":""}"#)
   }
@@ -93,13 +98,13 @@ final class APNsStandIn {
     _ = await taken.next()
   }
 
-  /// What it saw of the next request.
+  /// Returns the next request that the stand-in received.
   func next() async throws -> Seen {
     let line = await lines.next()
     return try JSONDecoder().decode(Seen.self, from: Data(try #require(line).utf8))
   }
 
-  /// A sender that trusts it.
+  /// Returns a sender that trusts the stand-in.
   func sender(
     clock: any LinkClock = BootClock(), timeout: Duration = .seconds(60), seed: UInt64 = 1
   ) throws -> APNsSender {

@@ -3,7 +3,7 @@ import LinkRuntime
 import LinkWire
 
 extension Push {
-  /// To a device of Apple's, worth something until a second that says so.
+  /// Returns a push to an Apple device, which expires 0.9 s after a full second.
   static func apns(_ token: String = "00ff", topic: String? = nil) -> Push {
     guard let address = APNsAddress(token: token, topic: topic) else {
       preconditionFailure("a sample address is one")
@@ -13,7 +13,7 @@ extension Push {
       collapseID: "phone-1")
   }
 
-  /// To a hook.
+  /// Returns a push to a hook.
   static func hook(_ word: String = "ring") -> Push {
     Push(
       address: .hook(word), expiresAt: Timestamp(nanoseconds: 1_700_000_045_000_000_000),

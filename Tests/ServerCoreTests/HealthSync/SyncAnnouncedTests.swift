@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Requests whose heads came, and what of them names an upload.
+/// Tests for requests whose heads have arrived, and for the uploads that they announce.
 @Suite struct SyncAnnouncedTests {
   private static func foreign() -> SyncCall {
     var call = SyncStage.creation(isComplete: true)

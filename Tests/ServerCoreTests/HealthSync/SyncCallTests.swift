@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// What is read of a request's head.
+/// Tests for reading a `SyncCall` from the head of a request.
 @Suite struct SyncCallTests {
   private static func read(_ path: SyncPath, _ fields: [String: String]) -> SyncCall {
     SyncCall(

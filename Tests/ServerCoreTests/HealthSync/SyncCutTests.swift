@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Requests whose bodies are cut, and those that wait for them.
+/// Tests for requests whose bodies are interrupted, and for requests that wait for them.
 @Suite struct SyncCutTests {
   @Test(arguments: [UploadDialect.iOS, .current])
   func `a client is told where its upload goes on, and what came is kept`(dialect: UploadDialect) {
@@ -12,7 +12,7 @@ import Testing
     var call = SyncStage.creation(isComplete: true, dialect)
     let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
     guard case .inform(RequestID(1), let fields)? = told.first else {
-      Issue.record("nothing is told: \(told)")
+      Issue.record("the client receives no upload information: \(told)")
       return
     }
     #expect(fields.prefix(dialect.fields.count) == dialect.fields[...])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Which uploads are kept, for how long, and what became of their last bytes.
+/// Tests for which uploads are stored, for how long, and what happens to their last bytes.
 @Suite struct SyncKeptTests {
   private static let rest = [UInt8](repeating: 1, count: 8)
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Answers about synced samples, computed from a store in memory.
+/// Tests for answers about synced samples, computed from an in-memory store.
 @Suite struct SyncReportTests {
   /// UTC+1, so that a day begins at 23:00 UTC.
   private static let zone = ZoneRules(initialSecondsEast: 3_600, name: "Test/East")
@@ -78,7 +78,7 @@ import Testing
     let last = SyncDay(Self.zone.local(at: Self.now)).moved(by: -1)
     let first = last.moved(by: 1 - days)
     let midnight = Self.zone.instant(of: first.midnight)
-    // A hundred steps of each source, one after the other: 6,000 a day.
+    // Each source adds 100 steps, one after the other: 6,000 a day.
     let samples = (0..<days * sources).map { number -> HealthSample in
       let seconds = 86_400 * (number / sources) + 600 * (number % sources)
       let start = midnight.advanced(by: .seconds(seconds))
@@ -172,7 +172,7 @@ import Testing
         + #"{"date":"2026-01-20","avg":75,"min":75,"max":75}],"timeZone":"Test/East"}"#)
   }
 
-  /// It is noon of the 20th there.
+  /// The current time in the zone is noon on the 20th.
   @Test func `a heart rate of a clock that is ahead is not the latest one`() throws {
     let records = try [("18T08:00", 60.0), ("20T08:00", 75), ("28T08:00", 200)].map {
       try Self.record("QuantityTypeIdentifierHeartRate", $0, value: $1, unit: "count/min")
@@ -216,7 +216,7 @@ import Testing
   @Test func `workouts beyond the bytes of an answer are not told, but from when on they are`()
     throws
   {
-    // Seven names of 1 MiB fit into 8 MiB, with the rest of their workouts.
+    // Seven workouts with names of 1 MiB fit into 8 MiB; an eighth does not.
     let name = String(repeating: "x", count: 1 << 20)
     let workouts = try (0..<8).map { number in
       let start = try Self.time("2026-01-19T08:0\(number)")

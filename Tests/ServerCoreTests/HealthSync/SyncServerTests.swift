@@ -159,7 +159,7 @@ extension SyncAnswer {
     let busy = SyncStage.answer(stage.ask(3, Self.post))
     #expect(busy?.status == 503)
     #expect(busy?.retryAfter == .seconds(2))
-    // Work whose client has left counts as well.
+    // Work whose client has disconnected counts as well.
     _ = stage.feed(.abandoned(RequestID(1)))
     #expect(SyncStage.answer(stage.ask(4, Self.post))?.status == 503)
     #expect(stage.done(1, .stored(SyncTally())) == [])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// A sync server and what happens to it, at times that are easy to read.
+/// A test harness that drives a sync server at a settable time.
 struct SyncStage {
   static let ann = SyncUser("ann", zone: "Europe/Berlin")
 
@@ -19,7 +19,7 @@ struct SyncStage {
     server = SyncServer(policy: policy, at: now)
   }
 
-  /// A server whose store has an epoch.
+  /// Creates a harness whose store has the given epoch.
   init(epoch: String) {
     var policy = SyncServerPolicy()
     policy.originPolicy.isLocal = false
@@ -42,7 +42,7 @@ struct SyncStage {
     feed(.done(StoreToken(token), outcome))
   }
 
-  /// The one answer of an input.
+  /// Returns the answer if it is the only effect.
   static func answer(_ effects: [SyncServer.Effect]) -> SyncAnswer? {
     guard effects.count == 1, case .answer(_, let answer) = effects[0] else { return nil }
     return answer

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The first line of the file of an upload.
+/// Tests for the record in the first line of an upload's file.
 @Suite struct SyncUploadRecordTests {
   @Test(arguments: [("}", true), ("", false), (",", false), ("}x", false), ("}}", false)])
   func `a record is a whole object and nothing behind it`(end: String, isRecord: Bool) {

@@ -9,7 +9,7 @@ extension SyncStage {
   static let ben = SyncUser("ben")
   static let name = UUID128(high: 1, low: 1)
 
-  /// An upload that holds so many bytes.
+  /// Creates an upload that holds `count` bytes.
   mutating func begin(
     _ count: Int, length: Int? = 10, _ dialect: UploadDialect = .current
   ) {
@@ -17,7 +17,7 @@ extension SyncStage {
     _ = done(server.lastToken, .kept(count))
   }
 
-  /// One with an upload that holds so many bytes.
+  /// Returns a harness with an upload that holds `count` bytes.
   static func begun(
     _ count: Int, _ configure: (inout SyncServerPolicy) -> Void = { _ in }
   ) -> SyncStage {
@@ -227,7 +227,7 @@ extension SyncAnswer {
     let refusal = stage.ask(3, other).answer
     #expect(refusal?.status == 412)
     #expect(refusal?.field("Tus-Version") == "1.0.0")
-    // The protocol lets any version ask which ones are spoken.
+    // The protocol lets clients of any version request the supported versions.
     var question = SyncCall("OPTIONS", .sync)
     question.speaksOtherTus = true
     #expect(stage.ask(4, question).answer?.status == 204)

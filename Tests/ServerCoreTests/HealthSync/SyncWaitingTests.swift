@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Requests that wait, and what they wait for.
+/// Tests for requests that wait for an upload.
 @Suite struct SyncWaitingTests {
   @Test func `a drain that gives up leaves nobody waiting for an upload`() {
     var stage = SyncStage.begun(2)

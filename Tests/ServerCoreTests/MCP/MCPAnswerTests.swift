@@ -4,13 +4,14 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// What an assistant is told of an answer, beyond what the phone said.
+/// Tests for what the server adds to a phone's answer before an assistant receives it.
 @Suite struct MCPAnswerTests {
   private static let answer =
     #"{"success":true,"count":2,"health_data":[],"value_type":"STEPS","#
     + #""answered_at":"2026-02-25T06:13:20Z"}"#
 
-  /// Calls a tool; the phone's answer comes after `wait`, its clock `ahead` of the backend's.
+  /// Returns the result of a tool call whose answer arrives after `wait`, from a phone whose clock
+  /// is `ahead` of the backend's.
   private func told(
     _ version: String = "2025-11-25", wait: Duration = .seconds(4),
     ahead: Duration = .zero, answer: String = answer
@@ -19,7 +20,7 @@ import Testing
     let session = stage.initialize(version)
     let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
     stage.pass(wait)
-    // The phone answered at the moment when it was asked.
+    // The answer's `answered_at` is the time of the call.
     let asked = Timestamp(nanoseconds: 1_772_000_000_000_000_000)
     stage.wall = asked.advanced(by: wait - ahead)
     stage.settle(.data(answer))
@@ -54,7 +55,7 @@ import Testing
 
   private static let span = #""start_time":"2026-03-01","end_time":"2026-03-02""#
 
-  /// A line that the phone was not asked, as it is told.
+  /// Returns the result line of a metric that was rejected before the phone was asked.
   private func line(_ valueType: String, _ reason: String) -> String {
     #"{"value_type":"\#(valueType)","success":false,"error_message":"\#(reason)","#
       + #""error":"invalid_arguments","message":"\#(reason)"}"#
@@ -69,7 +70,7 @@ import Testing
     let id = stage.call(
       "get_summary", #"{\#(Self.span),"metrics":\#(metrics)}"#, session: session)
     guard case .question(.summary(let query)) = stage.asks.first?.ask else {
-      Issue.record("no summary is asked")
+      Issue.record("no summary is requested")
       return
     }
     #expect(query.metrics.map(\.valueType) == [.steps, .sleep])
@@ -116,7 +117,7 @@ import Testing
       session: session)
     #expect(stage.asks.isEmpty)
     #expect(stage[id].body.contains(#""error":"invalid_arguments""#))
-    // The first line that makes no sense is told of.
+    // The error names only the first invalid line.
     #expect(stage[id].body.contains("value_type must be one of"))
     #expect(!stage[id].body.contains("statistic must be a string"))
   }

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Batches, which version 2025-03-26 has.
+/// Tests for batches, which only version 2025-03-26 supports.
 @Suite struct MCPBatchTests {
   private static let ping = #"{"jsonrpc":"2.0","id":1,"method":"ping"}"#
   private static let pong = #"{"jsonrpc":"2.0","id":1,"result":{}}"#
@@ -54,7 +54,7 @@ import Testing
     isJSON: Bool, spare: Int
   ) {
     let whole = Self.told { _ in }
-    // Without the brackets and the comma.
+    // The size without the brackets and the comma.
     let sum = whole.utf8.count - 3
     let told = Self.told(isJSON: isJSON) {
       $0.maxBatchBytes = isJSON ? sum + spare : 99_999
@@ -71,7 +71,7 @@ import Testing
     #expect(limits.filter { told.contains($0) } == limits)
   }
 
-  /// Returns what a client is told of two answers of 9,000 bytes.
+  /// Returns what a client receives for a batch with two answers of 9,000 bytes.
   private static func told(
     isJSON: Bool = true, _ change: (inout MCPPolicy) -> Void
   ) -> String {

@@ -159,7 +159,7 @@ import Testing
     var stage = MCPStage()
     let id = stage.post(Self.list) { $0.fields.version = "2030-01-01" }
     let known = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
-    // None that server/discover does not name.
+    // `supported` lists only the versions that `server/discover` reports.
     #expect(
       stage[id].body == #"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"#
         + #""Unsupported protocol version; this server speaks \#(known)","#

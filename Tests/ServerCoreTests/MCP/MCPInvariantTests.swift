@@ -6,11 +6,12 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The check of the assistants' side, and that of each of its parts, can fail.
+/// Tests that each invariant of `MCPServer` and its parts detects a planted fault.
 struct MCPInvariantTests {
   private static let wild = RequestID(99)
 
-  /// A session with a call that waits and a stream, and a batch that waits for one of two answers.
+  /// Returns a server and the id of a session that has a waiting call and a stream. A batch in
+  /// another session waits for one of its two answers.
   private static func busy() -> (server: MCPServer, session: String) {
     var stage = MCPStage()
     let session = stage.initialize()

@@ -3,7 +3,7 @@ import LinkServerCore
 import Testing
 
 struct MCPSchemaTests {
-  /// The names that a tool declares for its results, sorted.
+  /// Returns the sorted names of the properties that a tool declares for its results.
   private static func names(_ tool: String) throws -> [String] {
     var stage = MCPStage()
     let session = stage.initialize()

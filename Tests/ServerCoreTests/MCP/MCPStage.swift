@@ -4,14 +4,14 @@ import LinkServerCore
 import LinkStorage
 import Testing
 
-/// A server of assistants in a test: requests in, answers out, and the relay as the test wants it.
+/// A test harness that drives an MCP server, with a relay that the test controls.
 struct MCPStage {
   private(set) var server: MCPServer
   var now = Instant.zero
-  /// The backend's wall clock when an outcome comes.
+  /// The backend's wall-clock time when an outcome arrives.
   var wall = Timestamp(nanoseconds: 1_772_000_000_000_000_000)
   private var lastRequest: UInt64 = 0
-  /// What the relay was asked and is not told yet, in order.
+  /// The relay calls without an outcome, in order.
   private(set) var asks: [Ask] = []
 
   struct Ask: Equatable {
@@ -21,14 +21,14 @@ struct MCPStage {
     var from: String
   }
 
-  /// What became of one request so far.
+  /// The part of a response that a client has received so far.
   struct Told: Equatable {
     var reply: MCPReply?
     var events: String = ""
     var hasBegun = false
     var hasEnded = false
 
-    /// The body of a whole answer.
+    /// The body of a complete answer, or an empty string.
     var body: String { reply.map { String(decoding: $0.body, as: UTF8.self) } ?? "" }
   }
 
@@ -55,7 +55,7 @@ struct MCPStage {
 
   // MARK: - Requests
 
-  /// Posts a body to `/mcp` and answers the request's name.
+  /// Posts a body to `/mcp` and returns the id of the request.
   @discardableResult
   mutating func post(
     _ body: String, session: String? = nil, _ change: (inout MCPCall) -> Void = { _ in }
@@ -69,7 +69,7 @@ struct MCPStage {
     return send(call)
   }
 
-  /// A request by another method.
+  /// Sends a request with another method and returns its id.
   @discardableResult
   mutating func request(
     _ method: MCPCall.Method, _ route: MCPRoute = .mcp, session: String? = nil,
@@ -92,7 +92,7 @@ struct MCPStage {
     return id
   }
 
-  /// Begins a session; answers its name.
+  /// Begins a session and returns its id.
   mutating func initialize(_ version: String = "2025-11-25") -> String {
     let id = post(
       #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"\#(version)"}}"#)
@@ -115,7 +115,7 @@ struct MCPStage {
 
   // MARK: - The rest of the world
 
-  /// Tells what became of the oldest ask.
+  /// Delivers the outcome of the oldest waiting call.
   mutating func settle(_ outcome: RelayOutcome, token: TokenHash? = nil) {
     settle(0, outcome, token: token)
   }
@@ -128,7 +128,7 @@ struct MCPStage {
     perform(server.handle(input, at: now))
   }
 
-  /// Lets time pass, deadline by deadline.
+  /// Advances the time and calls the server at each deadline.
   mutating func pass(_ time: Duration) {
     let end = now.advanced(by: time)
     while let due = server.deadline, due <= end {

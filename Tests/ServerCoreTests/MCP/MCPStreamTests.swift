@@ -183,7 +183,7 @@ import Testing
 }
 
 extension String {
-  /// How often a text occurs in it.
+  /// Returns how often a text occurs in this string.
   fileprivate func components(_ text: String) -> Int {
     var count = 0
     var rest = self[...]

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Web pages: what their browsers are told, and tokens in place of names.
+/// Tests for calls from web pages, for tokens that replace sessions, and for assistants' names.
 @Suite struct MCPWebTests {
   private static let page = "https://app.example"
 

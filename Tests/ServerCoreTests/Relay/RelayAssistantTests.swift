@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The assistants of a phone, as its user sees and ends them.
+/// Tests for listing and ending the assistants of a phone.
 struct RelayAssistantTests {
   private let phone = RelayStage.phone(1)
   private let one = ConnectionID(1)
@@ -296,7 +296,7 @@ struct RelayAssistantTests {
     ),
     (#"{"success":true,"is_aggregated":1}"#, "is_aggregated is not true or false"),
     (#"{"success":false,"error_message":3}"#, "error_message is not a text"),
-    // An assistant would read each of these as no data.
+    // An assistant would take each of these for an answer without data.
     (#"{"success":true}"#, "it has no health_data"),
     (#"{"success":true,"count":0}"#, "it has no health_data"),
     (#"{"success":true,"count":0,"health_data":null}"#, "it has no health_data"),
@@ -318,7 +318,7 @@ struct RelayAssistantTests {
     #expect(effects == [.answer(id, .data(object))])
   }
 
-  /// A question whose phone answers it so, and what that leads to.
+  /// Answers a question with the given JSON, and returns the answer, the call's id and the effects.
   private func answered(_ text: String) -> (HealthObject, RequestID, [RelayServer.Effect]) {
     var relay = Relayed.withPhone()
     _ = login(&relay, 1)

@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Questions to a phone that is here: in line, one at a time, each with one end.
+/// Tests for questions to a connected phone, which are queued, asked one at a time and ended once.
 struct RelayCallTests {
   private let one = ConnectionID(1)
 

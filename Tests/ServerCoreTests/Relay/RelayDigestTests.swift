@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// What pairs are compared by.
+/// Tests for the digests by which pairs are compared.
 struct RelayDigestTests {
   @Test func `what belongs to the word is not taken for the code`() {
     let pair = RelayPair(code: "b\u{0}c", word: "a")

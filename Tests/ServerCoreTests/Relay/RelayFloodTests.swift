@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Wrong pairs from many addresses: what they cost the attacker, and nobody else.
+/// Tests that a flood of wrong pairs locks out the attacker and nobody else.
 struct RelayFloodTests {
   private static let wrong = RelayCall.login(word: "a", code: "1")
 
@@ -92,8 +92,8 @@ struct RelayFloodTests {
     #expect(allowed.contains(.mint(.access(next))))
   }
 
-  /// The numbers of decision 0030: what is left to somebody who commands as many addresses as are
-  /// watched, all day.
+  /// The numbers of decision 0030, for an attacker who uses as many addresses as are tracked, all
+  /// day.
   @Test func `the worst allowed rate meets a given phone in less than one day of 100,000`() {
     let policy = RelayServerPolicy()
     let life = policy.lockOut / .seconds(1)
@@ -115,7 +115,7 @@ struct RelayFloodTests {
       let (id, effects) = relay.ask(Self.wrong, from: "t\(number % 100)")
       if effects == [.answer(id, .refused(.wrongPair))] { compared += 1 }
     }
-    // 5 before the flood is noticed, then locked out.
+    // Each address gets 5 attempts before the flood is detected, and is then locked out.
     #expect(compared <= 100 * 5)
   }
 }

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkStorage
 import Testing
 
-/// Logins that wait for the store.
+/// Tests for logins that wait for the store.
 struct RelayGrantTests {
   @Test func `a login is not put off by one of another phone`() {
     var relay = Relayed()

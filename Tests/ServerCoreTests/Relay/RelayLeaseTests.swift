@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// What a phone says under the lease of its first question.
+/// Tests for the results that a phone sends under the lease of its first question.
 struct RelayLeaseTests {
   private var relay = Relayed()
   private let ask: RequestID

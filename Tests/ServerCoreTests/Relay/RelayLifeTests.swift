@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The end of a relay, and its next life from what was kept.
+/// Tests for the drain of a relay, and for its restart from stored state.
 struct RelayLifeTests {
   private let phone = RelayStage.phone(1)
   private let one = ConnectionID(1)
@@ -259,7 +259,7 @@ struct RelayLifeTests {
     let leaving = relay.take(.drain(within: .seconds(5)))
     #expect(leaving.changes.count == 1)
     #expect(relay.settle(leaving + relay.gone(1, code: 1001)) == [leaving[1], .finished])
-    // Not even the grace of the phone comes due behind the end.
+    // Not even the phone's grace period ends after the relay has finished.
     #expect(relay.server.deadline == nil)
     #expect(relay.tick(at: .second(600)) == [])
   }
@@ -294,7 +294,7 @@ struct RelayLifeTests {
     let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let granted = relay.take(.minted(.access(id, RelayStage.secret("token-1"))))
     guard case .store(let write, _)? = granted.first else {
-      return #expect(Bool(false), "the token is stored")
+      return #expect(Bool(false), "the token was not stored")
     }
     _ = relay.take(.drain(within: .seconds(5)))
     #expect(

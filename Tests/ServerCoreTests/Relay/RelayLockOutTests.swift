@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Which addresses are watched for wrong pairs, and how many of them are too many.
+/// Tests for which addresses are tracked for wrong pairs, and how many wrong pairs lock them out.
 struct RelayLockOutTests {
   private static func lockOut(_ change: (inout RelayServerPolicy) -> Void) -> LockOut {
     var policy = RelayServerPolicy()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// What a pair is made of, and what counts as the same one.
+/// Tests for how pairs are generated and compared.
 struct RelayPairTests {
   @Test func `there are 2,048 words or more, each of 4 to 8 letters and once`() {
     let words = Self.words()
@@ -71,14 +71,15 @@ struct RelayPairTests {
     #expect(effects == (fits ? [.mint(.access(id)), .mint(.pair(RelayStage.phone(1)))] : refused))
   }
 
-  /// Drawn often enough that none can be missing: the list itself is no one's business.
+  /// Returns the sorted words of 30,000 generated pairs: enough that none is missing, without
+  /// access to the list.
   private static func words() -> [String] {
     var chance = Chance(seed: 1)
     let words = (0..<30_000).flatMap { _ in RelayPair(using: &chance).word.split(separator: "-") }
     return Set(words.map(String.init)).sorted()
   }
 
-  /// Pairs of words that differ by one letter, changed, left out or added.
+  /// Returns the pairs of words that differ by one changed, missing or added letter.
   private static func neighbours(_ words: [String]) -> [String] {
     var seen: [String: String] = [:]
     var found: [String] = []
@@ -100,7 +101,7 @@ struct RelayPairTests {
   }
 }
 
-/// Draws the same number again and again.
+/// A random number generator that always returns the same number.
 private struct OneNumber: RandomNumberGenerator {
   let drawn: UInt64
 

@@ -4,7 +4,8 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// From a phone's first connection to an assistant's token, and what keeps strangers out.
+/// Tests for pairing, from a phone's first connection to an assistant's token, and for refusing
+/// strangers.
 struct RelayPairingTests {
   private let one = ConnectionID(1)
   private let phone = RelayStage.phone(1)
@@ -86,7 +87,7 @@ struct RelayPairingTests {
     let effects = relay.settle(minted, failure: .full(detail: "disk"))
     let refusal = RelayRefusal.storeFailed(retryAfter: .seconds(2))
     #expect(effects == [.answer(id, .refused(refusal))])
-    // The pair is used up: to give it again would count as a wrong one.
+    // The pair is used up, so a second attempt with it would count as a wrong pair.
     #expect(
       refusal.description.hasSuffix("to log in, with the word and code that the phone shows then."))
     #expect(relay.question(bearer: "token").1.last == .answer(RequestID(2), .refused(.notSignedIn)))

@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// A phone that goes, comes back, is replaced or falls silent.
+/// Tests for phones that disconnect, resume, are replaced or fall silent.
 struct RelayPhoneTests {
   private let one = ConnectionID(1)
   private let two = ConnectionID(2)

@@ -5,14 +5,14 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// A phone in background: woken, it leases what waits and posts results.
+/// Tests for phones in the background, which are woken, lease waiting questions and post results.
 struct RelayPullTests {
   private let phone = RelayStage.phone(1)
   private let address = PushAddress.hook("bell")
 
   private func request(_ number: Int) -> RelayRequestID { RelayStage.request("a-\(number)") }
 
-  /// A paired phone with a push address that has gone.
+  /// Returns a relay with a paired phone that registered a push address and then disconnected.
   private func away(_ change: (inout RelayServerPolicy) -> Void = { _ in }) -> Relayed {
     var relay = Relayed(change)
     relay.phone(1)
@@ -242,7 +242,7 @@ struct RelayPullTests {
     #expect(relay.question(1).1.unstored.count == 1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
     _ = relay.pull(result(1, "1", lease: 1))
-    // It may still be there: its next lease would find this.
+    // The phone may still be awake, and its next lease would include this question.
     relay.pass(.seconds(1))
     #expect(relay.question(2).1.unstored == [])
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -252,7 +252,7 @@ struct RelayPullTests {
     relay.pass(.seconds(1))
     let deadline = RelayStage.dawn.advanced(by: .seconds(47))
     #expect(relay.question(3).1.unstored == [.push(phone, address, expiresAt: deadline)])
-    // Woken anew, it is given its time again.
+    // The phone was just woken, so the push gap applies again.
     relay.pass(.seconds(1))
     #expect(relay.question(4).1.unstored == [])
   }

@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// How long a question waits for a phone that is away.
+/// Tests for how long a question waits for a disconnected phone.
 @Suite struct RelayReachTests {
   private func away(_ seconds: Double) -> RelayServer.Effect.Outcome {
     .refused(.phoneAway(since: .seconds(seconds), .mayReturn))
@@ -126,7 +126,7 @@ extension Relayed {
 extension RelayServer.Effect {
   fileprivate typealias Outcome = RelayOutcome
 
-  /// The ask that it answers.
+  /// The call that this effect answers.
   fileprivate var answered: RequestID? {
     if case .answer(let id, _) = self { id } else { nil }
   }

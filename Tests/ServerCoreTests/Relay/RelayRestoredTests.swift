@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// What a relay makes of what was kept, however odd, and of questions of before.
+/// Tests for restoring stored state, including inconsistent state, and for restored questions.
 struct RelayRestoredTests {
   private static let bell = PushAddress.hook("bell")
   private static let old = RelayStage.request("old-1")
@@ -183,7 +183,7 @@ struct RelayRestoredTests {
 
   @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
   func `accesses are in the order in which they were given`(order: [Int]) {
-    // The first was kept by an earlier version, which did not say when it was given.
+    // The first was stored by an earlier version, without the time at which it was granted.
     let times = [1: (since: nil, until: 10), 2: (20, 90), 3: (30, 80)] as [Int: (Int?, Int)]
     let accesses = order.map { number in
       var access = Self.access(number)

@@ -5,14 +5,14 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Phones that come, leave and come again, and what they find.
+/// Tests for phones that disconnect and reconnect.
 struct RelayReturnTests {
   private let phone = RelayStage.phone(1)
   private let one = ConnectionID(1)
   private let two = ConnectionID(2)
   private let bell = PushAddress.hook("bell")
 
-  /// A paired phone, which shows no pair any more.
+  /// Returns a relay with a paired phone, which no longer shows a pair.
   private func paired(isWoken: Bool = false) -> Relayed {
     var relay = Relayed.paired()
     if isWoken { _ = relay.settle(relay.pull(.push(bell)).1) }

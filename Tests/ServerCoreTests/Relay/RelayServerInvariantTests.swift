@@ -7,12 +7,13 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The check of the relay's server, and that of each of its parts, can fail.
+/// Tests that each invariant of `RelayServer` and its parts detects a planted fault.
 @Suite struct RelayServerInvariantTests {
   private static let phone = RelayStage.phone(1)
   private static let token = RelayStage.hash("token-1")
 
-  /// Phone 1 is here and asked a question, and another question waits; phone 2 is away.
+  /// A server with two phones. The first is connected and has one question in progress and one
+  /// waiting. The second is disconnected.
   private static var busy: RelayServer {
     var relayed = Relayed()
     relayed.phone(1)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The accesses that were ended before their time, of which so many are remembered.
+/// Tests for `SignedOut`, which remembers a limited number of tokens that ended early.
 @Suite struct RelaySignedOutTests {
   private func token(_ number: Int) -> TokenHash { RelayStage.hash("\(number)") }
 
-  /// As many as are remembered, of which one ends each second.
+  /// Returns a full list, in which one entry expires each second.
   private func full() -> SignedOut {
     var signedOut = SignedOut()
     for number in 1...4_096 {

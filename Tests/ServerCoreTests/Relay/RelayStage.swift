@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The nouns of the relay's tests.
+/// Fixtures for the relay's tests.
 enum RelayStage {
   static let dawn = Stage.dawn
   static let window = Duration.seconds(5)
@@ -63,7 +63,7 @@ enum RelayStage {
   }
 }
 
-/// A relay with the clock of a test and short words for what happens.
+/// A test harness that drives a relay server at a settable time.
 struct Relayed {
   typealias Effect = RelayServer.Effect
 
@@ -79,7 +79,7 @@ struct Relayed {
     server = RelayServer(policy: policy, life: life, at: .zero)
   }
 
-  /// One whose phone 1 is here.
+  /// Returns a relay to which phone 1 is connected.
   static func withPhone(
     plain: Bool = false, _ change: (inout RelayServerPolicy) -> Void = { _ in }
   ) -> Relayed {
@@ -88,7 +88,7 @@ struct Relayed {
     return relay
   }
 
-  /// The same, paired with an assistant.
+  /// Returns a relay to which phone 1 is connected, paired with an assistant.
   static func paired(
     plain: Bool = false, _ change: (inout RelayServerPolicy) -> Void = { _ in }
   ) -> Relayed {
@@ -97,13 +97,13 @@ struct Relayed {
     return relay
   }
 
-  /// By how much the wall clock was set.
+  /// The offset by which the wall clock was adjusted.
   var clock = Duration.zero
   var wall: Timestamp { RelayStage.dawn.advanced(by: Instant.zero.duration(to: now) + clock) }
 
   mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 
-  /// Jumps to an instant and lets time pass there.
+  /// Sets the time to `instant`, calls the server and returns the effects.
   mutating func tick(at instant: Instant) -> [Effect] {
     now = instant
     return judged(server.tick(at: now))
@@ -118,7 +118,7 @@ struct Relayed {
     return effects
   }
 
-  /// What a phone's upgrade makes the relay ask for.
+  /// Opens a phone's connection and returns the effects.
   mutating func open(
     _ connection: UInt64, device: UInt64? = 1, resume: String? = nil, from: String = "home"
   ) -> [Effect] {
@@ -131,7 +131,7 @@ struct Relayed {
         wall: wall))
   }
 
-  /// A phone that is here: phone n with the resume token `resume-n` and pair n.
+  /// Connects phone n, with the resume token `resume-n` and pair n.
   @discardableResult
   mutating func phone(_ number: UInt64, device: UInt64? = nil, plain: Bool = false) -> [Effect] {
     _ = open(number, device: plain ? nil : device ?? number)
@@ -143,7 +143,7 @@ struct Relayed {
     return settle(effects)
   }
 
-  /// Has the store keep what it was asked to; what follows, without those changes.
+  /// Completes all store effects, and returns the other effects and those that result.
   mutating func settle(_ effects: [Effect], failure: StoreFailure? = nil) -> [Effect] {
     effects.flatMap { effect -> [Effect] in
       guard case .store(let token, _) = effect else { return [effect] }
@@ -151,7 +151,7 @@ struct Relayed {
     }
   }
 
-  /// Logs in with the pair of phone n; the token is `token-m`.
+  /// Logs in with the pair of phone n. The token is `token-n` unless another one is given.
   @discardableResult
   mutating func login(_ number: UInt64, token: String? = nil) -> [Effect] {
     let (ask, effects) = ask(.login(word: "anchor", code: RelayStage.pair(number).code))
@@ -170,7 +170,7 @@ struct Relayed {
     return (id, take(input))
   }
 
-  /// Asks phone 1 as the assistant that paired with it.
+  /// Sends a question to phone 1 as a paired assistant.
   mutating func question(_ day: Int = 1, bearer: String = "token-1") -> (RequestID, [Effect]) {
     ask(.question(RelayStage.question(day)), bearer: bearer)
   }
@@ -193,14 +193,14 @@ struct Relayed {
 }
 
 extension [RelayServer.Effect] {
-  /// Without what the store is asked for.
+  /// The effects without store effects.
   var unstored: Self {
     filter {
       if case .store = $0 { false } else { true }
     }
   }
 
-  /// What the store is asked for.
+  /// The changes of all store effects.
   var changes: [RelayChange] {
     flatMap {
       if case .store(_, let changes) = $0 { changes } else { [RelayChange]() }

@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Messages of a phone that are no answer to what it was asked.
+/// Tests for messages of a phone that do not answer its current question.
 struct RelayStrayTests {
   private let one = ConnectionID(1)
   private let request = RelayStage.request("a-1")

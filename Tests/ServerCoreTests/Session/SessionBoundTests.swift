@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Bounds of the server of sessions at their edges, and what is counted towards them.
+/// Tests for the limits of the session server at their edges, and for what counts toward them.
 @Suite struct SessionBoundTests {
   private func prompt(_ text: String, _ system: String, key: String) -> SessionClientMessage {
     var prompt = Sessions.prompt(text, key: key)
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// A response of two letters takes 702 bytes of the lane.
+  /// A response of two letters counts as 702 bytes in the lane.
   @Test(arguments: [(702, 1), (703, 2)])
   func `a socket is given no more once the bytes of its lane are reached`(
     bytes: Int, count: Int
@@ -65,7 +65,7 @@ import Testing
     let all = (0...100).map { number in
       SessionSubscription(conversation: "c\(number)", cursor: .sequence(0))
     }
-    // The first window is on its way, and the second one waits.
+    // The first window is being sent, and the second one waits.
     for _ in 1...2 { _ = sessions.say(1, .subscribe(all[0])) }
     _ = sessions.say(1, .subscribeBatch(Array(all.dropFirst())))
     #expect(sessions.server.sockets[ConnectionID(1)]?.lane.count == 101)
@@ -73,7 +73,7 @@ import Testing
 
   @Test func `beyond the bytes of all histories a conversation ends with its only message`() {
     var sessions = Sessions.connected { $0.maxHistoryBytes = 40 }
-    // A question of five bytes with an id of 36.
+    // The question has 5 bytes and an id of 36 bytes.
     sessions.ask()
     _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
     _ = sessions.commitAll()

@@ -5,12 +5,13 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Answers until they are acknowledged: replays, bounds, parts, and the lane of a socket.
+/// Tests for the delivery of answers: replays, limits, parts and the lane of a socket.
 @Suite struct SessionDeliveryTests {
   private let one = ConnectionID(1)
   private let two = ConnectionID(2)
 
-  /// A client with so many answers that it did not acknowledge, and its ids of messages.
+  /// Returns a harness whose client has `count` unacknowledged answers, and the ids of their
+  /// messages.
   private func answered(
     _ count: UInt64, _ change: (inout SessionServerPolicy) -> Void = { _ in }
   ) -> (Sessions, [String]) {
@@ -24,7 +25,7 @@ import Testing
     return (sessions, ids)
   }
 
-  /// The ids and numbers of replays to a connection.
+  /// Returns the ids of the replays to a connection.
   private func replays(_ effects: [Sessions.Effect], to connection: UInt64) -> [String] {
     effects.messages(to: connection).compactMap { message in
       if case .replay(let id, _, _) = message { id } else { nil }
@@ -99,10 +100,11 @@ import Testing
     #expect(effects.codes(to: 2) == ["not_recovered"])
     #expect(replays(effects, to: 2) == [ids[1], ids[2]])
     guard case .connected(let connected)? = effects.messages(to: 2).first else {
-      return #expect(Bool(false), "it is connected")
+      return #expect(Bool(false), "the client received no connected message")
     }
     #expect(connected.isRecovered == false)
-    // It is told again until it says something, which shows that it was told.
+    // The loss is reported again until the client sends a message, which shows that it received the
+    // report.
     _ = sessions.gone(2)
     #expect(sessions.connect(3).codes(to: 3) == ["not_recovered"])
     _ = sessions.say(3, .messageAck(ids[1]))
@@ -204,7 +206,7 @@ import Testing
     var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
     sessions.connect(1, features: [.parts])
     sessions.ask()
-    // A part is on its way, and the one window that may wait does.
+    // A part is being sent, and the one window that may wait is waiting.
     _ = sessions.take(.produced(SessionPromptID(1), "ab"))
     let window = SessionSubscription(
       conversation: Sessions.conversation, cursor: .offset(0, signature: nil))
@@ -239,7 +241,7 @@ import Testing
     let effects = sessions.answer(1, text)
     let response = try #require(effects.responses(to: 1).first)
     guard case .success(let cut) = response.result else {
-      return #expect(Bool(false), "it succeeded")
+      return #expect(Bool(false), "the response is a failure")
     }
     #expect(cut.hasPrefix("a\"a") && cut.hasSuffix("a\""))
     #expect(cut.contains("bytes left out ...]"))
@@ -306,7 +308,7 @@ import Testing
     var sessions = Sessions.connected { ($0.laneBytes, $0.maxParcels) = (1, 4) }
     let batch = SessionClientMessage.subscribeBatch(
       ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) })
-    // The first one is on its way, and the second one waits.
+    // The first batch is being sent, and the second one waits.
     _ = sessions.say(1, batch)
     _ = sessions.say(1, batch)
     #expect(!sessions.say(1, batch).contains(.close(one, .slowReader)))
@@ -319,7 +321,7 @@ import Testing
     sessions.ask(key: "k4")
     _ = sessions.answer(4)
     #expect(sessions.server.prompts.ended == [1, 2, 4].map { SessionPromptID($0) })
-    // The lost answer of the first one is still that of its key.
+    // The lost answer of the first prompt is still returned for its key.
     #expect(sessions.ask(key: "k1").responses(to: 1).map(\.id) == [ids[0]])
     sessions.ask(key: "k5")
     _ = sessions.answer(5)

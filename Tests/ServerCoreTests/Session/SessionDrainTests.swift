@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The end of a server of sessions.
+/// Tests for the drain of a session server.
 @Suite struct SessionDrainTests {
   private let one = ConnectionID(1)
   private let window = Duration.seconds(5)
@@ -103,7 +103,7 @@ import Testing
     sessions.ask(in: Sessions.other, key: "k3")
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     _ = sessions.take(.drain(within: window))
-    // The handler that was to start is free now.
+    // The handler reserved for the next prompt is free again.
     #expect(sessions.commitAll().responses(to: 1).count == 1)
     #expect(sessions.server.prompts.running == 0)
     #expect(sessions.server.conversations.queue == [Sessions.conversation])
@@ -142,7 +142,7 @@ import Testing
     #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage.answer?.text == "hi")
   }
 
-  /// - Parameter failures: how often the store fails the later tries too.
+  /// - Parameter failures: The number of later attempts that the store fails as well.
   @Test(arguments: [0, 1])
   func `the mark of a start that the store does not take back is taken back later`(
     failures: Int

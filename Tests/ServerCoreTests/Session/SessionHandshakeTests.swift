@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Upgrades, keys, versions, and the life of sockets.
+/// Tests for upgrades, keys, versions and the lifetime of sockets.
 @Suite struct SessionHandshakeTests {
   private let one = ConnectionID(1)
 
@@ -13,7 +13,7 @@ import Testing
     let effects = sessions.open(1)
     #expect(effects.first == .accept(one))
     guard case .hello(let hello)? = effects.messages(to: 1).first else {
-      return #expect(Bool(false), "there is a hello")
+      return #expect(Bool(false), "no hello was sent")
     }
     #expect(hello.version == "0.5.0")
     #expect(hello.authVersion == 1)
@@ -103,7 +103,7 @@ import Testing
     var sessions = Sessions()
     let effects = sessions.connect(1, version: named)
     guard case .connected(let connected)? = effects.messages(to: 1).first else {
-      return #expect(Bool(false), "it is connected")
+      return #expect(Bool(false), "the client received no connected message")
     }
     #expect(connected.version == spoken)
   }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Windows, cursors of both versions, live messages, and what is removed.
+/// Tests for windows, cursors of both versions, live messages and removed messages.
 @Suite struct SessionHistoryTests {
   private let conversation = Sessions.conversation
 
-  /// A conversation of so many prompts, each with its answer.
+  /// Returns a harness with a conversation of `turns` prompts, each with its answer.
   private func talked(
     _ turns: UInt64, version: String = "0.4.0",
     _ change: (inout SessionServerPolicy) -> Void = { _ in }
@@ -79,7 +79,7 @@ import Testing
     let history = try #require(subscribe(&sessions, .offset(2, signature: "9:x")).first)
     #expect(history.entries.count == 2)
     guard case .offset(2, _, isReplaced: true) = history.place else {
-      return #expect(Bool(false), "it is replaced")
+      return #expect(Bool(false), "the history does not replace the client's copy")
     }
   }
 
@@ -88,7 +88,7 @@ import Testing
     let history = try #require(subscribe(&sessions, .offset(7, signature: nil)).first)
     #expect(history.entries.isEmpty && history.isComplete)
     guard case .offset(2, _, isReplaced: false) = history.place else {
-      return #expect(Bool(false), "it names the end")
+      return #expect(Bool(false), "the history does not name the end")
     }
   }
 
@@ -137,7 +137,7 @@ import Testing
     #expect(history.entries.map(\.place) == [2, 3, 4, 5])
     #expect(history.gap == .init(requested: 1, oldest: 3, reason: .pruned))
     guard case .offset(6, _, isReplaced: false) = history.place else {
-      return #expect(Bool(false), "it ends behind the last message")
+      return #expect(Bool(false), "the history does not end after the last message")
     }
     #expect(history.isComplete)
   }
@@ -159,7 +159,7 @@ import Testing
     var sessions = talked(1) { $0.laneBytes = 1 }
     _ = subscribe(&sessions, .sequence(2))
     for _ in 0..<9 { _ = sessions.take(.drained(ConnectionID(1))) }
-    // What comes now waits behind the response.
+    // The new messages wait behind the response.
     sessions.ask(1, "q2", key: "k2")
     _ = sessions.answer(2, "a2")
     _ = subscribe(&sessions, .sequence(0))
@@ -172,7 +172,7 @@ import Testing
     var sessions = talked(2) { $0.windowEntries = 3 }
     let first = try #require(subscribe(&sessions, .sequence(0)).first)
     #expect(first.place == .sequence(first: 1, last: 3, next: 4) && !first.isComplete)
-    // Nothing comes live before the client has reached the end.
+    // No message is sent live before the client has reached the end.
     sessions.ask(1, "q3", key: "k3")
     #expect(histories(sessions.answer(3)) == [])
     let rest = try #require(subscribe(&sessions, .sequence(3)).first)
@@ -250,7 +250,7 @@ import Testing
     sessions.ask(1, "q2", key: "k2")
     let messages = sessions.answer(2).messages(to: 1)
     guard case .response? = messages.first else {
-      return #expect(Bool(false), "the response is first")
+      return #expect(Bool(false), "the response is not the first message")
     }
   }
 
@@ -283,7 +283,7 @@ import Testing
     guard
       case .historyBatch(let histories)? = sessions.say(1, .subscribeBatch(all))
         .messages(to: 1).first
-    else { return #expect(Bool(false), "it is a batch") }
+    else { return #expect(Bool(false), "no batch of histories was sent") }
     #expect(histories.map(\.conversation) == [conversation, Sessions.other, "none"])
     #expect(histories.map(\.entries.count) == [2, 2, 0])
     sessions.ask(1, "z", in: Sessions.other, key: "p")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The lane of a socket: what takes a place in it, and how many bytes.
+/// Tests for what occupies an entry in the lane of a socket, and how many bytes it counts.
 @Suite struct SessionLaneTests {
   private static let one = ConnectionID(1)
   private static let first = SessionPromptID(1)
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// The first client asks for the windows of these conversations, in order.
+  /// Subscribes the first client to the conversations, in order.
   private static func follow(_ names: [String], _ sessions: inout Sessions) {
     for name in names {
       let subscription = SessionSubscription(conversation: name, cursor: .sequence(0))
@@ -32,7 +32,7 @@ import Testing
 
   // MARK: Bytes
 
-  /// Cut to fit into 4,096 bytes, it takes almost as many.
+  /// The message is cut to fit into 4,096 bytes, and then counts as almost that many.
   @Test(arguments: [(4_000, true), (4_096, false)])
   func `a message that was cut takes the bytes that are left of it`(bytes: Int, isFull: Bool) {
     var sessions = Sessions { $0.laneBytes = bytes }
@@ -47,7 +47,7 @@ import Testing
     #expect(effects.contains(.noticeDrain(Self.one)) == isFull)
   }
 
-  /// Behind a response of two letters, which takes 702.
+  /// The end follows a response of two letters, which counts as 702 bytes.
   @Test(arguments: [(852, true), (853, false)])
   func `the end of a turn takes 150 bytes`(bytes: Int, isFull: Bool) {
     var sessions = Sessions.asked { $0.laneBytes = bytes }
@@ -120,7 +120,7 @@ import Testing
     #expect(sessions.server.sockets[Self.one]?.lane.count == 0)
   }
 
-  /// Behind so many answers that were sent.
+  /// Covers lanes in which `before` answers have already been sent.
   @Test(arguments: [0, 1, 2])
   func `what is left of a batch is sent next`(before: Int) {
     let all = ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) }

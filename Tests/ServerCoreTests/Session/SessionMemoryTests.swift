@@ -5,7 +5,8 @@ import Testing
 
 @testable import LinkServerCore
 
-/// How long the server of sessions remembers clients, and what it sends to whom.
+/// Tests for how long the session server remembers clients, and which messages it sends to which
+/// client.
 @Suite struct SessionMemoryTests {
   private static let change: @Sendable (inout SessionServerPolicy) -> Void = { policy in
     policy.memory = .seconds(100)

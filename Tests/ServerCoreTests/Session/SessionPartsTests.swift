@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The parts of the server of sessions, used without it.
+/// Tests for the parts of the session server in isolation.
 @Suite struct SessionPartsTests {
   private static func many(_ text: String, _ count: Int) -> String {
     String(repeating: text, count: count)
@@ -17,7 +17,7 @@ import Testing
     #expect(SessionText.length(text) == bytes)
   }
 
-  /// 700 bytes are the rest of the message.
+  /// The rest of the message takes 700 bytes.
   @Test(arguments: [
     (many("a", 300), 1_000, true), (many("a", 301), 1_000, false), ("", 700, true),
     ("", 699, false), (many("\u{1}", 50), 1_000, true), (many("\u{1}", 51), 1_000, false),
@@ -29,7 +29,7 @@ import Testing
     #expect((SessionText.cut(text, toFit: limit) == text) == fits)
   }
 
-  /// 110 bytes of JSON at each end of what has 220 for a text and 80 for a note.
+  /// Of the 300 bytes that are left for the text, the note takes 80 and each end 110.
   @Test(arguments: [
     ("a", 400, 110, 180), ("é", 300, 55, 380), ("€", 200, 36, 384), ("𝄞", 100, 27, 184),
     ("\"", 200, 55, 90), ("\\", 200, 55, 90), ("\u{1}", 100, 18, 64), (" ", 301, 110, 81),

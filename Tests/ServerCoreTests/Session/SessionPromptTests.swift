@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Prompts: exactly once, one of a conversation at a time, bounded.
+/// Tests that prompts run exactly once, one at a time in a conversation, and within limits.
 @Suite struct SessionPromptTests {
   private let one = ConnectionID(1)
   private let first = SessionPromptID(1)
@@ -248,7 +248,7 @@ import Testing
     #expect(
       killed.messages(to: 1).last == .sessionKilled(conversation: Sessions.conversation))
     #expect(sessions.answer(1).runs == [])
-    // The next one of the conversation runs.
+    // The next prompt of the conversation runs.
     #expect(sessions.ask(1, key: "k3").runs == [SessionPromptID(3)])
   }
 
@@ -322,7 +322,7 @@ import Testing
     _ = sessions.say(1, .prompt(Sessions.prompt(number: number))) + sessions.commitAll()
     var (next, _) = sessions.restarted()
     guard case .connected(let connected)? = next.connect(2).messages(to: 2).first else {
-      return #expect(Bool(false), "it is connected")
+      return #expect(Bool(false), "the client received no connected message")
     }
     #expect(connected.received == number)
   }

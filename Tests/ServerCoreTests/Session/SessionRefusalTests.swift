@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// What a client learns of a prompt that the server of sessions refuses.
+/// Tests for the errors that a client receives when the session server refuses a prompt.
 @Suite struct SessionRefusalTests {
   private static func refusals(_ effects: [Sessions.Effect]) -> [String] {
     effects.messages(to: 1).compactMap { message in

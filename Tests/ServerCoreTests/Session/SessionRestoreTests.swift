@@ -5,11 +5,11 @@ import Testing
 
 @testable import LinkServerCore
 
-/// What a server of sessions takes over from the run before it.
+/// Tests for what a session server restores from the previous process.
 @Suite struct SessionRestoreTests {
   private static let first = SessionPromptID(1)
 
-  /// A prompt that runs for "bob", and that another client sent first.
+  /// Returns a harness in which a prompt runs for "bob" that another client had sent first.
   private static func handedOver() -> Sessions {
     var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")

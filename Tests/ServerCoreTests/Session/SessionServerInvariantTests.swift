@@ -6,8 +6,8 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The check of the server of sessions, and that of each of its parts, can fail, and allows what
-/// may be.
+/// Tests that each invariant of `SessionServer` and its parts detects a planted fault, and that a
+/// state at the limits is accepted.
 @Suite struct SessionServerInvariantTests {
   private static let one = ConnectionID(1)
   private static let conversation = Sessions.conversation
@@ -15,8 +15,8 @@ import Testing
   private static let running = SessionPromptID(2)
   private static let waiting = SessionPromptID(3)
 
-  /// A client with an answer that it did not acknowledge, a prompt that runs, one that waits, and
-  /// a subscription.
+  /// A server whose client has an unacknowledged answer, a running prompt, a waiting prompt and a
+  /// subscription.
   private static var busy: SessionServer {
     var sessions = Sessions.connected { $0.maxRunning = 1 }
     _ = sessions.say(

@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// A server of sessions with the clock of a test and short words for what happens.
+/// A test harness that drives a session server at a settable time.
 struct Sessions {
   typealias Effect = SessionServer.Effect
 
@@ -14,11 +14,11 @@ struct Sessions {
 
   var server: SessionServer
   private(set) var now = Instant.zero
-  /// What the store holds.
+  /// The stored state.
   private(set) var kept = StoredSessions()
-  /// Changes that the store has not answered for.
+  /// The store writes that have not completed.
   private(set) var writes: [(StoreToken, [SessionChange])] = []
-  /// Prompts whose handlers were started, in order.
+  /// The prompts whose handlers were started, in order.
   private(set) var runs: [SessionPromptID] = []
 
   init(_ change: (inout SessionServerPolicy) -> Void = { _ in }) {
@@ -26,14 +26,14 @@ struct Sessions {
     _ = server.handle(.restored(StoredSessions(), wall: wall), at: now)
   }
 
-  /// One with a connected client, ann.
+  /// Returns a harness with a connected client, "ann".
   static func connected(_ change: (inout SessionServerPolicy) -> Void = { _ in }) -> Sessions {
     var sessions = Sessions(change)
     sessions.connect(1)
     return sessions
   }
 
-  /// One whose client's first prompt runs.
+  /// Returns a harness with a connected client whose first prompt is running.
   static func asked(_ change: (inout SessionServerPolicy) -> Void = { _ in }) -> Sessions {
     var sessions = connected(change)
     sessions.ask()
@@ -48,7 +48,8 @@ struct Sessions {
     return policy
   }
 
-  /// The next run of the process over what the store holds.
+  /// Returns a harness whose server is restarted with the stored state, and the effects of the
+  /// restart.
   func restarted(
     _ change: (inout SessionServerPolicy) -> Void = { _ in }
   ) -> (Sessions, [Effect]) {
@@ -63,7 +64,7 @@ struct Sessions {
 
   mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 
-  /// Lets time pass, and does what is due on the way.
+  /// Advances the time, calls the server at each deadline and returns the effects.
   mutating func wait(_ time: Duration) -> [Effect] {
     let end = now.advanced(by: time)
     var effects: [Effect] = []
@@ -79,7 +80,7 @@ struct Sessions {
     judged(server.handle(input, at: now))
   }
 
-  /// Notes what the effects ask for, and checks the invariants.
+  /// Records store writes and started handlers, and checks the invariants.
   private mutating func judged(_ effects: [Effect]) -> [Effect] {
     #expect(server.brokenInvariants(.thorough) == [])
     for effect in effects {
@@ -89,7 +90,7 @@ struct Sessions {
     return effects
   }
 
-  /// Answers for the oldest write of the store; returns what follows.
+  /// Completes the oldest store write and returns the resulting effects.
   mutating func commit(failure: StoreFailure? = nil) -> [Effect] {
     guard !writes.isEmpty else { return [] }
     let (token, changes) = writes.removeFirst()
@@ -97,14 +98,14 @@ struct Sessions {
     return take(.stored(token, failure: failure, wall: wall))
   }
 
-  /// Answers for all writes of the store, and for those that follow.
+  /// Completes all store writes, including those that result, and returns the resulting effects.
   mutating func commitAll() -> [Effect] {
     var effects: [Effect] = []
     while !writes.isEmpty { effects += commit() }
     return effects
   }
 
-  /// What of the effects concerns no store.
+  /// Returns the effects without store writes.
   static func visible(_ effects: [Effect]) -> [Effect] {
     effects.filter { if case .store = $0 { false } else { true } }
   }
@@ -121,7 +122,7 @@ struct Sessions {
     take(.said(ConnectionID(connection), message, proof: proof, wall: wall))
   }
 
-  /// A connected client.
+  /// Connects a client.
   @discardableResult
   mutating func connect(
     _ connection: UInt64, as client: String = "ann", version: String? = "0.5.0",
@@ -143,7 +144,7 @@ struct Sessions {
       text: text, conversation: conversation, isNew: true, idempotencyKey: key, number: number)
   }
 
-  /// A prompt that is sent on a connection, up to the start of its handler.
+  /// Sends a prompt on a connection and completes all store writes, so that its handler can start.
   @discardableResult
   mutating func ask(
     _ connection: UInt64 = 1, _ text: String = "hello",
@@ -153,7 +154,7 @@ struct Sessions {
     return effects + commitAll()
   }
 
-  /// The handler of a prompt ends well.
+  /// Ends the handler of a prompt successfully and completes all store writes.
   mutating func answer(_ id: UInt64, _ text: String = "hi") -> [Effect] {
     take(.ended(SessionPromptID(id), .success(text: text), wall: wall)) + commitAll()
   }
@@ -164,19 +165,19 @@ struct Sessions {
 }
 
 extension [SessionServer.Effect] {
-  /// The messages to a connection.
+  /// Returns the messages to a connection.
   func messages(to connection: UInt64) -> [SessionServerMessage] {
     compactMap { effect in
       if case .send(ConnectionID(connection), let message) = effect { message } else { nil }
     }
   }
 
-  /// The responses to a connection.
+  /// Returns the responses to a connection.
   func responses(to connection: UInt64) -> [SessionResponse] {
     messages(to: connection).compactMap { if case .response(let it) = $0 { it } else { nil } }
   }
 
-  /// The codes of the errors to a connection.
+  /// Returns the codes of the errors to a connection.
   func codes(to connection: UInt64) -> [String?] {
     messages(to: connection).compactMap { message -> String?? in
       if case .error(let error) = message { .some(error.code) } else { nil }

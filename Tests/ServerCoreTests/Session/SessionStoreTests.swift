@@ -5,11 +5,12 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Changes that may wait, and a store that fails them.
+/// Tests for delayed changes and for store failures.
 @Suite struct SessionStoreTests {
   private let first = SessionPromptID(1)
 
-  /// Whether the answer to the first prompt is stored as acknowledged.
+  /// Returns whether the answer to the first prompt is stored as acknowledged, or nil without an
+  /// answer.
   private func isTaken(_ sessions: Sessions) -> Bool? {
     guard case .ended(let answer)? = sessions.kept.prompts[first]?.stage else { return nil }
     return answer.isTaken

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// What subscriptions bring together, and what they bring when they are refused.
+/// Tests for the windows that subscriptions receive, alone, in batches and after a refusal.
 @Suite struct SessionSubscriptionTests {
   private static func windows(_ effects: [Sessions.Effect]) -> [SessionHistory] {
     effects.messages(to: 1).compactMap { if case .history(let it) = $0 { it } else { nil } }
@@ -17,7 +17,8 @@ import Testing
     SessionSubscription(conversation: name, cursor: cursor)
   }
 
-  /// What a client that takes 4 KiB gets for a batch of two conversations, each with one question.
+  /// Returns the messages that a client with a limit of 4 KiB receives for a batch of two
+  /// conversations, each with one question.
   private static func batches(_ questions: [String]) -> [SessionServerMessage] {
     var sessions = Sessions()
     sessions.connect(1, version: "0.4.0")
@@ -41,7 +42,7 @@ import Testing
   }
 
   @Test func `a batch fits into the client's longest message`() {
-    // Each of them fits alone, and only one.
+    // Each question fits alone, but the two do not fit together.
     let questions = [1_290, 2_690].map { String(repeating: "q", count: $0) }
     let messages = Self.batches(questions)
     #expect(messages.map { $0.bytes.count <= 4_096 } == [true])
@@ -65,7 +66,7 @@ import Testing
     sessions.ask(2)
     _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
     #expect(Self.windows(sessions.commitAll()).map { $0.entries.map(\.text) } == [["hello"]])
-    // It is on its way, and as many windows as may wait do.
+    // The message is being sent, and the maximum number of windows is waiting.
     for name in ["a", "b"] {
       #expect(sessions.say(1, .subscribe(Self.subscription(.sequence(0), in: name))) == [])
     }
@@ -105,7 +106,8 @@ import Testing
     #expect(windows.map { $0.entries.map(\.text) } == [["hi"]])
   }
 
-  /// 700 bytes of the window and of each message leave 1,996 for the texts.
+  /// The window and its two messages take 700 bytes each, which leaves 1,996 of 4,096 for the
+  /// texts.
   @Test(arguments: [(1_000, 2), (1_001, 1)])
   func `a window takes all that the client's longest message has room for`(
     bytes: Int, count: Int

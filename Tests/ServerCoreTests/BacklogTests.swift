@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// What an upgrade asks to be sent first: all of what was missed, or none of it.
+/// Tests for the backlog that a server sends after an upgrade: all missed messages, or none.
 struct BacklogTests {
   private static func message(_ offset: UInt64, text: String = "m") -> Message {
     Message(
@@ -23,7 +23,7 @@ struct BacklogTests {
     return trimmed
   }
 
-  /// A server whose room knows its head, and a socket that listens.
+  /// Returns a server with one open socket and a room whose head is known.
   private static func served(
     head: UInt64, _ change: (inout ShopServerPolicy) -> Void = { _ in }
   ) -> Served {
@@ -46,7 +46,7 @@ struct BacklogTests {
     guard case .page(let token, Stage.shop, .after(Stage.position(7), limit: 100)) = effects.first,
       effects.count == 1
     else {
-      Issue.record("the store was not asked: \(effects)")
+      Issue.record("the server did not read the store: \(effects)")
       return
     }
     #expect(
@@ -140,7 +140,7 @@ struct BacklogTests {
     #expect(served.upgrade(3, after: Stage.position(7)) == Self.accepted(3, head: 9))
   }
 
-  /// Also where the new life has come as far as the socket had in the old one.
+  /// Covers a new epoch whose head is below, at and above the offset of the socket.
   @Test(arguments: [UInt64](6...8))
   func `a log that jumps while the store reads opens at the new head`(end: UInt64) throws {
     var served = Self.served(head: 8)

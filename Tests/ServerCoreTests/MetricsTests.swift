@@ -4,7 +4,7 @@ import LinkWire
 import Testing
 
 struct MetricsTests {
-  /// The lines of the metrics page that are no comments.
+  /// Returns the lines of the metrics page that are not comments.
   private static func lines(of served: Served) -> [String] {
     served.server.metricsText.split(separator: "\n").filter { !$0.hasPrefix("#") }
       .map(String.init)

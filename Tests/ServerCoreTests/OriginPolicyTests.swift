@@ -1,7 +1,7 @@
 import LinkServerCore
 import Testing
 
-/// The hosts that are let in.
+/// Tests for the hosts and origins that `OriginPolicy` admits.
 struct OriginPolicyTests {
   @Test(arguments: ["", ":80", ":"])
   func `a host without a name is let in nowhere`(host: String) {
@@ -10,7 +10,7 @@ struct OriginPolicyTests {
     #expect(!originPolicy.admit(host: host))
   }
 
-  /// React Native names the server itself as the origin of a WebSocket.
+  /// React Native sends the server's own address as the origin of a WebSocket.
   @Test(arguments: [
     ("https://relay.example", true), ("http://relay.example", true),
     ("https://relay.example:443", true), ("http://relay.example:80", true),

@@ -13,7 +13,7 @@ struct PlainDialectTests {
       position: Stage.position(offset))
   }
 
-  /// As a plain server's REST answers show it.
+  /// Returns the message as it appears in REST answers of a plain server.
   private static func bare(_ offset: UInt64) -> Message {
     var message = message(offset)
     message.username = nil

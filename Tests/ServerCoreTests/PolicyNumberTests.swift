@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Every number of every server: one that changes is a decision, not an accident.
+/// Tests that pin every number of every server policy, so that a change is deliberate.
 @Suite struct PolicyNumberTests {
   @Test func `the numbers of shops`() {
     #expect(numbers(of: ShopServerPolicy()) == shopNumbers)
@@ -50,7 +50,7 @@ import Testing
   }
 }
 
-/// The counts and times of a policy, one a line.
+/// Returns the counts and durations of a policy, one per line.
 private func numbers(of policy: some Any) -> String {
   Mirror(reflecting: policy).children.compactMap { child in
     let isNumber = child.value is Int || child.value is Duration

@@ -74,7 +74,7 @@ struct RequestTests {
     #expect(effects == [.page(StoreToken(1), Stage.shop, page)])
   }
 
-  /// The clock of a server may be 5 s late.
+  /// The server's clock may be up to 5 s slow.
   @Test(arguments: [
     (Duration.seconds(-1), true), (.zero, true), (.milliseconds(4_999), true), (.seconds(5), true),
     (.milliseconds(5_001), false), (.seconds(3_600), false),

@@ -231,7 +231,8 @@ struct RoomTests {
     #expect(found == stamped)
   }
 
-  /// When a message was stamped that came after a step of the clock, from dawn.
+  /// Posts a message after the wall clock has stepped by `step`, and returns its time stamp
+  /// relative to `Stage.dawn`.
   private static func stamp(
     of text: String, in served: inout Served, afterStep step: Duration
   ) throws -> Duration {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import LinkServerCore
 
-/// The check of the shops' server, and that of its alarms, can fail.
+/// Tests that each invariant of `ShopServer` and its alarms detects a planted fault.
 @Suite struct ShopInvariantTests {
   private static let id = ConnectionID(1)
   private static let member = Membership(shop: Stage.shop, user: "ann")
 
-  /// One open socket and one request for a page that the store has not answered.
+  /// A server with an open socket and a page request that waits for the store.
   private static var busy: ShopServer {
     var served = Served.opened()
     _ = served.ask(.page(Stage.shop, .page(number: 1, limit: 10)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// What a room keeps for those who wait for what they missed.
+/// Tests for the messages that a room keeps for sockets whose backlog is being read.
 struct ShopRoomTests {
   private static func message(_ offset: UInt64) -> Message {
     Message(

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The nouns of these tests: one shop, a few users, and times that are easy to read.
+/// Fixtures for these tests: shops, users, tokens and a readable time.
 enum Stage {
   static let shop = id("bakery")
   static let other = id("cellar")
@@ -52,7 +52,7 @@ extension ServerRules {
 }
 
 extension ShopServer.Effect {
-  /// What the store is handed together; empty for every other effect.
+  /// The messages that the effect appends together; empty for every other effect.
   var appends: [ShopServer.Append] {
     switch self {
     case .append(let appends): appends
@@ -61,14 +61,14 @@ extension ShopServer.Effect {
   }
 }
 
-/// What a store of a test was asked and has not answered.
+/// A store operation without an answer.
 enum StoreAsk {
   case append(ShopServer.Append)
   case page(ShopID, PageQuery)
   case head(ShopID)
 }
 
-/// A server with the clock of a test and short words for what happens.
+/// A test harness that drives a shop server at a settable time.
 struct Served {
   var server: ShopServer
   private(set) var now = Instant.zero
@@ -80,7 +80,7 @@ struct Served {
     server = ShopServer(policy: policy, seed: 7, at: .zero)
   }
 
-  /// One with an open socket.
+  /// Returns a harness with one open socket.
   static func opened(_ change: (inout ShopServerPolicy) -> Void = { _ in }) -> Served {
     var served = Served(change)
     served.open(1)
@@ -91,7 +91,7 @@ struct Served {
 
   mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 
-  /// Jumps to an instant and lets time pass there.
+  /// Sets the time to `instant`, calls the server and returns the effects.
   mutating func tick(at instant: Instant) -> [ShopServer.Effect] {
     now = instant
     return judged(server.tick(at: now))
@@ -106,7 +106,7 @@ struct Served {
     return effects
   }
 
-  /// Sends a request with the next id, which counts from 1.
+  /// Sends a request. Its id is the next number, starting at 1.
   mutating func ask(
     _ call: Call, as credential: Credential = Stage.token()
   ) -> [ShopServer.Effect] {
@@ -121,7 +121,7 @@ struct Served {
     take(.upgrade(ConnectionID(connection), shop, after: after, credential, wall: wall))
   }
 
-  /// Opens a socket in a room whose head is known or becomes `head` now.
+  /// Opens a socket in a room. If the head of the room is unknown, it becomes `head`.
   @discardableResult
   mutating func open(
     _ connection: UInt64, as credential: Credential = Stage.token(), to shop: ShopID = Stage.shop,
@@ -132,7 +132,7 @@ struct Served {
     return take(.stored(token, .head(Stage.position(head))))
   }
 
-  /// Posts into a room whose head is known; what the store is handed.
+  /// Posts into a room whose head is known, and returns the message that the store receives.
   mutating func post(
     _ text: String, as credential: Credential = Stage.token(), key: UUID128? = nil
   ) throws -> (StoreToken, Message) {
@@ -145,7 +145,7 @@ struct Served {
     var effects: [ShopServer.Effect]
   }
 
-  /// The store made the message durable at this offset.
+  /// Completes an append at `offset`, and returns the stored message and the resulting effects.
   mutating func store(
     _ appended: (StoreToken, Message), at offset: UInt64, isNew: Bool = true
   ) -> (stored: Message, effects: [ShopServer.Effect]) {

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Posts of one shop that come while the store works: they go to it together.
+/// Tests that posts of one shop that arrive during a store write are stored together afterwards.
 struct TogetherTests {
   @Test func `hands the store all posts that came meanwhile, in order of arrival`() throws {
     var served = Served.opened()
@@ -161,7 +161,8 @@ struct TogetherTests {
     #expect(served.ask(.all(Stage.shop)) == [.answer(RequestID(5), Stage.busy)])
   }
 
-  /// Posts while the store has one more message, and answers that: what it is handed then.
+  /// Posts `texts` while another message is being stored, completes that write and returns the
+  /// appends that follow.
   private static func together(
     _ texts: [String], in served: inout Served
   ) throws -> [ShopServer.Append] {
@@ -170,7 +171,7 @@ struct TogetherTests {
     return try #require(served.store(first, at: 1).effects.last?.appends)
   }
 
-  /// What the frames of two posts have that are handed over behind a first one.
+  /// Returns the size of the frames of two posts that are stored together after a first one.
   private static func bytesOfTwo() throws -> Int {
     var served = Served.opened()
     let appends = try together(["b", "c"], in: &served)
@@ -181,7 +182,7 @@ struct TogetherTests {
     }
   }
 
-  /// How many letters fit into the frame of a third message whose position has one digit.
+  /// Returns how many letters fit into the frame of a third message whose position has one digit.
   private static func longest(behind head: UInt64) throws -> Int {
     var served = Served()
     served.open(1, head: head)

@@ -2,16 +2,16 @@ import LinkCore
 import LinkServerCore
 import Testing
 
-/// The client behind a proxy.
+/// Tests for finding the address of a client behind trusted proxies.
 struct TrustedProxiesTests {
   @Test(arguments: [
-    // No proxy: what the client wrote does not count.
+    // The peer is not a proxy, so the field is ignored.
     (Case("203.0.113.9", for: ["192.0.2.1"]), "203.0.113.9"),
     (Case("10.0.0.1"), "10.0.0.1"),
     (Case("10.0.0.1", for: ["192.0.2.1"]), "192.0.2.1"),
     (Case("10.0.0.1", for: ["192.0.2.1:4711"]), "192.0.2.1"),
     (Case("10.0.0.1", for: ["2001:db8::5"]), "2001:db8::5"),
-    // From right to left, until an address that is no proxy's.
+    // Addresses are read from right to left, up to the first one that is not a proxy's.
     (Case("10.0.0.1", for: ["6.6.6.6, 192.0.2.1"]), "192.0.2.1"),
     (Case("10.0.0.1", for: ["6.6.6.6", "192.0.2.1, 10.0.0.2"]), "192.0.2.1"),
     (Case("10.0.0.1", for: ["10.0.0.3, 10.0.0.2"]), "10.0.0.3"),
@@ -23,17 +23,18 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", forwarded: [#"For="[2001:db8::5]:4711""#]), "2001:db8::5"),
     (Case("10.0.0.1", forwarded: [#"for="x,y", for=192.0.2.1"#]), "192.0.2.1"),
     (Case("10.0.0.1", forwarded: ["for=6.6.6.6, for=_hidden"]), "10.0.0.1"),
-    // A quote that is escaped does not end a text, and what follows a bracket is a port.
+    // An escaped quote does not end a quoted string, and only a port may follow a bracket.
     (Case("10.0.0.1", forwarded: [#"for="x\", for=6.6.6.6", for=192.0.2.1"#]), "192.0.2.1"),
     (Case("10.0.0.1", forwarded: [#"for=192.0.2.1;by="x\", for=6.6.6.6""#]), "192.0.2.1"),
     (Case("10.0.0.1", forwarded: [#"for="[2001:db8::5]6""#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: ["proto=https"]), "10.0.0.1"),
-    // A name or a value is missing, a value has more than its address, and a quote is not escaped.
+    // A name or a value is missing, a value has more than an address, or a quote is not escaped.
     (Case("10.0.0.1", forwarded: ["=for=6.6.6.6"]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: ["for=;for=6.6.6.6"]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: [#"for=x6.6.6.6:"""#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=\""#]), "10.0.0.1"),
-    // A quote that the client opens swallows nothing, in the proxy's line or before it.
+    // An unpaired quote makes its line one entry without an address, so that a client cannot hide
+    // what the proxy appends.
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=", for=192.0.2.1"#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=", for="[2001:db8::5]""#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6;x=""#, "for=192.0.2.1"]), "192.0.2.1"),
@@ -41,7 +42,7 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", forwarded: [#"for="6.6.6.6, for=192.0.2.1"#]), "10.0.0.1"),
     (Case("10.0.0.1", forwarded: [#"for=6.6.6.6", for="192.0.2.1"#]), "10.0.0.1"),
     (Case("::1", forwarded: ["for=192.0.2.1"]), "192.0.2.1"),
-    // One of two fields passed a proxy unread: neither counts.
+    // If the two fields differ, a proxy passed one of them on unread, and neither counts.
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=6.6.6.6"]), "10.0.0.1"),
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=192.0.2.1"]), "192.0.2.1"),
   ])

@@ -4,7 +4,8 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The server between a store that answers when it likes and clients that come and go.
+/// Tests of the server with a store that answers after random delays, and with clients that connect
+/// and disconnect.
 struct WorldTests {
   @Test(arguments: [UInt64](1...60))
   func `sends every socket exactly what lies behind the place it was told`(seed: UInt64) {
@@ -41,7 +42,8 @@ struct WorldTests {
   }
 }
 
-/// Random posts, upgrades, losses and slow store answers; keeps what every socket was sent.
+/// A world of random posts, upgrades, lost sockets and slow store answers, which records the
+/// messages sent to every socket.
 private struct World {
   struct Entry: Codable {
     var input: ShopServer.Input
@@ -51,17 +53,17 @@ private struct World {
 
   struct Socket {
     var shop: ShopID
-    /// Behind which all is sent.
+    /// The offset after which every message must be sent.
     var start: UInt64
     var received: [UInt64] = []
     var isOpen = true
   }
 
-  /// What the store was asked and has not answered.
+  /// A store operation without an answer.
   enum Ask {
-    /// It is durable, or was refused; only the word of it is still on its way.
+    /// An append that has been stored or has failed, and whose answer is not delivered yet.
     case append(ShopID, ShopServer.StoreAnswer)
-    /// `known` messages were durable when it was asked.
+    /// A page query that was sent when `known` messages were durable.
     case page(ShopID, PageQuery, known: Int)
     case head(ShopID)
   }
@@ -78,7 +80,7 @@ private struct World {
   private var posted: Set<RequestID> = []
   private(set) var journal: [Entry] = []
   private(set) var faults: [String] = []
-  /// How many sockets were sent first what they had missed.
+  /// The number of sockets that received a backlog first.
   private(set) var settled = 0
 
   private static let shops = ["a", "b"].map(Stage.id)
@@ -88,10 +90,10 @@ private struct World {
     chance = Chance(seed: seed)
   }
 
-  /// Whether what is accepted now was missed, and read without a failure.
+  /// Whether the current store answer is a backlog that was read successfully.
   private var isRead = false
 
-  /// How many messages the store was handed at once at most.
+  /// The largest number of messages that the store received at once.
   private(set) var longest = 0
 
   var delivered: Int { sockets.values.reduce(0) { $0 + $1.received.count } }
@@ -187,9 +189,9 @@ private struct World {
     }
   }
 
-  /// One waiting question, whichever chance picks, is answered; appends of a shop in their order.
+  /// Answers one randomly chosen store operation. Appends of a shop are answered in order.
   ///
-  /// Pages show what was durable at some moment since they were asked for, answered or not.
+  /// A page shows the messages that were durable at some moment since it was requested.
   private mutating func storeAnswers() {
     guard !waiting.isEmpty else { return }
     let picked = Int.random(in: 0..<waiting.count, using: &chance)

@@ -1,7 +1,7 @@
 import LinkWire
 import Testing
 
-/// The description of each error about a message, and the change of its texts.
+/// Tests for the description of each `MessageError`, and for changing its texts.
 @Suite struct MessageErrorTests {
   private static let errors: [(MessageError, String, MessageError)] = [
     (.malformed(detail: "d"), "d", .malformed(detail: "dx")),

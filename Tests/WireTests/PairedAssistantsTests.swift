@@ -1,7 +1,7 @@
 import LinkWire
 import Testing
 
-/// The list of the assistants that may ask a phone.
+/// Tests for the list of the assistants that are paired with a phone.
 @Suite struct PairedAssistantsTests {
   @Test(arguments: [(1_000, true), (1_001, false)])
   func `up to 1,000 assistants are read`(count: Int, isRead: Bool) {

@@ -73,7 +73,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     let id = #""request_id":"0b7e-1""#
     #expect(fails(#"{"type":"health_data_request",\#(id),"payload":\#(payload)}"#) == error)
     #expect(fails(#"{"payload":\#(payload),\#(id),"type":"health_data_request"}"#) == error)
-    // So its answer is one that the backend can hand to who asked.
+    // The refusal is then an answer that the backend can pass to the caller.
     #expect(
       PhoneMessage.refusing(error) == .healthData(RelaySample.id, .failure(error.description)))
   }

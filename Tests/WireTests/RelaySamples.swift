@@ -2,10 +2,10 @@ import LinkCore
 import LinkHealth
 import LinkWire
 
-/// Values of the relay that the tests share.
+/// Relay values that the tests share.
 enum RelaySample {
   static let id = requestID("0b7e-1")
-  /// 2026-01-03T15:30:00Z, as a question of the user's own clock and of a server's.
+  /// 2026-01-03T15:30:00 without a time zone. `utc` and `zoned` are that time in UTC.
   static let local = HealthTime.local(CivilTime(nanoseconds: 1_767_454_200_000_000_000))
   static let utc = HealthTime.instant(Sample.time, minutesEast: nil)
   static let zoned = HealthTime.instant(Sample.time, minutesEast: -210)

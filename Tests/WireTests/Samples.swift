@@ -23,7 +23,7 @@ enum Sample {
     + #""updated_at":"2026-01-03T15:30:01.5Z","is_edited":true,"#
     + #""parent_id":"6ba7b810-9dad-41d1-80b4-00c04fd430c8","position":"e1:7"}"#
 
-  /// The least that a plain server may send.
+  /// The members that a plain server must send.
   static let plainMembers: [(String, String)] = [
     ("id", #""550e8400-e29b-41d4-a716-446655440000""#),
     ("shop_id", #""123e4567-e89b-12d3-a456-426614174000""#),
@@ -34,7 +34,8 @@ enum Sample {
   static let plain = Message(
     id: id, shop: shop, user: "uid-7", username: nil, text: "Hi", createdAt: time)
 
-  /// The plain message as text with members put in place of others, added (`nil`: left out).
+  /// Returns the text of the plain message with some members replaced or added. A value of `nil`
+  /// omits the member.
   static func plainText(_ changes: [(String, String?)] = []) -> [UInt8] {
     var members = plainMembers
     for (name, value) in changes {

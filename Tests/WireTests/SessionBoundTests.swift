@@ -4,9 +4,9 @@ import LinkJSON
 import LinkWire
 import Testing
 
-/// The bounds of the members of session messages, each at and above.
+/// Tests for the limits of the members of session messages, at and above each limit.
 @Suite struct SessionBoundTests {
-  /// A member between the beginning and the end of a message, and its longest text.
+  /// A member between the start and the end of a message, and its maximum length or value.
   private typealias Member = (head: String, name: String, tail: String, most: Int)
 
   private static let ofClients: [Member] = [
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// A number between the beginning and the end of a message, and the largest one.
+  /// The numeric members of server messages, with their largest values.
   private static let numbers: [Member] = [
     (#"{"type":"response","text":"","#, "number", "}", (1 << 53) - 1),
     (#"{"type":"response","text":"","#, "parts", "}", (1 << 53) - 1),

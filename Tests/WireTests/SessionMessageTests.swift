@@ -207,7 +207,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
   }
 }
 
-/// What a server makes of a version that is no text.
+/// Tests for a protocol version that is not a string.
 struct SessionVersionFieldTests {
   @Test(arguments: ["5", "null", "true", "[]"])
   func `a version that is no text counts as none`(version: String) throws {

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// Values of the session protocol that the tests share.
+/// Session protocol values that the tests share.
 enum SessionSample {
   static let conversation = "7f0c1a52-5b0e-4c3e-9a51-0c1f7a3d2b10"
   static let entry = SessionEntry(

@@ -7,7 +7,8 @@ import Testing
 @testable import LinkWire
 
 @Suite struct Base64URLTests {
-  // The vectors of RFC 4648 section 10 without their padding, and the two letters that differ.
+  // The vectors of RFC 4648 section 10 without their padding, and vectors of the two letters that
+  // differ.
   @Test(arguments: [
     ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"),
     ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"), ("??>", "Pz8-"), ("???", "Pz8_"),
@@ -213,7 +214,7 @@ import Testing
 
   @Test func `bounds a token at 8192 bytes`() throws {
     let empty = token(header: #"{"alg":"HS256","kid":""}"#).utf8.count
-    // Four letters for each three bytes more.
+    // Base64 adds four letters for every three bytes.
     let fitting = (8192 - empty) / 4 * 3
     let kid = String(repeating: "k", count: fitting)
     #expect(throws: Never.self) {

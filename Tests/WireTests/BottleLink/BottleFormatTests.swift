@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// The bytes of a bottle's characteristics, as the contract writes them.
+/// Tests for the bytes of a bottle's characteristics, as the contract specifies them.
 @Suite struct BottleFormatTests {
   private static func bytes(_ hex: String) -> [UInt8] {
     Array(hex.utf8).chunked().map { UInt8(String(decoding: $0, as: UTF8.self), radix: 16) ?? 0 }
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // MTU 23, 185, 247, 517, each 3 less.
+    // 20, 182, 244 and 514 are MTUs of 23, 185, 247 and 517, minus 3 bytes.
     (0, 1), (20, 1), (33, 1), (34, 2), (182, 12), (244, 17), (285, 19), (286, 20), (514, 20),
   ])
   func `the chunk size is what a notification can carry`(longest: Int, records: Int) {

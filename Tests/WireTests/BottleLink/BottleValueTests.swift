@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// Defaults, bits, bounds and refusals of a bottle's values.
+/// Tests for the defaults, bits, limits and refusals of a bottle's values.
 @Suite struct BottleValueTests {
   @Test func `what is not said is the usual`() {
     #expect(
@@ -184,7 +184,7 @@ import Testing
   func `a command that cannot be read says why`(bytes: [UInt8], problem: String) {
     do throws(BottleFormatError) {
       _ = try BottleCommand(bytes)
-      Issue.record("it was read")
+      Issue.record("the command was read")
     } catch {
       #expect(error.description == problem)
     }

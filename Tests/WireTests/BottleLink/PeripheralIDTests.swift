@@ -3,7 +3,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// The names that a radio gives peripherals.
+/// Tests for the ids that a radio gives peripherals.
 @Suite struct PeripheralIDTests {
   @Test func `a peripheral is written as its UUID, and read from it`() throws {
     let id = UUID128(high: 1, low: 2)

@@ -2,11 +2,11 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// What a radio that is a socket says, byte by byte.
+/// Tests for the bytes of the frames of a radio on a socket.
 @Suite struct RadioFrameTests {
   private static let id = GATTID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
   private static let other = GATTID(high: 1, low: 2)
-  /// 128 bits, little-endian.
+  /// The 128 bits of `id`, little-endian.
   private static let idBytes = [UInt8](1...16).reversed() as [UInt8]
   private static let otherBytes: [UInt8] = [2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
 

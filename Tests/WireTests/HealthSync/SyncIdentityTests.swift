@@ -2,7 +2,7 @@ import LinkCore
 import LinkWire
 import Testing
 
-/// What servers say about themselves, and about what they have stored.
+/// Tests for how servers identify themselves and report what they have stored.
 @Suite struct SyncIdentityTests {
   private static let server = "https://a.example"
 

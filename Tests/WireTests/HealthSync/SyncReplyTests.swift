@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkWire
 
-/// The answers about a batch.
+/// Tests for the answers to a batch.
 @Suite struct SyncReplyTests {
   @Test func `an answer tells what was stored, and nothing else is taken for it`() throws {
     for tally in [

@@ -5,7 +5,8 @@ import Testing
 
 @testable import LinkWire
 
-/// Properties of the messages of MCP: requests in random spellings, responses read by Foundation.
+/// Property tests of MCP messages, with requests in random spellings and responses that Foundation
+/// parses.
 @Suite struct MCPPropertyTests {
   private static let prefix = "io.modelcontextprotocol/"
 
@@ -66,7 +67,7 @@ import Testing
     var chance = Chance(seed: 41)
     for _ in 0..<100 {
       let query = chance.healthQuery()
-      // Names of arguments that are not known are refused.
+      // The texts have no extra members, because unknown arguments are refused.
       let text = try JSONTree(query.payload).spelled(by: &chance, isExtended: false)
       #expect(try #require(MCPArguments(Array(text: text))).healthDataQuery() == query)
       let summary = chance.summaryQuery(withRejected: false)
@@ -101,10 +102,10 @@ import Testing
 
   private static let called = MCPCallResult(
     text: "t\n", structured: Array(text: #"{"a": 1}"#), isError: false)
-  /// The server of itself, to clients that know titles and no pictures.
+  /// The `serverInfo` for clients whose version has titles but no icons.
   private static let server =
     #"{"name":"holdfast","title":"Holdfast health data","version":"0.1.0"}"#
-  /// Results and what stands in their responses of the newest version with sessions.
+  /// Results, and the content of their responses in the newest version with sessions.
   private static let results: [(MCPResult, String)] = [
     (
       .initialized(.june2025),
@@ -132,7 +133,7 @@ import Testing
     response["result"] = .object(members)
     #expect(
       try JSONTree(result.response(to: .string("q\""), in: version)) == .object(response))
-    // The version without sessions adds these, and says of what may be kept how long.
+    // The version without sessions adds these members, and states how long a result may be cached.
     var more = members
     more["resultType"] = .string("complete")
     var server = try JSONTree(Array(text: Self.server)).members

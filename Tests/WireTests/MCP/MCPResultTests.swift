@@ -53,7 +53,7 @@ import Testing
       #"{"success":false,"error_message":""}"#,
       #""error":"phone_refused","message":"The phone did not answer the question."}"#
     ),
-    // Words of the phone's own stay, but not what is none.
+    // The phone's own error and message stay if they are strings.
     (#"{"success":false,"error":"locked","message":"Unlock it."}"#, #""message":"Unlock it."}"#),
     (
       #"{"success":false,"error":{"code":3},"message":null,"error_message":"no"}"#,
@@ -102,7 +102,7 @@ import Testing
     #expect([UInt8](result.text.utf8) == object && result.structured == object)
     let once = try #require(result.once(in: .june2025))
     #expect(once.structured == object && once.text.contains("too long"))
-    // Clients of older versions read the text alone.
+    // Clients of older versions read only the text.
     #expect(result.once(in: .march2025) == nil)
     #expect(MCPCallResult(text: "x", isError: true).once(in: .november2025) == nil)
   }
@@ -145,7 +145,7 @@ import Testing
     ("=?base64?w6TDt===?=", nil), ("=?base64?w6TDth==?=", nil),
   ])
   func `the value of a header field may be text in Base64`(value: String, text: String?) {
-    // The encoded ones were made by the base64 of GNU coreutils.
+    // The encoded values were made with `base64` of GNU coreutils.
     #expect(MCPFieldValue.text(of: value) == text)
   }
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The names of the cases of an enumeration, as its source file declares them.
+/// The names of an enumeration's cases, read from its source file.
 ///
-/// Swift lists no cases with payloads, and a table that forgets a new case must be found.
+/// Swift cannot list cases with payloads, and a table that lacks a new case must fail its test.
 enum EnumCases {
-  /// Reads the names of the cases of the enumeration `name` in a file under `Sources`.
+  /// Returns the names of the cases of the enumeration `name` in a file under `Sources`.
   static func declared(_ name: String, in path: String) throws -> Set<String> {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
@@ -12,7 +12,7 @@ enum EnumCases {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let body = lines.drop { !$0.contains("enum \(name):") }.dropFirst().prefix { $0 != "}" }
     let cases = body.filter { $0.hasPrefix("  case ") }.flatMap { line in
-      // Several cases of one line have no payloads.
+      // Several cases on one line have no payloads.
       let rest = line.dropFirst(7)
       return rest.contains("(") ? [rest] : rest.split(separator: ",")
     }
@@ -20,7 +20,7 @@ enum EnumCases {
       cases.map { $0.drop { $0 == " " }.prefix { $0.isLetter || $0.isNumber } }.map(String.init))
   }
 
-  /// Returns the names of the cases of some values.
+  /// Returns the names of the cases of the given values.
   static func used<Value>(by values: [Value]) -> Set<String> {
     Set(values.map { Mirror(reflecting: $0).children.first?.label ?? "\($0)" })
   }

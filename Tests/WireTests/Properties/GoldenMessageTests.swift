@@ -5,12 +5,12 @@ import Testing
 
 @testable import LinkWire
 
-/// The text of each message, written from the contracts, member by member.
+/// Tests that compare each message with its exact text, which was written from the contracts.
 @Suite struct GoldenMessageTests {
   private static let conversation = #""session_id":"\#(SessionSample.conversation)""#
   private static let time = #""timestamp":"2026-01-03T15:30:00Z""#
 
-  /// Those of `SessionSample.client`.
+  /// The texts of the messages in `SessionSample.client`.
   private static let client: [String] = [
     #"{"type":"connect","session_id":"s","api_key":"untethered-0","protocol_version":"0.5.0"}"#,
     #"{"type":"connect","session_id":"s","challenge_response":"ab",\#(time),"#
@@ -39,7 +39,7 @@ import Testing
     #"\#(conversation),"next_offset":8,"end_of_file":true,"file_signature":"12:a-1","#
     + #""file_replaced":true,"messages":[{"uuid":"a-1","offset":7,\#(entry)]"#
 
-  /// Those of `SessionSample.server`.
+  /// The texts of the messages in `SessionSample.server`.
   private static let server: [String] = [
     #"{"type":"hello","message":"hi"}"#,
     #"{"type":"hello","message":"hi","version":"0.5.0","auth_version":1,"instructions":"connect","#
@@ -83,7 +83,7 @@ import Testing
     #"{"start_time":"2026-01-03T15:30:00Z","end_time":"2026-01-03T15:30:00Z"}"#
   private static let id = #""id":"0b7e-1""#
 
-  /// Those of `RelaySample.backend`.
+  /// The texts of the messages in `RelaySample.backend`.
   private static let backend: [String] = [
     #"{"type":"connection_code","code":"042137","word":"otter","message":"Tell it \"both\"","#
       + #""expires_in":600,"resume_token":"r-1","resumed":true,"accepts_parts":true}"#,
@@ -95,7 +95,7 @@ import Testing
     #"{"type":"news","request_id":"0b7e-1"}"#,
   ]
 
-  /// Those of `RelaySample.phone`.
+  /// The texts of the messages in `RelaySample.phone`.
   private static let phone: [String] = [
     #"{"type":"health_data_response",\#(id),"health_data":{"success":true,"count":0,"x":["é"]}}"#,
     #"{"type":"summary_response",\#(id),"summary_data":{"success":false,"#

@@ -4,11 +4,11 @@ import Testing
 
 @testable import LinkWire
 
-/// A value of a bottle in packed bytes: its length, and what its bytes are read and written as.
+/// A packed binary form of a bottle's values: its valid lengths, its reader and its writer.
 struct PackedForm: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let counts: Set<Int>
-  /// Reads bytes and writes them again; throws if they are no value.
+  /// A closure that reads bytes and writes the value again. It throws if the bytes are not a value.
   let rewritten: @Sendable ([UInt8]) throws -> [UInt8]
 
   static let all = [
@@ -34,7 +34,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct PackedFormTests {
-  /// Draws bytes that are often a value: small numbers where codes and counts stand.
+  /// Returns random bytes that often form a value, with small numbers as codes and counts.
   private static func bytes(_ form: PackedForm, _ chance: inout Chance) -> [UInt8] {
     let count = chance.one(Array(form.counts).sorted())
     var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
@@ -60,7 +60,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
       let bytes = Self.bytes(form, &chance)
       guard let written = try? form.rewritten(bytes) else { continue }
       found += 1
-      // The length is the same; only bits without a meaning may differ, and those are lost once.
+      // The length stays the same. Only unused bits may differ, and the first rewrite clears them.
       #expect(written.count == bytes.count)
       #expect(try form.rewritten(written) == written)
     }

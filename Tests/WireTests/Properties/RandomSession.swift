@@ -2,7 +2,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkWire
 
-// Random messages of sessions: what either end may write by the contract.
+// Random messages of sessions that the two sides may write according to the contract.
 extension Chance {
   mutating func clientMessage() -> SessionClientMessage {
     switch Int.random(in: 0...10, using: &self) {

@@ -3,7 +3,7 @@ import LinkCore
 
 @testable import LinkWire
 
-// Random bodies of health syncs, of uploads and of tokens.
+// Random bodies of health sync, claims of tokens, and frames and pages of streams.
 extension Chance {
   private mutating func syncTime() -> SyncTime {
     let most: Int64 = 9_000_000_000_000_000_000

@@ -2,23 +2,24 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// The reader and the writer of one kind of messages, with a generator of random ones.
+/// The reader and the writer of one kind of message, with a generator of random messages.
 struct WireFamily: Sendable, CustomTestStringConvertible {
-  /// A random message as it was written.
+  /// A random message in its written form.
   struct Drawn {
     var bytes: [UInt8]
-    /// Whether other bytes are read as the same message.
+    /// Whether the given bytes are read as the same message.
     var isRead: ([UInt8]) throws -> Bool
   }
 
   let testDescription: String
-  /// Whether each error about a member names it.
+  /// Whether each error about a member names the member.
   let namesMembers: Bool
   let draw: @Sendable (inout Chance) -> Drawn
-  /// Whether bytes are a message that is read again as it is written; throws if they are none.
+  /// Whether the message in the given bytes stays the same when it is written and read again.
+  /// Throws if the bytes are not a message.
   let isStable: @Sendable ([UInt8]) throws -> Bool
 
-  /// - Parameter isRaw: Whether messages hold a piece of their bytes as it was read.
+  /// - Parameter isRaw: Whether messages keep a part of their bytes exactly as it was read.
   init<Message: Equatable & Sendable>(
     _ name: String, namesMembers: Bool = true, isRaw: Bool = false,
     read: @escaping @Sendable ([UInt8]) throws -> Message,

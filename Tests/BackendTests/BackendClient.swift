@@ -4,7 +4,7 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A client on a thread of its own, so that its blocking reads never hold up the store's tasks.
+/// A client that runs on its own queue, so that its blocking reads do not delay the store's tasks.
 actor BackendClient {
   private let executor = ClientExecutor()
   private let socket: SocketsClient
@@ -17,7 +17,7 @@ actor BackendClient {
     socket = try SocketsClient(port: port, receiveBuffer: receiveBuffer)
   }
 
-  /// Sends a request on this connection and reads its answer.
+  /// Sends a request on this connection and reads the response.
   func ask(
     _ method: String, _ target: String, token: String? = nil, fields: [String] = [],
     body: String? = nil
@@ -29,18 +29,18 @@ actor BackendClient {
     return try socket.response(toHead: method == "HEAD")
   }
 
-  /// Sends any bytes and reads an answer.
+  /// Sends raw bytes and reads a response.
   func speak(_ bytes: String) throws -> SocketsClient.Response {
     try socket.send(bytes)
     return try socket.response()
   }
 
-  /// Sends any bytes and waits for nothing.
+  /// Sends raw bytes without waiting for a response.
   func tell(_ bytes: String) throws {
     try socket.send(bytes)
   }
 
-  /// Posts a message; no spacing in `text` needs escaping.
+  /// Posts a message, encoded as JSON.
   func post(
     _ text: String, to shop: ShopID = BackendRig.shop, token: String, key: UUID128? = nil
   ) throws -> SocketsClient.Response {
@@ -50,7 +50,7 @@ actor BackendClient {
       fields: key.map { ["Idempotency-Key: \($0)"] } ?? [], body: body)
   }
 
-  /// Asks to follow a shop; the answer is 101 when it may.
+  /// Requests the stream of a shop. The response is 101 if the server permits it.
   func follow(
     _ shop: ShopID = BackendRig.shop, token: String?, query: String = "", after: String? = nil
   ) throws -> SocketsClient.Response {
@@ -59,7 +59,7 @@ actor BackendClient {
     return try socket.upgrade(ShopRoute.stream(shop).path + query, field + place)
   }
 
-  /// Asks for a WebSocket on a path.
+  /// Requests a WebSocket upgrade on a path.
   func upgrade(_ path: String, _ fields: String = "") throws -> SocketsClient.Response {
     try socket.upgrade(path, fields)
   }
@@ -69,15 +69,15 @@ actor BackendClient {
     try socket.send(SocketsClient.text(text))
   }
 
-  /// The next chunk of an answer that is streamed; `nil` behind the last one.
+  /// Reads the next chunk of a streamed response. Returns `nil` after the last chunk.
   func chunk() throws -> String? { try socket.chunk() }
 
-  /// Closes the connection without a word.
+  /// Closes the connection without a close frame.
   func leave() {
     socket.close()
   }
 
-  /// The next frame that is no ping; answers pings.
+  /// Reads the next frame other than a ping. Answers pings.
   func frame() throws -> SocketsClient.Frame {
     while true {
       let frame = try socket.frame()
@@ -86,7 +86,7 @@ actor BackendClient {
     }
   }
 
-  /// Waits for a ping without answering it; false when the server gave up.
+  /// Waits for a ping without answering it. Returns false if the server has closed the connection.
   func isStillPinged() throws -> Bool {
     guard !socket.isAtEnd() else { return false }
     return try socket.frame().opcode == 9
@@ -102,14 +102,14 @@ actor BackendClient {
     try socket.send(SocketsClient.close(code))
   }
 
-  /// The next frame as the message it must be.
+  /// Reads the next frame and decodes it as a message.
   func message(of shop: ShopID = BackendRig.shop) throws -> StreamFrame {
     try StreamCodec.decode(try frame().payload, shop: shop)
   }
 
   func isAtEnd() -> Bool { socket.isAtEnd() }
 
-  /// Reads whatever comes until a close frame.
+  /// Reads frames until a close frame arrives.
   func close() throws -> SocketsClient.Frame {
     while true {
       let next = try frame()
@@ -118,7 +118,7 @@ actor BackendClient {
   }
 }
 
-/// Runs an actor's jobs one after the other on a queue that may block.
+/// An executor that runs an actor's jobs one at a time on a queue that may block.
 private final class ClientExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "holdfast.tests.client")
 

@@ -8,7 +8,7 @@ import Synchronization
 
 @testable import HoldfastBackend
 
-/// A running backend over a directory of its own.
+/// A running backend with its own data directory.
 struct BackendRig {
   static let shop = id("bakery")
   static let other = id("cellar")
@@ -16,7 +16,7 @@ struct BackendRig {
   let backend: Backend
   let address: BoundAddress
   let configuration: BackendConfiguration
-  /// What it logged so far.
+  /// The lines logged so far.
   let lines: LineLog
 
   static func id(_ text: String) -> ShopID {
@@ -24,7 +24,7 @@ struct BackendRig {
     return id
   }
 
-  /// Runs `body` against a backend that is killed behind it; its directory goes too.
+  /// Runs `body` against a backend, then kills the backend and removes its directory.
   static func run(
     store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
     pushes: (any PushSender)? = nil,
@@ -36,7 +36,7 @@ struct BackendRig {
       in: scratch("data"), store: store, relay: relay, pushes: pushes, configure, body)
   }
 
-  /// The same over a directory that stays.
+  /// Runs `body` against a backend whose directory is kept.
   static func run(
     in directory: String, store: (any MessageLog)? = nil, relay: (any RelayStore)? = nil,
     more: [any Store] = [], pushes: (any PushSender)? = nil,
@@ -46,7 +46,7 @@ struct BackendRig {
     let lines = LineLog()
     var configuration = BackendConfiguration(dataDirectory: directory)
     configuration.log = { lines.append($0) }
-    // Its checks end, however long a machine with much to do takes for them.
+    // The limit is high, so that checks finish on a busy machine too.
     configuration.checkLimit = .seconds(3_600)
     configure(&configuration)
     let stores: [(any Store)?] = [store, relay]
@@ -74,7 +74,7 @@ struct BackendRig {
     try await backend.issueToken(user: user, name: user.uppercased(), shops: shops, ttl: ttl)
   }
 
-  /// A client that follows the shop.
+  /// Returns a client that follows the shop.
   func follower(
     _ user: String = "ann", shop: ShopID = shop, receiveBuffer: Int32? = nil
   ) async throws -> BackendClient {
@@ -90,7 +90,7 @@ struct BackendRig {
   }
 }
 
-/// Keeps log lines, whoever writes them.
+/// A thread-safe list of log lines.
 final class LineLog: Sendable {
   private let lines = Mutex<[String]>([])
 
@@ -102,7 +102,7 @@ final class LineLog: Sendable {
 }
 
 extension SocketsClient.Response {
-  /// The message of an answered post.
+  /// Decodes the message in the response to a post.
   func message(of shop: ShopID = BackendRig.shop) throws -> Message {
     try Envelope.decodeMessage([UInt8](body.utf8), shop: shop)
   }

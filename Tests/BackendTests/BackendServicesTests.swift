@@ -10,7 +10,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// The frame around the services: whom an event reaches, and what the backend says of them all.
+/// Tests of how the backend routes events to services and combines their health and metrics.
 @Suite(.timeLimit(.minutes(10))) struct BackendServicesTests {
   @Test func `a relay store that fails shows in the health of the backend until it recovers`()
     async throws
@@ -20,7 +20,7 @@ import Testing
       let client = try rig.client()
       #expect(try await client.ask("GET", "/healthz").body == #"{"status":"ok"}"#)
       await store.failNext(1_000, with: .full(detail: "/srv/secret.sqlite"))
-      // A phone that cannot be kept is sent away: the failed change is behind it.
+      // The server closes a phone that it cannot store, so the write has failed by now.
       let phone = try rig.client()
       let answer = try await phone.upgrade(
         "/ws/phone", "Holdfast-Device: \(UUID128(high: 1, low: 1))\r\n")
@@ -148,7 +148,7 @@ private final class ProbeStore: Sendable {
   }
 }
 
-/// A store whose checks end when it is closed.
+/// A store whose checks do not finish until it is closed.
 private actor SilentStore: LinkRuntime.Store {
   private(set) var checks = 0
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -164,7 +164,7 @@ private actor SilentStore: LinkRuntime.Store {
   }
 }
 
-/// Rules that answer every request at once, or when their deadline has come.
+/// Rules that answer each request either at once or at a deadline 5 ms later.
 private struct ProbeRules: ServerRules {
   enum Input: Sendable, Hashable, Codable {
     case request(RequestID, isLater: Bool)

@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Posts that come while the store works share its next commit, whatever their shops.
+/// Tests that posts of any shop that arrive during a commit share the next commit.
 @Suite(.timeLimit(.minutes(10))) struct BackendTogetherTests {
   private static let third = BackendRig.id("dairy")
 
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// Lets five clients post, each after the one before it was read; the store has the first.
+  /// Sends posts from five clients, each after the server has read the previous post.
   private func post(into rig: BackendRig) async throws -> [BackendClient] {
     let shops = [
       BackendRig.shop, BackendRig.shop, BackendRig.other, BackendRig.other, Self.third,
@@ -88,39 +88,40 @@ import Testing
     return clients
   }
 
-  /// Sends a post whose answer is not awaited, and waits until the server has read it.
+  /// Sends a post without awaiting the response, and waits until the server has read the post.
   private func post(
     _ text: String, to shop: ShopID, of rig: BackendRig, beside watcher: BackendClient
   ) async throws -> BackendClient {
     let token = try await rig.token(shops: [shop])
     let body = String(decoding: NewMessage(shop: shop, text: text).encode(), as: UTF8.self)
     let client = try rig.client()
-    // A connection that was accepted is read in the next turn only: so it is there before.
+    // The loop first reads an accepted connection in its next turn. This request ensures that the
+    // connection has been accepted before the post is sent.
     _ = try await client.ask("GET", "/healthz")
     try await client.tell(
       "POST \(ShopRoute.send.path) HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(token)\r\n"
         + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
-    // What was sent before is read in the same turn of the loop at the latest.
+    // The server reads the post in the same turn of the loop as this request, or earlier.
     _ = try await watcher.ask("GET", "/healthz")
     return client
   }
 }
 
-/// A log that keeps each list until a test lets it pass.
+/// A log that holds each list of entries until a test releases it.
 private actor GatedLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
-  /// What becomes of a list.
+  /// The outcome of a list.
   private enum Fate {
     case taken
     case failing(StoreFailure)
-    /// Taken, but no more than so many are answered.
+    /// Stored, but with results for at most this many entries.
     case answering(Int)
   }
 
   private var held: CheckedContinuation<Fate, Never>?
   private var comer: CheckedContinuation<Void, Never>?
   private var isOpen = false
-  /// The texts of each list, in the order in which they came.
+  /// The texts of each list, in order of arrival.
   private(set) var lists: [[String]] = []
 
   func append(_ entries: [LogEntry]) async -> [Result<Appended, StoreFailure>] {
@@ -138,12 +139,12 @@ private actor GatedLog: ForwardingLog {
     }
   }
 
-  /// Waits for the next list, and lets it go or fail.
+  /// Waits for the next list, then stores it or fails it with `failure`.
   func pass(failing failure: StoreFailure? = nil) async {
     await pass(as: failure.map(Fate.failing) ?? .taken)
   }
 
-  /// Waits for the next list, and lets it go but forgets what became of all beyond `count`.
+  /// Waits for the next list, then stores it but returns only the first `count` results.
   func pass(answering count: Int) async {
     await pass(as: .answering(count))
   }
@@ -154,7 +155,7 @@ private actor GatedLog: ForwardingLog {
     held = nil
   }
 
-  /// Lets go what it holds and whatever comes.
+  /// Releases the held list and all later lists.
   func open() {
     isOpen = true
     held?.resume(returning: .taken)

@@ -13,7 +13,7 @@ struct BackendTokensTests {
     expiresAt: Timestamp(nanoseconds: 1_900_000_000_000_000_000))
   private static let payload =
     "eyJzdWIiOiJhbm4iLCJuYW1lIjoiQW5uIiwic2hvcHMiOlsiYmFrZXJ5Il0sImV4cCI6MTkwMDAwMDAwMH0"
-  /// Made by another implementation of HMAC with the secret 0, 1, 2, … 31.
+  /// A token signed by another HMAC implementation with the secret 0, 1, 2, … 31.
   private static let foreign =
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(payload).vHMVkp1VFs_l-kiHiteiO3vVfFk65DpvvqPHku_CVX4"
 
@@ -62,7 +62,7 @@ struct BackendTokensTests {
     let second = try Tokens.open(in: directory)
     let token = first.issue(user: "ann", name: "", shops: [], until: Self.claims.expiresAt)
     guard case .valid = second.verify(token) else {
-      Issue.record("the second secret is another one")
+      Issue.record("the second call created another secret")
       return
     }
     #expect(try scratch.mode(of: "not/yet/secret") == 0o600)

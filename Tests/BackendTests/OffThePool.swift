@@ -3,10 +3,10 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Runs each test on threads of its own, because `SocketsClient` blocks.
+/// A trait that runs each test on its own threads, because `SocketsClient` blocks.
 ///
-/// The shared pool has a thread per core, and what waits there holds up every other test. Queues
-/// draw from the same threads.
+/// The shared pool has one thread for each core, so a blocked thread delays all other tests.
+/// Dispatch queues use the same threads.
 struct OffThePool: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?,
@@ -20,7 +20,9 @@ extension Trait where Self == OffThePool {
   static var offThePool: OffThePool { OffThePool() }
 }
 
-/// Starts a thread whenever there is a job and none is free; a thread ends after an idle second.
+/// An executor that starts a thread for a job if no thread is idle.
+///
+/// A thread ends after it has been idle for one second.
 private final class OwnThreads: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
@@ -57,7 +59,8 @@ private final class OwnThreads: TaskExecutor {
     }
   }
 
-  /// Whether this thread was still counted as idle; otherwise news are on their way.
+  /// Removes this thread from the idle count. Returns false if a signal for it is already on its
+  /// way.
   private func retire() -> Bool {
     state.withLock { state in
       guard state.idle > 0 else { return false }

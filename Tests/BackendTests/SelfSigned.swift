@@ -1,6 +1,6 @@
 import HoldfastTestKit
 
-/// A certificate for localhost that signed itself, made with the `openssl` command.
+/// A self-signed certificate for localhost, created with the `openssl` command.
 struct SelfSigned {
   private let scratch: Scratch
 

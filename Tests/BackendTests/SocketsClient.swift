@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// A blocking TCP client that speaks raw bytes, so that it can also speak wrongly.
+/// A blocking TCP client that sends raw bytes, so that tests can send malformed input too.
 final class SocketsClient {
   struct Failure: Error {
     var call: String
     var errno: Int32
   }
 
-  /// A response, cut out of the stream by its Content-Length.
+  /// A response whose body is delimited by Content-Length.
   struct Response: Equatable {
     var status: Int
     var headers: [String: String]
@@ -30,7 +30,7 @@ final class SocketsClient {
   private var buffer: [UInt8] = []
   private var isOpen = true
 
-  /// Connects; a `receiveBuffer` given before that keeps the window small.
+  /// Connects to the port. A `receiveBuffer` is set before connecting and keeps the window small.
   init(port: UInt16, ipv6: Bool = false, receiveBuffer: Int32? = nil) throws {
     descriptor = socket(
       ipv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -71,7 +71,7 @@ final class SocketsClient {
     }
   }
 
-  /// How long a read waits before it gives up.
+  /// Sets how long a read waits before it fails.
   func patience(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components
     var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -102,7 +102,7 @@ final class SocketsClient {
     return try response()
   }
 
-  /// Opens a WebSocket; the key and its answer are those of RFC 6455 section 1.3.
+  /// Requests a WebSocket with the sample key of RFC 6455 section 1.3.
   func upgrade(_ target: String = "/stream", _ headers: String = "") throws -> Response {
     try send(Self.upgradeRequest(target, headers))
     return try response()
@@ -113,7 +113,7 @@ final class SocketsClient {
       + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\(headers)\r\n"
   }
 
-  /// A client's frame; its mask is 1, 2, 3, 4.
+  /// Returns a client's frame with the mask 1, 2, 3, 4.
   static func frame(_ opcode: UInt8, _ payload: [UInt8]) -> [UInt8] {
     var frame = [0x80 | opcode]
     switch payload.count {
@@ -135,7 +135,7 @@ final class SocketsClient {
 
   // MARK: In
 
-  /// Reads some bytes; `false` at the end of the stream, throws when it breaks or time runs out.
+  /// Reads some bytes. Returns false at the end of the stream; throws on an error or a time-out.
   @discardableResult
   private func fill() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -179,7 +179,7 @@ final class SocketsClient {
     return Response(status: status, headers: headers, body: body)
   }
 
-  /// The next chunk of a body (RFC 9112 section 7.1); `nil` behind the last one.
+  /// Reads the next chunk of a body (RFC 9112 section 7.1). Returns `nil` after the last chunk.
   func chunk() throws -> String? {
     var line: [UInt8] = []
     while line.suffix(2) != [13, 10] { line += try take(1) }
@@ -199,14 +199,14 @@ final class SocketsClient {
     return Frame(opcode: head[0] & 15, payload: try take(count))
   }
 
-  /// Whether the stream ends with nothing more in it; a reset counts as an end.
+  /// Returns whether the stream ends without further bytes. A reset counts as an end.
   func isAtEnd() -> Bool {
     do { return try buffer.isEmpty && !fill() } catch {
       return (error as? Failure)?.errno == ECONNRESET
     }
   }
 
-  /// Reads to the end of the stream; throws when time runs out first.
+  /// Reads to the end of the stream and returns the number of bytes. Throws on a time-out.
   func readToEnd() throws -> Int {
     var count = buffer.count
     buffer = []
@@ -230,7 +230,7 @@ final class SocketsClient {
     Glibc.close(descriptor)
   }
 
-  /// Closes with a reset.
+  /// Closes the connection with a reset.
   func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     unsafe setsockopt(

@@ -175,7 +175,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  /// How many sockets of this process are bound to that port; other tests open their own.
+  /// Returns the number of sockets of this process on the port. Other tests open sockets too.
   private func descriptors(of port: UInt16) -> Int {
     (0..<4096).count { descriptor in
       var address = sockaddr_in()

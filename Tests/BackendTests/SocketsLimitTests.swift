@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets keep their bounds` {
-  /// A GET whose head is exactly that long.
+  /// Returns a GET request whose head has exactly `bytes` bytes.
   private func head(bytes: Int) -> String {
     let start = "GET / HTTP/1.1\r\nHost: a\r\nX: "
     return start + String(repeating: "x", count: bytes - start.utf8.count - 4) + "\r\n\r\n"
@@ -46,7 +46,7 @@ struct `Sockets keep their bounds` {
     }
   }
 
-  /// Sends a byte whenever nothing came for a while, till the server has had enough.
+  /// Sends one byte every 20 ms until the server responds.
   private func drip(_ client: SocketsClient) throws -> SocketsClient.Response {
     client.patience(.milliseconds(20))
     for _ in 0..<500 {

@@ -3,13 +3,13 @@ import LinkProtocols
 import ServerSockets
 import Testing
 
-/// Answers by a closure and tells the test what happened.
+/// A handler that responds through a closure and forwards its events to the test.
 struct SocketsHandler: SocketHandler {
   typealias Answer = @Sendable (SocketEvent, SocketHub) -> Void
 
   let answer: Answer
   let told: AsyncStream<SocketEvent>.Continuation
-  /// What the test kept on the loop.
+  /// The requests and upgrades received so far.
   var kept: [RequestID] = []
   var open: [ConnectionID] = []
 
@@ -26,7 +26,7 @@ struct SocketsHandler: SocketHandler {
     told.yield(event)
   }
 
-  /// Says back what it hears; refuses upgrades of `/no`, leaves `/later` unanswered.
+  /// Echoes requests and texts, refuses upgrades of `/no`, and leaves `/later` unanswered.
   static let echo: Answer = { event, hub in
     switch event {
     case .request(_, let head, _) where head.path == "/later": break
@@ -46,13 +46,13 @@ struct SocketsHandler: SocketHandler {
   }
 }
 
-/// A running server and what its handler is told.
+/// A running server and the events of its handler.
 struct SocketsRig {
   let server: SocketServer<SocketsHandler>
   let port: UInt16
   let events: AsyncStream<SocketEvent>
 
-  /// Runs `body` against a server of its own, which is stopped behind it.
+  /// Runs `body` against a new server, then stops the server.
   static func run(
     _ configure: (inout SocketServerConfiguration) -> Void = { _ in },
     answer: @escaping SocketsHandler.Answer = SocketsHandler.echo,
@@ -79,7 +79,7 @@ struct SocketsRig {
     try SocketsClient(port: port, receiveBuffer: receiveBuffer)
   }
 
-  /// Waits for an event, passing over others.
+  /// Waits for the first event that `pick` accepts, and returns the picked value.
   @discardableResult
   func next<Found>(_ pick: (SocketEvent) -> Found?) async throws -> Found {
     for await event in events {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets speak TLS` {
-  /// Runs `body` against a server with a certificate of its own.
+  /// Runs `body` against a server with a new certificate.
   private static func serve(
     _ configure: (inout SocketServerConfiguration) -> Void = { _ in },
     _ body: (SocketsRig, _ certificate: String) async throws -> Void
@@ -20,7 +20,8 @@ struct `Sockets speak TLS` {
     }
   }
 
-  /// Runs lines of Python that find a context `c`, `connect(session)` and the port.
+  /// Runs Python code that can use `c` (a TLS context), `connect(session)`, `get(s, path)` and
+  /// `port`.
   private static func python(
     _ rig: SocketsRig, _ certificate: String, _ lines: String
   ) async throws -> String {
@@ -209,7 +210,7 @@ struct `Sockets speak TLS` {
       #expect(
         take("192.0.2.1", 0) == .bind(host: "192.0.2.1", port: 0, errno: EADDRNOTAVAIL))
       guard case .address = take("256.0.0.1", 0) else {
-        Issue.record("an address that is none")
+        Issue.record("accepted an invalid address")
         return
       }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// The checks behind `/healthz`.
+/// Tests of the store checks behind `/healthz`.
 struct StoreChecksTests {
   private var checks = StoreChecks(of: 2)
   private let full = StoreFailure.full(detail: "disk")

@@ -6,7 +6,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// `GET /health` in a real browser without a screen.
+/// Tests of `GET /health` in a headless browser.
 @Suite(
   .enabled(if: Browser.binary != nil, "chromium-headless-shell is not installed"),
   .offThePool, .timeLimit(.minutes(10)))
@@ -15,7 +15,7 @@ struct DashboardTests {
   private static let otherSecret = "geschlüsselt-🔑"
   private static let thirdSecret = "third-of-three"
 
-  /// A run in the hour that clocks in Berlin show twice, the second time.
+  /// A run in the hour that occurs twice when clocks in Berlin go back, at its second occurrence.
   private static let nightRun = #"""
     {"dataType":"HKWorkoutType","workouts":[
     {"workoutType":"HKWorkoutActivityTypeRunning","sourceName":"Watch","durationSeconds":1800,
@@ -64,7 +64,7 @@ struct DashboardTests {
     """#,
   ]
 
-  /// The date in a zone that is a day behind that of the browser.
+  /// Returns today's date in a time zone that is a day behind the browser's.
   private static func today() throws -> String {
     var calendar = Calendar(identifier: .iso8601)
     calendar.timeZone = try #require(TimeZone(identifier: "Pacific/Niue"))
@@ -120,7 +120,7 @@ struct DashboardTests {
       seen["numbers"] as? [String] == ["2026-01-18 4,000 –", "2026-01-20 2,000 –"])
     let workouts = try #require(seen["workouts"] as? String)
     #expect(workouts.hasSuffix("<b id=x>Watch</b>"))
-    // The user's time, whatever the zone of the browser.
+    // The time is in the user's zone, whatever the browser's zone is.
     #expect(workouts.hasPrefix("Jan 19, 2026, 7:00"))
     #expect(seen["markup"] as? Bool == false)
     #expect(
@@ -135,7 +135,7 @@ struct DashboardTests {
     #expect(seen["complaints"] as? [String] == [])
   }
 
-  /// What the page must not do: keep blank pictures and numbers of other days, or be too wide.
+  /// Checks that the page shows no blank charts or outdated numbers, and that it is not too wide.
   private static func judgeFaults(_ seen: [String: Any]) {
     #expect(seen["pictures"] as? [Int] == [0, 0, 0])
     #expect(seen["reversed"] as? [String] == ["failed", "Choose 1 to 3,653 days."])
@@ -147,13 +147,13 @@ struct DashboardTests {
       seen["away"] as? [String] == [
         "failed", "Nothing could be loaded: The server cannot be reached. Try again.",
       ])
-    // Nothing of the period before is shown, and then it is again.
+    // The data of the previous period is hidden after each failure and shown again at the end.
     #expect(seen["shownThen"] as? [Bool] == [false, false, false, true])
     #expect(seen["period"] as? String == "From 2026-01-15 to 2026-01-21.")
     #expect(seen["wide"] as? [String] == ["ready", "1E300 a day on average, 1E300 in all.", "390"])
   }
 
-  /// Somebody else signs in, and somebody with what can be no secret.
+  /// Checks the sign-in of two other users, and of text that cannot be a secret.
   private static func judgeOthers(_ seen: [String: Any], days: [String]) throws {
     let other = try #require(seen["other"] as? [String])
     #expect(other.prefix(2) == ["ready", "Days are those of Pacific/Niue."])
@@ -165,12 +165,12 @@ struct DashboardTests {
   }
 }
 
-/// Chromium without a screen, which a script steers through its debugging pipe.
+/// Headless Chromium, controlled by a script through its debugging pipe.
 enum Browser {
   static let binary = ["chromium-headless-shell", "chromium"].lazy.map { "/usr/bin/\($0)" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  /// Visits the dashboard of a server; returns what the script saw.
+  /// Visits the dashboard of a server and returns the script's observations.
   static func visit(
     _ base: String, secrets: [String], _ profile: String
   ) async throws -> [String: Any] {

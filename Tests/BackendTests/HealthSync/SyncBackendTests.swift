@@ -10,11 +10,11 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Health sync over real sockets, with its files.
+/// Tests of HealthSync over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncBackendTests {
   private static let secret = "hush-hush-hush"
 
-  /// A backend with two users.
+  /// Runs `body` against a backend with two users.
   private static func run(
     in directory: String? = nil, store: (any SyncStore)? = nil,
     _ body: (BackendRig) async throws -> Void
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// The days of the steps that a user has.
+  /// Returns the daily steps of a user as JSON.
   private static func steps(
     _ client: BackendClient, secret: String = secret
   ) async throws -> String {

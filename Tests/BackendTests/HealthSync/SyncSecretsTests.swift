@@ -87,7 +87,7 @@ import Testing
     ) { try SyncSecrets.open(path) }
   }
 
-  /// The vectors of the contract.
+  /// The test vectors of the contract.
   @Test(arguments: [
     (
       "HKQuantityTypeIdentifierHeartRate", "2026-01-18T20:00:00Z", "2026-01-18T20:00:00Z", 72.0,

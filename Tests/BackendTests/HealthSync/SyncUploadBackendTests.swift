@@ -8,7 +8,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Uploads that resume, over real sockets, with their files.
+/// Tests of resumable uploads over real sockets, with real files.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SyncUploadBackendTests {
   private static let secret = "hush-hush-hush"
 
@@ -25,7 +25,7 @@ import Testing
       }, body)
   }
 
-  /// A batch of so many records as text.
+  /// Returns a batch of `count` records as text.
   private static func batch(_ count: Int = 200) -> String {
     String(
       decoding: SyncBatch(
@@ -39,7 +39,7 @@ import Testing
   private static let stored =
     #"{"success":true,"inserted":{"records":200,"workouts":0},"skippedDuplicates":0}"#
 
-  /// The fields of a request, in the order of their lines.
+  /// Returns the header lines of a request, in order.
   private static func fields(_ upload: UploadFields, type: String? = nil) -> [String] {
     upload.fields.map { "\($0.name): \($0.value)" } + (type.map { ["Content-Type: \($0)"] } ?? [])
   }
@@ -62,7 +62,8 @@ import Testing
       fields: fields(upload, type: body == nil ? nil : upload.dialect.mediaType), body: body)
   }
 
-  /// Sends a part of a request that begins an upload and leaves; returns where the upload goes on.
+  /// Sends the first `count` bytes of an upload and disconnects. Returns the location of the
+  /// upload.
   private static func cutCreation(
     _ rig: BackendRig, _ dialect: UploadDialect, _ text: String, after count: Int
   ) async throws -> String {
@@ -77,7 +78,7 @@ import Testing
     return try #require(told.headers["location"])
   }
 
-  /// The offset of an upload once its cut was noticed.
+  /// Returns the offset of an upload, which the server reports once it has noticed a disconnection.
   private static func offset(
     _ rig: BackendRig, _ place: String, _ dialect: UploadDialect
   ) async throws -> Int? {
@@ -134,7 +135,7 @@ import Testing
         Self.head(
           "PATCH", place, UploadFields(.current, offset: 0, isComplete: true),
           length: text.utf8.count) + text.prefix(5_000))
-      // Until its bytes are there; each question ends what is on its way.
+      // Polls until the bytes have arrived. Each HEAD request ends the append in progress.
       var found: Int? = 0
       while found == 0 { found = try await Self.offset(rig, place, .current) }
       let offset = try #require(found)
@@ -236,7 +237,7 @@ import Testing
     #expect(failing.kept(at: Timestamp(nanoseconds: 0)) == [])
     let files = SyncUploadFiles(in: scratch.path)
     #expect(try files.write([1, 2], to: id, record, at: 0) == 2)
-    // The name is durable: only new files need their directory to be synced.
+    // The name is already durable. Only a new file needs its directory synced.
     #expect(try failing.write([3, 4], to: id, record, at: 2) == 4)
     #expect(try files.read(id, record, upTo: 4) == [1, 2, 3, 4])
   }

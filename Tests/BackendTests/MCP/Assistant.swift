@@ -3,14 +3,14 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// A client of the official Python SDK, in a process of its own, that does as the test says.
+/// A client of the official Python SDK, run as a separate process that the test controls.
 actor Assistant {
-  /// The two lines of the SDK, each in an environment that `scripts/peers` makes.
+  /// The two major versions of the SDK, each in an environment created by `scripts/peers`.
   enum SDK: Int, CaseIterable {
     case one = 1
     case two = 2
 
-    /// Its interpreter, if it was installed.
+    /// The path of the SDK's Python interpreter, or nil if the SDK is not installed.
     var python: String? {
       let package = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../..").standardizedFileURL.path
@@ -22,11 +22,11 @@ actor Assistant {
     static var areInstalled: Bool { allCases.allSatisfy { $0.python != nil } }
   }
 
-  /// Which SDK speaks, and which era it begins with.
+  /// An SDK, its connection mode, and the protocol version that it should negotiate.
   struct Kind: Sendable, CustomTestStringConvertible {
     var sdk: SDK
     var mode = "auto"
-    /// What is to be agreed on.
+    /// The protocol version that should be negotiated.
     var version: String
 
     var testDescription: String { "SDK \(sdk.rawValue), \(mode)" }
@@ -38,7 +38,7 @@ actor Assistant {
     ]
   }
 
-  /// One line of the process.
+  /// A line of the process's output.
   struct Answer: Decodable, Sendable {
     var id: Int
     var version: String?
@@ -50,11 +50,11 @@ actor Assistant {
     var isTold: Bool?
     var progress: [Progress]?
     var cancelled: Bool?
-    /// What the SDK itself did not like.
+    /// The error that the SDK itself reported.
     var failed: String?
   }
 
-  /// As much of `structuredContent` as the tests look at.
+  /// The members of `structuredContent` that the tests check.
   struct Structured: Decodable, Sendable, Equatable {
     var success: Bool
     var error: String?
@@ -76,7 +76,7 @@ actor Assistant {
     }
   }
 
-  /// A call of the progress callback: seconds, of how many, and words.
+  /// A call of the progress callback: seconds elapsed, seconds in total, and a message.
   struct Progress: Decodable, Sendable, Equatable {
     var done: Double
     var total: Double?
@@ -99,14 +99,14 @@ actor Assistant {
   private var waiters: [Int: CheckedContinuation<Answer, any Error>] = [:]
   private var end: Ended?
   private var lastID = 0
-  /// Of an assistant of the stateless era, to be given with each call.
+  /// The access token that an assistant without a session passes with each call.
   private(set) var token: String?
 
-  /// Starts one and waits until it is connected; answers the version that was agreed on.
+  /// Starts an assistant and waits until it is connected. Returns it with the negotiated version.
   static func connect(_ kind: Kind, to url: String) async throws -> (Assistant, String?) {
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "SDK/assistant.py").path
-    // No proxy between two ends of one machine.
+    // Connections within one machine use no proxy.
     let process = try LabProcess(
       [kind.sdk.python ?? "python3", script, url + "/mcp", kind.mode],
       environment: ["NO_PROXY": "*", "no_proxy": "*", "PYTHONDONTWRITEBYTECODE": "1"])
@@ -145,7 +145,7 @@ actor Assistant {
 
   // MARK: - Orders
 
-  /// Has it begin something; answers the order's id.
+  /// Sends an order to the process and returns the order's id.
   @discardableResult
   func begin(_ what: String, _ members: String = "") -> Int {
     lastID += 1
@@ -157,7 +157,7 @@ actor Assistant {
     try await answer(to: begin(what, members))
   }
 
-  /// Begins to call a tool; `arguments` are JSON members.
+  /// Begins a tool call. `arguments` are JSON members.
   func beginCall(_ tool: String, _ arguments: String = "", progress: Bool = false) -> Int {
     var all = arguments
     if let token, tool != "direct_login" {
@@ -170,19 +170,20 @@ actor Assistant {
     try await answer(to: beginCall(tool, arguments))
   }
 
-  /// Logs in with a pair; keeps the token where no session does.
+  /// Logs in with a word and a code. Keeps the token if `keepsToken` is true, for lack of a
+  /// session.
   func login(word: String, code: String, keepsToken: Bool) async throws -> Answer {
     let answer = try await call("direct_login", #""word":"\#(word)","code":"\#(code)""#)
     if keepsToken { token = answer.structured?.access_token }
     return answer
   }
 
-  /// Ends it as a crash would.
+  /// Kills the process, as a crash would.
   func kill() {
     process.signal(SIGKILL)
   }
 
-  /// Lets go of the connection in order.
+  /// Closes the connection in an orderly way and waits for the process to exit.
   func leave() async {
     begin("end")
     _ = await process.exit()

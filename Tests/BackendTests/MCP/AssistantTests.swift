@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// Today's assistants, by the official SDK, against a backend of its own and a phone.
+/// Tests of current assistants, built with the official SDK, against a backend and a phone.
 @Suite(
   .enabled(
     if: Assistant.SDK.areInstalled,
@@ -14,7 +14,7 @@ struct AssistantTests {
   private static let span = #""start_time":"2026-03-01T00:00:00","end_time":"2026-03-02T00:00:00""#
   private static let steps = #""value_type":"STEPS","# + span
 
-  /// A backend, and an assistant that leaves in order.
+  /// Runs `body` with a backend and a connected assistant, which disconnects in an orderly way.
   private func meet(
     _ kind: Assistant.Kind, _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig, Assistant) async throws -> Void
@@ -27,7 +27,7 @@ struct AssistantTests {
     }
   }
 
-  /// A phone that the assistant is paired with.
+  /// Connects a phone and pairs the assistant with it.
   private func pair(
     _ assistant: Assistant, _ kind: Assistant.Kind, with rig: BackendRig, device: String? = nil
   ) async throws -> ScriptedPhone {
@@ -130,7 +130,7 @@ struct AssistantTests {
     }
   }
 
-  /// Pulls until the question is there: the assistant's call is on its way meanwhile.
+  /// Requests leases until the question is there, since the assistant's call is still in transit.
   private func lease(_ client: BackendClient, _ token: String) async throws -> LeasedQuestion {
     while true {
       let answer = try await client.ask(
@@ -165,7 +165,8 @@ struct AssistantTests {
         let phone = try await pair(assistant, kind, with: rig)
         let call = await assistant.beginCall("get_health_metrics", Self.steps, progress: true)
         let (id, question) = try await phone.question()
-        // Each of these takes a turn of the backend, until progress must have been told.
+        // Each call takes a turn of the backend, so progress must have been reported by the last
+        // one.
         for _ in 0..<10 { _ = try await assistant.order("list") }
         try await phone.say(ScriptedPhone.answer(id, question))
         let answer = try await assistant.answer(to: call)
@@ -175,7 +176,7 @@ struct AssistantTests {
     }
   }
 
-  /// SDK 1 has no way to take a call back.
+  /// SDK 1 cannot cancel a call.
   @Test(arguments: Assistant.Kind.all.filter { $0.sdk == .two })
   func `a call that is taken back is taken back from the phone`(
     kind: Assistant.Kind

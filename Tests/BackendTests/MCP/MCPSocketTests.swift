@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// What no SDK shows: the bytes of answers, streams and the plain endpoints.
+/// Tests of the bytes that an SDK hides: responses, streams and the plain endpoints.
 @Suite(.offThePool, .timeLimit(.minutes(10)))
 struct MCPSocketTests {
   private static let accept = "Accept: application/json, text/event-stream"
@@ -125,7 +125,7 @@ struct MCPSocketTests {
       let login = #"{"name":"direct_login","arguments":\#(pair)}"#
       let signedIn = try await post(client, "tools/call", login, session: session)
       #expect(signedIn.status == 200)
-      // On a busy machine the login takes longer than the interval, and is a stream too.
+      // On a busy machine the login can take longer than the interval, and is then streamed too.
       let isStream = signedIn.headers["transfer-encoding"] == "chunked"
       while isStream, try await client.chunk() != nil {}
       let call =
@@ -282,7 +282,7 @@ struct MCPSocketTests {
 
   @Test(arguments: [
     "X-Forwarded-For: 198.51.100.1, ", "Forwarded: for=198.51.100.1, for=",
-    // A quote that the client opened must not hide what the proxy appends.
+    // A quote that the client opened must not hide the address that the proxy appends.
     "Forwarded: for=198.51.100.1;x=\"\r\nForwarded: for=",
   ])
   func `behind a trusted proxy wrong pairs count for the client that it names`(

@@ -8,8 +8,10 @@ import LinkHealth
 import LinkRuntime
 import Testing
 
-/// Forty questions that people ask, by the official SDKs, of a real phone with an imported export;
-/// each number is compared with one that a script counts from the same export by itself.
+/// Tests that ask a real phone forty typical questions through the official SDKs.
+///
+/// The phone has imported an export. Each number is compared with the number that a script counts
+/// independently in the same export.
 @Suite(
   .enabled(
     if: Assistant.SDK.areInstalled,
@@ -19,7 +21,7 @@ struct QuestionTests {
   private struct Line: Decodable {
     var question: String?
     var good: Bool?
-    /// Whether the export has no number for it.
+    /// Whether the export has no number for the question.
     var none: Bool?
     var asked: Int?
   }
@@ -28,7 +30,7 @@ struct QuestionTests {
     let scratch = try Scratch()
     let path = scratch("export.xml")
     try Self.export().write(to: URL(fileURLWithPath: path))
-    // The numbers do not depend on the SDK; AssistantTests have all of them.
+    // The numbers do not depend on the SDK. AssistantTests cover all SDKs.
     let unanswered = try await Self.ask(path, "Europe/Zurich", Assistant.Kind.all[0])
     #expect(unanswered == ["How many steps did I take in 1999?"])
   }
@@ -39,7 +41,7 @@ struct QuestionTests {
     _ = try await Self.ask(path, "Europe/Berlin", Assistant.Kind.all[1])
   }
 
-  /// `HOLDFAST_EXPORT`, or the one beside the checkout.
+  /// The path in `HOLDFAST_EXPORT`, or otherwise of the export next to the checkout.
   private static let realExport: String? = {
     let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL.path
     let named = ProcessInfo.processInfo.environment["HOLDFAST_EXPORT"]
@@ -47,7 +49,7 @@ struct QuestionTests {
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
 
-  /// Half a year over a New Year, with naps and with an app that counts the watch's steps again.
+  /// Returns half a year across New Year, with naps and an app that counts the watch's steps again.
   private static func export() -> Data {
     var generator = HealthExportGenerator(
       // From 2024-09-15 to 2025-04-02.
@@ -76,7 +78,7 @@ struct QuestionTests {
     return Data(text.utf8)
   }
 
-  /// Asks all of them and returns those for which the export has no number.
+  /// Asks all questions and returns those for which the export has no number.
   private static func ask(
     _ path: String, _ zone: String, _ kind: Assistant.Kind
   ) async throws -> [String] {
@@ -106,7 +108,7 @@ struct QuestionTests {
     return unanswered
   }
 
-  /// Runs the script that asks, and reads its lines.
+  /// Runs the script that asks the questions, and decodes its output.
   private static func run(_ kind: Assistant.Kind, _ arguments: [String]) async throws -> [Line] {
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "SDK/ask.py").path

@@ -7,14 +7,14 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// What docs/relay.md says to copy works as it stands, with both lines of the SDK.
+/// Tests that the program in docs/relay.md works unchanged with both major versions of the SDK.
 @Suite(
   .enabled(
     if: Assistant.SDK.areInstalled,
     "needs the Python SDK of MCP: run scripts/peers where there is a network"),
   .offThePool, .serialized, .timeLimit(.minutes(10)))
 struct RelayPageTests {
-  /// The Python program of the page.
+  /// Returns the Python program of the page.
   private static func snippet() throws -> String {
     let page = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../../docs/relay.md").standardizedFileURL
@@ -46,7 +46,7 @@ struct RelayPageTests {
   @Test func `it asks for days that the generated data have`() throws {
     let snippet = try Self.snippet()
     #expect(snippet.contains("http://127.0.0.1:8787/mcp"))
-    // As `holdfast health generate --years 1` without --until.
+    // The same plan as that of `holdfast health generate --years 1` without --until.
     let plan = HealthExportGenerator.Plan(
       seed: 1, years: 1, until: Timestamp(nanoseconds: 1_767_225_600_000_000_000))
     for day in ["2025-03-01", "2025-03-08"] {

@@ -2,7 +2,7 @@ import HoldfastBackend
 import LinkHealth
 import LinkWire
 
-/// A phone that says what the test says, over the backend's real socket.
+/// A phone that the test controls, connected to the backend's real socket.
 struct ScriptedPhone {
   let client: BackendClient
   let code: ConnectionCode
@@ -13,7 +13,7 @@ struct ScriptedPhone {
 
   static let device = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-  /// Connects and waits for the pair to read out.
+  /// Connects and waits for the connection code.
   static func connect(
     to rig: BackendRig, device: String? = nil, resume: String? = nil
   ) async throws -> ScriptedPhone {
@@ -35,7 +35,7 @@ struct ScriptedPhone {
     return try BackendMessage.read(frame.payload)
   }
 
-  /// The next message that is no fresh pair.
+  /// Returns the next message other than a new connection code.
   func message() async throws -> BackendMessage {
     while true {
       let message = try await Self.message(on: client)
@@ -64,7 +64,7 @@ struct ScriptedPhone {
     try await client.say(String(decoding: message.bytes, as: UTF8.self))
   }
 
-  /// What this phone measures: 42 of whatever is asked for.
+  /// Returns this phone's answer, which has the value 42 for each requested type.
   static func answer(_ id: RelayRequestID, _ question: HealthQuestion) -> PhoneMessage {
     switch question {
     case .healthData(let query):

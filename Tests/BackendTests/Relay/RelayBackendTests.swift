@@ -7,7 +7,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The relay on real sockets: phones on raw WebSockets, assistants in the process.
+/// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in the process.
 @Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
   @Test func `a phone pairs, is asked and answers, and no secret is in the log`() async throws {
     try await BackendRig.run { rig in
@@ -203,7 +203,7 @@ import Testing
       let metrics = try await rig.client().ask("GET", "/metrics")
       #expect(metrics.body.contains("holdfast_relay_phones 1\n"))
       #expect(metrics.body.contains("holdfast_connections 0\n"))
-      // It stayed open until here.
+      // The phone's socket is still open here.
       try await phone.say(.failure(nil, reason: ""))
     }
   }

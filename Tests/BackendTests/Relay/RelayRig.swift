@@ -10,7 +10,7 @@ import LinkWire
 struct RelayPhoneClient {
   let client: BackendClient
 
-  /// Opens the socket and reads the pair that it is told.
+  /// Opens the socket and reads the connection code.
   static func open(
     _ rig: BackendRig, device: UUID128? = UUID128(high: 1, low: 1), resume: String? = nil
   ) async throws -> (RelayPhoneClient, ConnectionCode) {
@@ -30,7 +30,7 @@ struct RelayPhoneClient {
     try BackendMessage.read(try await client.frame().payload)
   }
 
-  /// The next question; other messages are skipped.
+  /// Returns the next question and skips other messages.
   func question() async throws -> (RelayRequestID, HealthQuestion) {
     while true {
       if case .question(let id, let question) = try await message() { return (id, question) }
@@ -42,7 +42,7 @@ struct RelayPhoneClient {
   }
 }
 
-/// A push service that remembers whom it woke.
+/// A push service that records the pushes it receives.
 actor FakePushes: PushSender {
   private var waiting: [CheckedContinuation<Push, Never>] = []
   private var sent: [Push] = []
@@ -66,13 +66,13 @@ extension BackendRig {
     return grant
   }
 
-  /// A phone, what it was told, and the grant of an assistant that is paired with it.
+  /// Opens a phone and pairs an assistant with it. Returns the phone, its code, and the grant.
   func pairedPhone() async throws -> (RelayPhoneClient, ConnectionCode, RelayGrant) {
     let (phone, code) = try await RelayPhoneClient.open(self)
     return (phone, code, try await pair(code))
   }
 
-  /// Asks the question of these tests.
+  /// Asks `question` and returns the outcome.
   func answer(to grant: RelayGrant) async throws -> RelayOutcome {
     try await backend.ask(.question(Self.question), bearer: grant.accessToken)
   }

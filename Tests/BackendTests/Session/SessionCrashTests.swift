@@ -4,9 +4,9 @@ import HoldfastTestKit
 import LinkWire
 import Testing
 
-/// `holdfast serve` that is killed while it answers prompts.
+/// Tests that kill `holdfast serve` while it answers prompts.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionCrashTests {
-  /// `holdfast serve` with sessions, as a child.
+  /// A child process that runs `holdfast serve` with sessions.
   private struct Served {
     let process: LabProcess
     let port: UInt16
@@ -34,7 +34,9 @@ import Testing
     }
   }
 
-  /// Notes each prompt that it runs; one that says "wait" ends when the pipe does.
+  /// Returns a handler that records each prompt in a file and answers it.
+  ///
+  /// The handler answers the prompt "wait" once the pipe is closed.
   private static func handler(_ scratch: Scratch, _ pipe: NamedPipe) -> String {
     """
     read -r text; echo "$text" >> \(scratch("ran"))
@@ -75,7 +77,8 @@ import Testing
     await second.kill()
   }
 
-  /// Reads what a server has for the client, and asks again; returns the interrupted response.
+  /// Reads the responses of a restarted server, repeats the interrupted prompt, and returns its
+  /// response.
   private func reports(_ second: Served) throws -> SessionResponse {
     let again = try second.client()
     let interrupted = try again.response()
@@ -85,7 +88,7 @@ import Testing
         == SessionResponse(
           id: id, number: 1, conversation: SessionClient.conversation, idempotencyKey: "k1",
           result: .failure(error: "interrupted")))
-    // As a response or, if it was made before the connection was, as a replay.
+    // The text arrives in a response or, if the response precedes the connection, in a replay.
     let text = try again.next { message -> String? in
       if case .replay(_, let entry, _) = message { return entry.text }
       guard case .response(let response) = message, case .success(let text) = response.result
@@ -108,7 +111,7 @@ import Testing
     let served = try await Served(
       scratch, handler: "exec 3> \(held.path); sleep 1000 & read -r go < \(go.path); sleep 1000")
     try served.client().prompt("hello", key: "k1")
-    // From here on it runs, and so does what it started.
+    // From here on the handler and its background process are running.
     let end = try go.opened()
     await served.kill()
     #expect(NamedPipe.isLeft(reader))

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// The program of `--session-handler`, over real sockets.
+/// Tests of the program of `--session-handler` over real sockets.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionHandlerTests {
-  /// Sends one prompt to a handler and returns what its sender gets.
+  /// Sends one prompt to a handler and returns the result that the sender receives.
   private static func answer(
     of handler: String, to text: String = "hello",
     _ configure: (inout BackendConfiguration) -> Void = { _ in }
@@ -78,7 +78,7 @@ import Testing
       }
       #expect(try client.message() == .ack(message: "Prompt received", idempotencyKey: "k1"))
       #expect(try client.message() == part(0, "one"))
-      // Not before it was read, the program goes on.
+      // The program continues only after the test has read the first part.
       try pipe.opened().close()
       #expect(try client.message() == part(1, "\ntwo"))
       #expect(try client.response().result == .success(text: "one\ntwo"))

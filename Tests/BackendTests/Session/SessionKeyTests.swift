@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// The file of the key that clients of sessions show.
+/// Tests of the file with the key that session clients present.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionKeyTests {
   private static let digits = "0123456789abcdef0123456789abcdef"
 
@@ -90,7 +90,7 @@ import Testing
   @Test func `a proof of the whole entrance counts for nothing else`() async throws {
     let key = try #require(SessionKey(BackendRig.sessionKey))
     try await BackendRig.session { rig in
-      /// Whether the server takes a `connect` that is changed behind its signature.
+      /// Returns whether the server accepts a `connect` that is changed after it was signed.
       func isTaken(_ change: (inout SessionConnect) -> Void) throws -> Bool {
         let client = try SessionClient(port: rig.address.port)
         var connect = SessionConnect(
@@ -111,7 +111,7 @@ import Testing
       connect.proof = Secret(key.sign(plain.hello.challenge ?? ""))
       try plain.say(.connect(connect))
       guard case .connected = try plain.message() else {
-        return #expect(Bool(false), "the signature of a challenge alone counts too")
+        return #expect(Bool(false), "the signature of a challenge alone was refused")
       }
     }
   }

@@ -4,15 +4,15 @@ import HoldfastTestKit
 import LinkCore
 import LinkWire
 
-/// A client of sessions on a raw WebSocket; its calls block.
+/// A session client on a raw WebSocket, whose calls block.
 struct SessionClient {
   static let conversation = "11111111-1111-4111-8111-111111111111"
 
   let socket: SocketsClient
-  /// What `hello` said.
+  /// The server's `hello`.
   private(set) var hello = SessionHello(message: "")
 
-  /// The first message of the server was not what it had to be.
+  /// The error for an unexpected message from the server.
   struct Unexpected: Error {
     var message: SessionServerMessage
   }
@@ -51,7 +51,7 @@ struct SessionClient {
           text: text, conversation: conversation, isNew: isNew, idempotencyKey: key)))
   }
 
-  /// The next frame that is no ping.
+  /// Reads the next frame other than a ping.
   func frame() throws -> SocketsClient.Frame {
     while true {
       let frame = try socket.frame()
@@ -59,7 +59,7 @@ struct SessionClient {
     }
   }
 
-  /// The next message that is no heartbeat, of which a busy machine sees some.
+  /// Reads the next message other than a heartbeat. A busy machine receives some heartbeats.
   func message() throws -> SessionServerMessage {
     while true {
       let message = try SessionServerMessage.read(try frame().payload)
@@ -67,7 +67,7 @@ struct SessionClient {
     }
   }
 
-  /// The next message that `pick` accepts; others are skipped.
+  /// Reads messages until `pick` accepts one, and returns the picked value.
   func next<Found>(_ pick: (SessionServerMessage) -> Found?) throws -> Found {
     while true {
       if let found = pick(try message()) { return found }
@@ -78,7 +78,7 @@ struct SessionClient {
     try next { if case .response(let response) = $0 { response } else { nil } }
   }
 
-  /// Everything that the server had said before it takes the next message.
+  /// Sends a ping and returns all messages that arrive before its pong.
   func rest() throws -> [SessionServerMessage] {
     try say(.ping)
     var messages: [SessionServerMessage] = []
@@ -89,21 +89,21 @@ struct SessionClient {
     }
   }
 
-  /// The code of the close frame that must come next.
+  /// Reads the next frame and returns its close code, or nil if it is not a close frame.
   func closeCode() throws -> Int? {
     let frame = try frame()
     guard frame.opcode == 8, frame.payload.count >= 2 else { return nil }
     return Int(frame.payload[0]) << 8 | Int(frame.payload[1])
   }
 
-  /// Closes the connection without a word.
+  /// Closes the connection without a close frame.
   func leave() { socket.close() }
 }
 
 extension BackendRig {
   static let sessionKey = "holdfast-0123456789abcdef0123456789abcdef"
 
-  /// Writes the key of sessions into a file for its owner only, and returns the path.
+  /// Writes a session key to a file that only its owner can read, and returns the path.
   static func writeKey(_ text: String = sessionKey, in scratch: Scratch) throws -> String {
     try scratch.write(text.utf8, to: "key")
     try FileManager.default.setAttributes(
@@ -111,7 +111,7 @@ extension BackendRig {
     return scratch("key")
   }
 
-  /// Runs `body` against a backend whose sessions have `sessionKey`.
+  /// Runs `body` against a backend whose session key is `sessionKey`.
   static func session(
     _ configure: (inout BackendConfiguration) -> Void = { _ in },
     _ body: (BackendRig) async throws -> Void
@@ -126,7 +126,7 @@ extension BackendRig {
       }, body)
   }
 
-  /// A connected client of sessions.
+  /// Returns a connected session client.
   func session(
     as client: String = "ann", features: Set<SessionFeature> = []
   ) throws -> SessionClient {
@@ -134,7 +134,7 @@ extension BackendRig {
   }
 }
 
-/// A named pipe, by which a program waits for a test.
+/// A named pipe on which a program waits for a test.
 struct NamedPipe {
   let path: String
 
@@ -147,19 +147,19 @@ struct NamedPipe {
     guard unsafe mkfifo(path, 0o600) == 0 else { throw Failure(errno: errno) }
   }
 
-  /// Waits until a program reads it; the reader goes on once this end is closed.
+  /// Waits until a program reads the pipe. The program continues once the returned end is closed.
   func opened() throws -> FileHandle {
     try FileHandle(forWritingTo: URL(filePath: path))
   }
 
-  /// Starts to read it, before a program writes to it.
+  /// Opens the pipe for reading before a program writes to it.
   func reader() throws -> Int32 {
     let descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw Failure(errno: errno) }
     return descriptor
   }
 
-  /// Waits until no program has it open for writing any more; false if 60 s pass.
+  /// Waits until no program has the pipe open for writing. Returns false after 60 s.
   static func isLeft(_ descriptor: Int32) -> Bool {
     var watched = pollfd(fd: descriptor, events: 0, revents: 0)
     return unsafe poll(&watched, 1, 60_000) == 1 && watched.revents & Int16(POLLHUP) != 0

@@ -7,7 +7,8 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Sessions over real sockets: what a client sees that speaks the protocol byte by byte.
+/// Tests of sessions over real sockets, with a client that sends every message of the protocol
+/// itself.
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionSocketTests {
   private static func replayed(_ messages: [SessionServerMessage]) -> [String] {
     messages.compactMap { if case .replay(let id, _, _) = $0 { id } else { nil } }
@@ -71,7 +72,7 @@ import Testing
     }
   }
 
-  /// The head of a text frame that announces so many bytes, masked with zeros.
+  /// Returns the head of a text frame that announces `count` bytes, masked with zeros.
   private static func head(_ count: UInt64) -> [UInt8] {
     [0x81, 0xFF] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
       + [0, 0, 0, 0]

@@ -2,12 +2,12 @@ import ChildProcesses
 import Glibc
 import Testing
 
-/// Programs that run as children of this process.
+/// Tests of programs that run as children of this process.
 @Suite(.timeLimit(.minutes(10))) struct ChildProcessTests {
   @Test func `each that waits for the end is told of it once, before the end and after it`()
     async throws
   {
-    // The end of the pipe that stays open keeps the program waiting.
+    // The open writing end of the pipe keeps the program waiting.
     let input = try ChildProcesses.Pipe()
     defer { for end in [input.reading, input.writing] { close(end) } }
     var launch = ChildLaunch("/bin/cat", ["cat"])

@@ -3,16 +3,16 @@ import Glibc
 import Synchronization
 import Testing
 
-/// Programs that read an input and whose output is read while it is written.
+/// Tests of programs that read an input and whose output is read while they run.
 @Suite(.timeLimit(.minutes(10))) struct ChildRunTests {
-  /// All that a program did.
+  /// The output, errors and ending of a program.
   private struct Result: Equatable, Sendable {
     var output: String
     var errors: String
     var ending: ChildProcess.Ending
   }
 
-  /// Collects what a run tells.
+  /// A collector of the output and the ending of a run.
   private final class Told: Sendable {
     let pieces: AsyncStream<[UInt8]>
     let ends: AsyncStream<(ChildProcess.Ending, [UInt8])>
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// Runs a script of the shell to its end.
+  /// Runs a shell script to its end.
   private static func run(_ script: String, input: [UInt8] = []) async throws -> Result {
     let told = Told()
     let run = try told.run(script, input: input)
@@ -94,7 +94,8 @@ import Testing
 
   @Test func `a kill ends its whole group`() async throws {
     let told = Told()
-    // The inner shell says that it lives; the outer one would end only after it.
+    // The inner shell reports that it is running. The outer shell would end only after the inner
+    // one.
     let run = try told.run("sh -c 'echo $$; sleep 1000; echo late'; echo late")
     var pieces = told.pieces.makeAsyncIterator()
     let first = await pieces.next()

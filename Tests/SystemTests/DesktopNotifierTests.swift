@@ -7,7 +7,7 @@ import NotificationsDBus
 import Synchronization
 import Testing
 
-/// A real bus daemon of our own, with a desktop that writes down what it is to show.
+/// Tests with a private bus daemon and a fake desktop that records its calls.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct DesktopNotifierTests {
   @Test func `a notification is shown, changed and taken away`() async throws {
@@ -53,18 +53,18 @@ struct DesktopNotifierTests {
   }
 }
 
-/// The desktop's end of org.freedesktop.Notifications, on a thread of its own.
+/// A fake desktop that serves org.freedesktop.Notifications on its own thread.
 private final class FakeDesktop: Sendable {
   enum Call: Sendable, Equatable {
     case notify(application: String, replacing: UInt32, String, String, expires: Int32)
     case close(UInt32)
   }
 
-  /// What it was asked for.
+  /// The calls received.
   let calls = Mailbox<Call>()
   private let isOver = Flag()
 
-  /// Returns when it can be asked.
+  /// Starts the desktop and returns once it can receive calls.
   init(address: String) throws {
     let ready = DispatchSemaphore(value: 0)
     let began = Box()
@@ -102,7 +102,7 @@ private final class FakeDesktop: Sendable {
     }
   }
 
-  /// Lives on one thread.
+  /// The bus connection of the desktop, used on one thread only.
   @safe private final class Service {
     private var bus: OpaquePointer?
     private let calls: Mailbox<Call>

@@ -2,9 +2,9 @@ import CSystemd
 import Foundation
 import Synchronization
 
-/// A service on a bus whose properties a test sets; a thread serves it until it is ended.
+/// A service on a bus, with properties that a test sets. A thread serves it until `end()`.
 final class FakeService: Sendable {
-  /// A property as a service has it.
+  /// The value of a property.
   enum Value: Sendable {
     case boolean(Bool)
     case number(UInt32)
@@ -19,7 +19,7 @@ final class FakeService: Sendable {
 
   private let state: Mutex<State>
 
-  /// Returns once the service has its name.
+  /// Starts the service and returns once it owns its name.
   init(address: String, name: String, at path: String, _ values: [String: Value]) async throws {
     state = Mutex(State(values: values))
     let (started, continuation) = AsyncThrowingStream.makeStream(of: Void.self)
@@ -35,7 +35,7 @@ final class FakeService: Sendable {
     for try await _ in started {}
   }
 
-  /// Sets a property, and says that some changed.
+  /// Sets a property and makes the service emit `PropertiesChanged`.
   func set(_ name: String, _ value: Value) {
     state.withLock { state in
       state.values[name] = value
@@ -43,7 +43,7 @@ final class FakeService: Sendable {
     }
   }
 
-  /// Lets the service leave the bus.
+  /// Disconnects the service from the bus.
   func end() { state.withLock { $0.isEnded = true } }
 
   fileprivate func value(of name: String) -> Value? { state.withLock { $0.values[name] } }
@@ -58,7 +58,7 @@ final class FakeService: Sendable {
   }
 }
 
-/// The connection of a service; for its thread.
+/// The bus connection of a service, used only on the service's thread.
 @safe private final class ServiceBus {
   private var bus: OpaquePointer?
   private let path: String
@@ -85,7 +85,7 @@ final class FakeService: Sendable {
     while !service.isEnded {
       while unsafe sd_bus_process(bus, nil) > 0 {}
       if service.takeChange() { try tellChange() }
-      // 20 ms: what the test sets does not wake this thread.
+      // Waits at most 20 ms, because `set` does not wake this thread.
       try Self.check(unsafe sd_bus_wait(bus, 20_000))
     }
   }
@@ -99,7 +99,7 @@ final class FakeService: Sendable {
     try Self.check(unsafe sd_bus_send(bus, signal, nil))
   }
 
-  /// Answers `Get`; anything else is left to others.
+  /// Answers `Get` and ignores all other calls.
   private func answer(_ call: OpaquePointer?) -> Int32 {
     guard
       unsafe sd_bus_message_is_method_call(call, "org.freedesktop.DBus.Properties", "Get") > 0

@@ -13,7 +13,7 @@ struct FrameChannelTests {
     case ended
   }
 
-  /// Two connected sockets; the first one does not block.
+  /// Returns two connected sockets. The first one is non-blocking.
   private static func pair() throws -> (Int32, Int32) {
     var ends: [Int32] = [0, 0]
     try #require(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -23,7 +23,7 @@ struct FrameChannelTests {
 
   @Test func `what was sent before the other end closed is taken, and then its end`() async throws {
     let (near, far) = try Self.pair()
-    // More than one read takes.
+    // More bytes than one read takes.
     let frames = (0..<20).map { RadioFrame.reply($0, [UInt8](repeating: UInt8($0), count: 400)) }
     for frame in frames { try #require(LocalSocket.write(frame.bytes, to: far)) }
     close(far)
@@ -64,6 +64,6 @@ struct FrameChannelTests {
     // The descriptor is closed once the queue has cancelled the source.
     var byte: UInt8 = 0
     #expect(unsafe read(far, &byte, 1) == 0, "nothing was sent")
-    #expect(taken.withLock(\.count) == 3, "the frames of one reading are taken")
+    #expect(taken.withLock(\.count) == 3, "the frames of one read are delivered")
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReachabilityNetlink
 
-/// Signals that come while a thread waits in a system call.
+/// Tests of signals that arrive while a thread waits in a system call.
 @Suite(.timeLimit(.minutes(10))) struct InterruptedReadTests {
   private static let heard = Atomic<Int>(0)
 
@@ -22,7 +22,7 @@ import Testing
       of: (thread: pthread_t, task: String, file: Int32).self)
     let (answers, answered) = AsyncStream.makeStream(of: Result<Int, NetlinkFailure>.self)
     Thread.detachNewThread {
-      // Threads of the pool block signals, and their children inherit that.
+      // Threads of the pool block signals, and the threads that they start inherit the mask.
       var none = sigset_t()
       _ = unsafe sigemptyset(&none)
       _ = unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -47,13 +47,13 @@ import Testing
     #expect(try result.get() > 16)
   }
 
-  /// Whether a thread waits in the kernel, by the letter behind its name.
+  /// Returns whether a thread sleeps in the kernel, by the state letter after its name.
   private static func sleeps(_ task: String) -> Bool {
     let stat = try? String(contentsOfFile: "/proc/\(task)/stat", encoding: .utf8)
     return stat?.split(separator: ")").last?.hasPrefix(" S") ?? false
   }
 
-  /// Asks for all links: the answer that is waited for.
+  /// Requests all links, so that the waiting thread receives an answer.
   private static func ask(on file: Int32) {
     var header = nlmsghdr()
     header.nlmsg_len = 20

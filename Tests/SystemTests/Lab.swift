@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReachabilityNetlink
 
-/// A phone and the tower it talks to, each a network namespace; removed when dropped.
+/// A phone and a radio tower, each a network namespace that `deinit` removes.
 final class Lab: Sendable {
   let phone: String
   let tower: String
@@ -30,7 +30,7 @@ final class Lab: Sendable {
   }
 
   deinit {
-    // Waited for, so that nothing stays behind a process that ends.
+    // Waits for the commands, so that no namespace remains when the process ends.
     _ = try? Self.wait(for: "netns del \(phone)")
     _ = try? Self.wait(for: "netns del \(tower)")
   }
@@ -47,19 +47,19 @@ final class Lab: Sendable {
     try await ip("route add default via 10.2.0.1 dev cell0 metric 600")
   }
 
-  /// A cable from the phone to the tower, plugged in at both ends.
+  /// Adds a virtual cable between the phone and the tower, with both ends up.
   func addLink(_ name: String) async throws {
     try await ip("link add \(name) type veth peer name ap-\(name) netns \(tower)")
     try await run("-n \(tower) link set ap-\(name) up")
     try await ip("link set \(name) up")
   }
 
-  /// A monitor whose thread lives in the phone.
+  /// Returns a monitor whose thread runs in the phone's namespace.
   func monitor(_ target: NetlinkReachability.Target = .internet) -> NetlinkReachability {
     NetlinkReachability(target: target, prepareThread: enter)
   }
 
-  /// Runs `body` on a thread that lives in the phone.
+  /// Runs `body` on a thread in the phone's namespace.
   func onThread(_ body: @escaping @Sendable () throws -> Bool) async -> Result<Bool, any Error> {
     await withCheckedContinuation { caller in
       Thread.detachNewThread { [self] in
@@ -69,7 +69,7 @@ final class Lab: Sendable {
     }
   }
 
-  /// Moves the calling thread into the phone.
+  /// Moves the calling thread into the phone's namespace.
   @Sendable private func enter() {
     let path = "/run/netns/\(phone)"
     let namespace = unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -77,12 +77,12 @@ final class Lab: Sendable {
     precondition(setns(namespace, CLONE_NEWNET) == 0, "no namespace at \(path)")
   }
 
-  /// Runs `ip` in the phone.
+  /// Runs `ip` in the phone's namespace.
   @discardableResult func ip(_ arguments: String) async throws -> String {
     try await run("-n \(phone) \(arguments)")
   }
 
-  /// Runs many commands of `ip` in the phone at full speed, on the calling thread.
+  /// Runs many `ip` commands in the phone's namespace as one batch, on the calling thread.
   func batch(_ commands: [String]) throws {
     let file = FileManager.default.temporaryDirectory.appending(path: phone)
     try commands.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LifecycleSystem
 
-/// A real bus daemon of our own, with a logind that sleeps on command.
+/// Tests with a private bus daemon and a fake logind that announces sleep.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct LogindLifecycleTests {
   @Test func `sleep and waking are events`() async throws {
@@ -62,7 +62,7 @@ struct LogindLifecycleTests {
     #expect(await changes.next() == nil)
   }
 
-  /// Returns once the monitor cannot miss a signal any more.
+  /// Starts a monitor and returns once it can no longer miss a signal.
   private func listen(
     on bus: PrivateBus
   ) async -> (AsyncStream<LifecycleEvent>.Iterator, Notes) {
@@ -75,7 +75,7 @@ struct LogindLifecycleTests {
   }
 }
 
-/// What a monitor had to say to people.
+/// The notes that a monitor writes for people.
 private struct Notes: Sendable {
   let stream: AsyncStream<String>
   private let continuation: AsyncStream<String>.Continuation
@@ -87,7 +87,7 @@ private struct Notes: Sendable {
   func finish() { continuation.finish() }
 }
 
-/// Owns a name on the bus and emits logind's signal.
+/// A bus client that owns a name and emits logind's signal.
 @safe private final class FakeLogind {
   private var bus: OpaquePointer?
 

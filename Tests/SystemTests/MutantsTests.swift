@@ -1,7 +1,7 @@
 import ChildProcesses
 import Testing
 
-/// `scripts/mutants`, the tool behind `make mutants`.
+/// Tests of `scripts/mutants`, the tool behind `make mutants`.
 @Suite(.timeLimit(.minutes(10))) struct MutantsTests {
   @Test(.enabled(if: Self.hasPython, "needs Python 3"))
   func `plants each class of bug, and tells caught from survived`() async throws {

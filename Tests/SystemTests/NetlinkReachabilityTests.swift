@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReachabilityNetlink
 
-/// The real kernel, in network namespaces of our own.
+/// Tests with the real kernel, in network namespaces of their own.
 @Suite(.enabled(if: Lab.works, "needs root and `ip netns`"), .timeLimit(.minutes(10)))
 struct NetlinkReachabilityTests {
   static let wifi = NetworkPictureTests.wifi
@@ -139,7 +139,7 @@ struct NetlinkReachabilityTests {
     let outcome = await lab.onThread {
       let news = try NetlinkSocket(groups: UInt32(RTMGRP_IPV4_ROUTE))
       try lab.batch(Self.storm)
-      // The last column but one counts what a socket lost (man proc(5)).
+      // The second-to-last column counts the messages that a socket dropped (man proc(5)).
       let sockets = try String(contentsOfFile: "/proc/thread-self/net/netlink", encoding: .utf8)
       let lost = sockets.split(separator: "\n").contains { line in
         let columns = line.split(separator: " ")

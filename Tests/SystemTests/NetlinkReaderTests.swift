@@ -99,7 +99,7 @@ import Testing
   }
 }
 
-/// Writes what the kernel would send.
+/// A builder of datagrams in the kernel's format.
 enum Datagram {
   static func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
     unsafe withUnsafeBytes(of: number) { unsafe Array($0) }

@@ -13,7 +13,7 @@ import Testing
     var change: @Sendable (inout NetworkPicture) -> Void = { _ in }
   }
 
-  /// Wi-Fi and a mobile network, both up; Wi-Fi is preferred.
+  /// Returns a picture with Wi-Fi and a mobile network, both up. Wi-Fi is preferred.
   static func phone() -> NetworkPicture {
     NetworkPicture(
       links: [
@@ -29,7 +29,9 @@ import Testing
   }
 
   static func ip(_ text: String) -> IPAddress {
-    guard let address = IPAddress(text) else { preconditionFailure("a test wrote \(text)") }
+    guard let address = IPAddress(text) else {
+      preconditionFailure("invalid address in a test: \(text)")
+    }
     return address
   }
 
@@ -59,7 +61,7 @@ import Testing
     Case(testDescription: "loopback needs nothing", expected: path("lo"), target: .loopback) {
       $0 = NetworkPicture()
     },
-    Case(testDescription: "loopback alone is no way out", expected: .unreachable) {
+    Case(testDescription: "loopback alone does not reach the internet", expected: .unreachable) {
       $0.links = [$0.links[0]]
       $0.addresses = [address("127.0.0.1", 8, on: 1)]
       $0.routes = [route("127.0.0.0", 8, on: 1), route("0.0.0.0", 0, on: 1)]
@@ -67,19 +69,21 @@ import Testing
     Case(testDescription: "without the first default route the second counts", expected: cell) {
       $0.routes.remove(at: 1)
     },
-    Case(testDescription: "no default route is no way out", expected: .unreachable) {
+    Case(
+      testDescription: "without a default route the internet is unreachable", expected: .unreachable
+    ) {
       $0.routes.removeFirst(2)
     },
     Case(testDescription: "the kernel sends into a lost carrier", expected: .unreachable) {
       $0.routes[1].condition = .intoTheVoid
     },
-    Case(testDescription: "a carrier lost on the spare is no matter", expected: wifi) {
+    Case(testDescription: "a lost carrier on the unused link does not matter", expected: wifi) {
       $0.routes[0].condition = .intoTheVoid
     },
     Case(testDescription: "a refusing route is no path", expected: .unreachable) {
       $0.routes.append(route("0.0.0.0", 0, on: 1, metric: 1, .refused))
     },
-    Case(testDescription: "a refusing route of last resort is no matter", expected: wifi) {
+    Case(testDescription: "a refusing route of last resort does not matter", expected: wifi) {
       $0.routes.append(route("0.0.0.0", 0, on: 1, metric: .max, .refused))
     },
     Case(testDescription: "a link that does not run is no path", expected: .unreachable) {
@@ -89,7 +93,7 @@ import Testing
       $0.addresses = []
     },
     Case(
-      testDescription: "a link without numbers borrows an address",
+      testDescription: "an unnumbered link borrows an address",
       expected: path("wlan0 10.2.0.2 via 10.1.0.1")
     ) { $0.addresses.removeFirst() },
     Case(

@@ -3,7 +3,7 @@ import Glibc
 import HoldfastTestKit
 import Testing
 
-/// A `dbus-daemon` on a socket of its own; ended when dropped.
+/// A `dbus-daemon` on its own socket, which ends when this object is released.
 final class PrivateBus: Sendable {
   static let works = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
 
@@ -28,12 +28,14 @@ final class PrivateBus: Sendable {
       "dbus-daemon", "--config-file=\(scratch("bus.conf"))", "--nofork", "--nopidfile",
       "--print-address=1",
     ])
-    // The daemon prints where it listens once it does.
+    // The daemon prints its address once it listens.
     var lines = daemon.lines.makeAsyncIterator()
     address = try #require(await lines.next())
   }
 
-  /// By signal 9: a child of a dispatch thread inherits its mask, which blocks SIGTERM.
+  /// Kills the daemon with SIGKILL.
+  ///
+  /// A child of a dispatch thread inherits its signal mask, which blocks SIGTERM.
   func end() async {
     daemon.signal(SIGKILL)
     _ = await daemon.exit()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LifecycleSystem
 
-/// Signals belong to the whole process, so these run one after the other.
+/// Tests of signals, which run one at a time because signals belong to the whole process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SignalLifecycleTests {
   @Test func `keeps the contract of a lifecycle monitor, each signal being its event`() async throws
   {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RadioSocket
 
-/// A central over a Unix socket, before a peripheral on another.
+/// Tests of a central over a Unix socket, with a peripheral at the other end.
 @Suite(.timeLimit(.minutes(10)))
 struct SocketCentralTests {
   @Test func `a radio on a socket keeps the contract`() async throws {
@@ -102,7 +102,7 @@ extension SocketCentralTests {
       await Task.yield()
     }
     #expect(asked == RadioFrame.connect.bytes)
-    // 22 is no kind of a frame.
+    // 22 is not a frame type.
     let link = RadioFrame.connected(longestValue: 100).bytes + [22, 0, 0]
     _ = LocalSocket.write(link, to: descriptor)
     #expect(await events.next() == .adapter(.on))
@@ -114,7 +114,7 @@ extension SocketCentralTests {
   }
 }
 
-/// What a peripheral on a Unix socket sends, byte by byte, and what it tells.
+/// Tests of the frames and events of a peripheral on a Unix socket.
 @Suite(.timeLimit(.minutes(10)))
 struct SocketPeripheralTests {
   private static let state = BottleAttribute.state.id
@@ -166,7 +166,7 @@ struct SocketPeripheralTests {
     radio.peripheral.advertise(true)
     radio.send(.subscribe(1, Self.state))
     #expect(await radio.frames(1, withAdvertisements: true) == [.reply(1, [])])
-    // Not even to another phone, and none can connect.
+    // The peripheral does not advertise to another phone either, and that phone cannot connect.
     let other = try RadioPhone(radio.path)
     other.send(.connect)
     #expect(await other.frames(1, withAdvertisements: true) == [.disconnected])
@@ -175,7 +175,7 @@ struct SocketPeripheralTests {
   }
 }
 
-/// A peripheral of two characteristics, and a phone that speaks with it in frames.
+/// A peripheral with two characteristics, and a phone that exchanges frames with it.
 private struct RadioUnderTest {
   let path: String
   let peripheral: SocketPeripheral
@@ -200,7 +200,7 @@ private struct RadioUnderTest {
     await phone.frames(count, withAdvertisements: isAll)
   }
 
-  /// Advertises and is connected.
+  /// Advertises and waits until the phone has connected.
   func link() async {
     peripheral.advertise(true)
     send(.connect)
@@ -214,7 +214,7 @@ private struct RadioUnderTest {
   }
 }
 
-/// A phone that sends and takes frames over a socket.
+/// A phone that sends and receives frames over a socket.
 private final class RadioPhone: Sendable {
   private let queue = DispatchQueue(label: "holdfast.tests.phone")
   private let came = Mailbox<RadioFrame>()
@@ -232,7 +232,7 @@ private final class RadioPhone: Sendable {
 
   func send(_ frame: RadioFrame) { queue.async { [channel] in channel.send(frame) } }
 
-  /// Returns the frames that came next; advertisements, which come every second, only if wanted.
+  /// Returns the next frames. Advertisements, which arrive every second, are skipped by default.
   func frames(_ count: Int, withAdvertisements isAll: Bool = false) async -> [RadioFrame] {
     var frames: [RadioFrame] = []
     while frames.count < count, let frame = await came.next() {
@@ -245,7 +245,7 @@ private final class RadioPhone: Sendable {
   func end() { queue.async { [channel] in channel.end() } }
 }
 
-/// What a peripheral can do wrong, so that the contract is seen to fail.
+/// A fault of a peripheral, which the contract must detect.
 enum FarFault: CaseIterable, Sendable {
   case otherValue, takesEverything, otherName
 }
@@ -258,7 +258,7 @@ final class SocketFar: FarPeripheral {
   let name: String
   private let fault: FarFault?
   private let events: Mailbox<FarPeripheralEvent>
-  /// Whether this end ends the connection, which is not told.
+  /// Whether this end closes the connection, in which case no event reports the disconnection.
   private let isEnding: Ending
   private let peripheral: SocketPeripheral
 
@@ -267,7 +267,7 @@ final class SocketFar: FarPeripheral {
 
     func begin() { isOn.withLock { $0 = true } }
 
-    /// Returns whether it had begun.
+    /// Resets the flag and returns whether it was set.
     func finish() -> Bool {
       isOn.withLock { isOn in
         defer { isOn = false }

@@ -10,7 +10,7 @@ import VirtualBottle
 
 @testable import BluetoothBlueZ
 
-/// The real program, a stand-in of BlueZ, and a bottle's firmware behind it.
+/// Tests of the real program with a fake BlueZ and a bottle's firmware.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZBottleTests {
   @Test func `a bottle behind BlueZ is found and synchronised, and found again by the standby`()
@@ -98,7 +98,7 @@ struct BlueZBottleTests {
   }
 }
 
-/// A bus, its BlueZ, and a bottle in range.
+/// A bus, a fake BlueZ, and a bottle in range.
 private struct Bench {
   let bus: PrivateBus
   let bluez: FakeBlueZ
@@ -120,7 +120,7 @@ private struct Bench {
       ["bottle"] + words + ["--data", scratch("data"), "--json"], bus.address)
   }
 
-  /// What `bottle status` says once it says something.
+  /// Runs `bottle status` until `isMeant` accepts the text of `running`, and returns that text.
   func running(_ isMeant: (String) -> Bool) async throws -> String {
     while true {
       let outcome = try await CommandProcess.run(
@@ -133,7 +133,7 @@ private struct Bench {
   func end() async { await bluez.end() }
 }
 
-/// A run of a command that prints events.
+/// A running command that prints events.
 private struct Phone {
   let process: LabProcess
 
@@ -142,7 +142,7 @@ private struct Phone {
       words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": address])
   }
 
-  /// Returns what `pick` finds in the next event in which it finds something.
+  /// Reads events until `pick` accepts one, and returns the picked value.
   func next<Found>(_ pick: ([String: Any]) -> Found?) async throws -> Found {
     for await line in process.lines {
       if let found = try pick(Self.object(line)) { return found }
@@ -155,7 +155,7 @@ private struct Phone {
   }
 }
 
-/// A bottle's firmware whose radio is the stand-in's peripheral.
+/// A bottle's firmware whose radio is the peripheral of the fake BlueZ.
 private actor BlueZBottle {
   private let bluez: FakeBlueZ
   private let clock = BootClock()
@@ -167,7 +167,7 @@ private actor BlueZBottle {
     bottle = VirtualBottle(.plan035, at: clock.now)
   }
 
-  /// Serves those that connect, until the test ends.
+  /// Handles the peripheral's events until the test ends.
   func run() async {
     while let event = await bluez.events.next() {
       switch event {
@@ -185,19 +185,19 @@ private actor BlueZBottle {
     }
   }
 
-  /// Does something to it.
+  /// Applies inputs to the bottle.
   func give(_ inputs: BottleInput...) async {
     for input in inputs { await take(bottle.handle(.world(input), at: clock.now)) }
   }
 
-  /// Goes out of range, so that the connection is lost.
+  /// Moves the bottle out of range, so that the connection is lost.
   func leave() async {
     isAway = true
     await bluez.disconnect()
     await take(bottle.handle(.disconnected, at: clock.now))
   }
 
-  /// Comes back into range.
+  /// Moves the bottle back into range.
   func comeBack() async {
     isAway = false
     if bottle.bottle.isAdvertising { await bluez.advertise(true) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BluetoothBlueZ
 
-/// A central over BlueZ before a stand-in of its daemon, on a bus of our own.
+/// Tests of a central over BlueZ, with a fake daemon on a private bus.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZCentralTests {
   private static let value = BottleAttribute.state.id
@@ -127,7 +127,7 @@ struct BlueZCentralTests {
     #expect(await value == nil)
     while let event = await bench.next() {
       if event == .adapter(.resetting) { break }
-      // The device's end may be told first.
+      // The disconnection of the device may be reported first.
       #expect(event == .disconnected(AttemptID(1), .reset))
     }
     await bench.bluez.restart()
@@ -166,7 +166,7 @@ struct BlueZCentralTests {
   }
 }
 
-/// A central, the daemon that it uses, and what both did.
+/// A central and the fake daemon it uses, with the events and calls of both.
 struct BlueZBench: Sendable {
   let bus: PrivateBus
   let bluez: FakeBlueZ
@@ -175,7 +175,7 @@ struct BlueZBench: Sendable {
   let standbys = Mailbox<BlueZStandby?>()
   private let log = Mailbox<String>()
 
-  /// Returns once the radio is on.
+  /// Starts the daemon and the central, and returns once the radio is on.
   init(
     _ setup: FakeBlueZ.Setup = .init(), before: (FakeBlueZ) async -> Void = { _ in }
   ) async throws {
@@ -189,7 +189,7 @@ struct BlueZBench: Sendable {
     try #require(await events.next() == .adapter(.on))
   }
 
-  /// Connects an attempt of the app in front.
+  /// Connects as an app in the foreground does.
   func connects(_ number: UInt64) async throws {
     central.connect(FakeBlueZ.id, attempt: AttemptID(number), isQueued: false)
     await bluez.advertise(true)
@@ -208,7 +208,7 @@ struct BlueZBench: Sendable {
     try? await central.read(BottleAttribute.state.id, of: AttemptID(number))
   }
 
-  /// How often the daemon was asked for something until now.
+  /// Returns how often the daemon has received a call so far.
   func calls(_ name: String) -> Int {
     for call in bluez.log.takeAll() { log.put(call) }
     let all = log.takeAll()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BluetoothBlueZ
 
-/// A peripheral over BlueZ before a stand-in of its daemon, on a bus of our own.
+/// Tests of a peripheral over BlueZ, with a fake daemon on a private bus.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZPeripheralTests {
   private static let state = BottleAttribute.state.id
@@ -125,7 +125,7 @@ struct BlueZPeripheralTests {
   }
 }
 
-/// A stand-in, and a peripheral that wants to advertise.
+/// A fake daemon, and a peripheral that advertises.
 private struct Bench {
   let bus: PrivateBus
   let bluez: FakeBlueZ
@@ -147,7 +147,7 @@ private struct Bench {
 
   func next() async -> PeripheralEvent? { await events.next() }
 
-  /// The advertisement that a phone hears next.
+  /// Returns the next advertisement that a phone receives.
   func advertised() async throws -> [String: BusData] {
     guard case .advertisement(let properties?) = await bluez.heard.next() else {
       throw ContractViolation("it does not advertise")
@@ -180,7 +180,7 @@ private struct ServerBench {
   var now = Instant.zero
   private var last: BlueZServer.CallID = 0
 
-  /// The calls of a peripheral that wants to advertise, when the daemon has listed its objects.
+  /// Starts advertising and answers the request for the daemon's objects. Returns the next calls.
   mutating func begin() -> [String] {
     _ = server.handle(.advertise(true), at: now)
     _ = names(hear(.daemon(true)))
@@ -198,7 +198,7 @@ private struct ServerBench {
     names(hear(.refused(last, BusRefusal("org.bluez.Error." + error))))
   }
 
-  /// The names of calls; the last one is answered next.
+  /// Returns the names of calls. The last call is the next to be answered.
   mutating func names(_ effects: [BlueZServer.Effect]) -> [String] {
     effects.compactMap {
       guard case .call(let id, let member) = $0 else { return nil }

@@ -4,7 +4,7 @@ import LinuxBus
 
 @testable import BluetoothBlueZ
 
-/// The rules of a central over BlueZ in virtual time, with a daemon that a test plays.
+/// The rules of a central over BlueZ in virtual time. The test acts as the daemon.
 struct BlueZRadioBench {
   typealias Effect = BlueZRadio.Effect
 
@@ -20,7 +20,8 @@ struct BlueZRadioBench {
   var radio: BlueZRadio
   var now = Instant.zero
 
-  /// A radio that is on, with the device if BlueZ knows it.
+  /// Creates a radio that is on. `knows` contains the device's properties if BlueZ knows the
+  /// device.
   init(
     knows: [String: BusData]? = properties, manager: Bool = false, monitors: Bool = false,
     services: [GATTID] = [BottleAttribute.service]
@@ -46,7 +47,7 @@ struct BlueZRadioBench {
 
   mutating func handle(_ message: BlueZMessage) -> [Effect] { handle(.bus(message)) }
 
-  /// Lets time pass, and returns what comes of it; every deadline is kept on the way.
+  /// Advances the time, ticks at each deadline on the way, and returns the effects.
   mutating func pass(_ time: Duration) -> [Effect] {
     let end = now.advanced(by: time)
     var effects: [Effect] = []
@@ -58,7 +59,7 @@ struct BlueZRadioBench {
     return effects
   }
 
-  /// Connects attempt 1 of the app in front.
+  /// Connects attempt 1 as an app in the foreground does.
   mutating func open(isQueued: Bool = false) {
     let effects = handle(.connect(Self.id, AttemptID(1), isQueued: isQueued))
     if let call = Self.call("Connect", in: effects) { _ = handle(.answered(call, [])) }
@@ -75,7 +76,7 @@ struct BlueZRadioBench {
         FakeBlueZ.adapter, BlueZName.adapter, ["Powered": .boolean(isOn)], without: []))
   }
 
-  /// Fails the call of a kind that is among effects.
+  /// Refuses the last call of a method among the effects.
   mutating func refuse(
     _ name: String, in effects: [Effect], _ error: String, _ text: String = ""
   ) -> [Effect] {
@@ -99,7 +100,7 @@ struct BlueZRadioBench {
       + handle(.added(Self.part, [BlueZName.characteristic: part]))
   }
 
-  /// The last call of a method.
+  /// Returns the last call of a method.
   static func call(_ name: String, in effects: [Effect]) -> BlueZRadio.CallID? {
     for case .call(let id, let member) in effects.reversed() where member.name == name {
       return id
@@ -107,12 +108,12 @@ struct BlueZRadioBench {
     return nil
   }
 
-  /// The names of all calls.
+  /// Returns the names of all calls.
   static func calls(_ effects: [Effect]) -> [String] {
     effects.compactMap { if case .call(_, let member) = $0 { member.name } else { nil } }
   }
 
-  /// The events for the app.
+  /// Returns the events for the app.
   static func events(_ effects: [Effect]) -> [CentralEvent] {
     effects.compactMap { if case .tell(let event) = $0 { event } else { nil } }
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BluetoothBlueZ
 
-/// What a central over BlueZ decides about adapters, scans and connects.
+/// Tests of the decisions of a central over BlueZ about adapters, scans and connects.
 @Suite struct BlueZRadioTests {
   private typealias Bench = BlueZRadioBench
   private static let eager = BlueZRadio.Input.connect(Bench.id, AttemptID(1), isQueued: false)
@@ -25,7 +25,7 @@ import Testing
     var bench = Bench()
     #expect(Bench.events(bench.handle(.daemon(false))) == [.adapter(.resetting)])
     #expect(bench.pass(.milliseconds(29_999)) == [])
-    #expect(bench.handle(.daemon(false)) == [], "it is told once, and its time goes on")
+    #expect(bench.handle(.daemon(false)) == [], "it is reported once, and the 30 s continue")
     #expect(Bench.events(bench.pass(.milliseconds(1))) == [.adapter(.unsupported)])
     #expect(bench.radio.deadline == nil)
     #expect(bench.handle(.daemon(false)) == [], "a bus that cannot be reached again")

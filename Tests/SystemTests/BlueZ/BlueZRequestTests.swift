@@ -6,7 +6,7 @@ import Testing
 
 @testable import BluetoothBlueZ
 
-/// What a central over BlueZ decides about requests to a peripheral.
+/// Tests of the decisions of a central over BlueZ about requests to a peripheral.
 @Suite struct BlueZRequestTests {
   private typealias Bench = BlueZRadioBench
   private static let value = BottleAttribute.state.id
@@ -146,7 +146,7 @@ import Testing
     #expect(bench.radio.requests.isEmpty && answered.isSubset(of: asked))
   }
 
-  /// Something that can happen at any time.
+  /// Returns a random input that can occur at any time.
   private static func input(
     _ number: UInt64, _ open: inout [UInt64], _ random: inout Chance
   ) -> BlueZRadio.Input {

@@ -6,13 +6,13 @@ import Testing
 
 @testable import BluetoothBlueZ
 
-/// What waits for a peripheral that is not there.
+/// Tests of the ways to wait for a peripheral that is out of range.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZStandbyTests {
   @Test func `BlueZ connects a device that it keeps by itself`() async throws {
     let bench = try await BlueZBench()
     try await bench.connects(1)
-    // BlueZ is asked to keep the device.
+    // The central asks BlueZ to keep the device.
     while let call = await bench.bluez.log.next(), call != "Set" {}
     await bench.bluez.disconnect()
     #expect(await bench.next() == .disconnected(AttemptID(1), .reset))
@@ -34,7 +34,7 @@ struct BlueZStandbyTests {
     while let event = await bench.next(), event != .adapter(.off) {}
     await bench.bluez.power(true)
     #expect(await bench.next() == .adapter(.on))
-    // The daemon has the application of before, and says so.
+    // The daemon still has the earlier application and refuses another.
     while let call = await bench.bluez.log.next(), call != "RegisterApplication" {}
     bench.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
     while let standby = await bench.standbys.next(), standby != .autoConnect {}

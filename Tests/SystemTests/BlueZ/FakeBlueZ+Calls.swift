@@ -5,9 +5,9 @@ import LinuxBus
 
 @testable import BluetoothBlueZ
 
-// What the stand-in serves.
+// The objects and calls that the fake daemon serves.
 extension FakeBlueZ {
-  /// The objects of the characteristics.
+  /// The object paths of the characteristics.
   var paths: [String] {
     setup.characteristics.indices.map { Self.service + "/char000\($0 + 1)" }
   }
@@ -67,7 +67,7 @@ extension FakeBlueZ {
     return all
   }
 
-  /// The types of arguments that the real daemon insists on.
+  /// The argument types that the real daemon requires.
   private static let signatures = [
     "Set": "ssv", "SetDiscoveryFilter": "a{sv}", "RemoveDevice": "o",
     "RegisterApplication": "oa{sv}", "UnregisterApplication": "o", "RegisterMonitor": "o",
@@ -116,7 +116,7 @@ extension FakeBlueZ {
     case "StopDiscovery":
       discoverers.remove(sender)
       try? bus.answer(number)
-      // BlueZ knows the strength of a signal only while it discovers.
+      // BlueZ knows the signal strength only during a discovery.
       if discoverers.isEmpty, isKnown { changed(Self.device, BlueZName.device, [:], ["RSSI"]) }
     case "RemoveDevice":
       guard isKnown else { return refuse(number, "DoesNotExist", "Does Not Exist") }
@@ -189,7 +189,7 @@ extension FakeBlueZ {
     return lastRequest
   }
 
-  /// Takes an application or a monitor, after it has listed its objects.
+  /// Registers an application or a monitor once it has listed its objects, or unregisters one.
   private func register(_ call: BusMember, _ sender: String, _ number: UInt64) {
     guard call.name.hasPrefix("Register") else {
       served = nil
@@ -227,7 +227,7 @@ extension FakeBlueZ {
   }
 }
 
-/// The stand-in's peripheral, as contracts want one.
+/// The fake daemon's peripheral, in the form that contracts require.
 struct BlueZFar: FarPeripheral {
   let bluez: FakeBlueZ
   var id: PeripheralID { FakeBlueZ.id }

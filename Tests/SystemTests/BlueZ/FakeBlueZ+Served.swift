@@ -5,13 +5,13 @@ import LinuxBus
 
 @testable import BluetoothBlueZ
 
-// The other end: a peripheral that a program serves through the stand-in, and a phone near it.
+// The other end: a peripheral that a program serves through the fake daemon, and a phone nearby.
 extension FakeBlueZ {
-  /// The device of the phone, as the peripheral's adapter sees it.
+  /// The object path of the phone on the peripheral's adapter.
   static let phone = adapter + "/dev_00_AA_01_00_00_01"
   static let mtu: UInt16 = 247
 
-  /// What a program serves.
+  /// The objects that a program serves as a peripheral.
   struct Served: Sendable {
     var sender: String
     var objects: BlueZObjects
@@ -27,15 +27,15 @@ extension FakeBlueZ {
     }
   }
 
-  /// What a phone near a peripheral hears.
+  /// An event that a phone near the peripheral receives.
   enum PhoneEvent: Sendable, Equatable {
-    /// Its advertisement; `nil` when it ends.
+    /// The peripheral's advertisement, or `nil` when it ends.
     case advertisement([String: BusData]?)
     case lost
     case value(GATTID, [UInt8])
   }
 
-  /// Takes or drops an advertisement.
+  /// Registers or unregisters an advertisement.
   func advertisingCall(_ call: BusMember, _ sender: String, _ number: UInt64) {
     guard let path = call.arguments.first?.text else { return refuse(number, "Failed", "") }
     guard call.name == "RegisterAdvertisement" else {
@@ -66,7 +66,7 @@ extension FakeBlueZ {
     heard.put(.advertisement(nil))
   }
 
-  /// The adapter went off: BlueZ releases the advertisement.
+  /// Releases the advertisement, as BlueZ does when the adapter is switched off.
   func releaseAdvertisement() {
     if let (sender, path) = advertised {
       _ = try? bus.call(sender, BusMember(path, BlueZName.advertisement, "Release"))
@@ -81,7 +81,7 @@ extension FakeBlueZ {
       "type='signal',sender='\(sender)',interface='\(BlueZName.properties)'")
   }
 
-  /// A program that serves said something.
+  /// Reports the value in a signal of the serving program.
   func emitted(_ signal: BusMember) {
     guard let served, let value = signal.arguments.dropFirst().first?.properties?["Value"]?.bytes,
       let text = served.objects[signal.path, BlueZName.characteristic, "UUID"]?.text,
@@ -120,7 +120,7 @@ extension FakeBlueZ {
 
   func refuseNextAdvertisement() { refusesAdvertisement = true }
 
-  /// Asks the program that serves, as a phone does through BlueZ.
+  /// Calls a method of the serving program, as a phone does through BlueZ.
   func ask(_ name: String, _ id: GATTID, _ bytes: [UInt8]? = nil) async -> Result<
     [BusData], BusRefusal
   > {

@@ -8,20 +8,19 @@ import LinuxBus
 
 @testable import BluetoothBlueZ
 
-/// A stand-in of `org.bluez` on a bus: one adapter, and one peripheral behind it.
+/// A fake `org.bluez` on a bus, with one adapter and one peripheral.
 ///
-/// It serves what BlueZ 5.66 serves of ObjectManager, Adapter1, Device1, GattService1,
-/// GattCharacteristic1, GattManager1, AdvertisementMonitorManager1 and LEAdvertisingManager1, and
-/// fails on command.
+/// It serves ObjectManager, Adapter1, Device1, GattService1, GattCharacteristic1, GattManager1,
+/// AdvertisementMonitorManager1 and LEAdvertisingManager1 as BlueZ 5.66 does, and fails on request.
 actor FakeBlueZ {
-  /// What happens to the next `Connect`.
+  /// A failure of the next `Connect`.
   enum ConnectFault: Sendable {
     case abortByLocal
-    /// `InProgress`, until the device is removed: what a caller that crashed leaves behind.
+    /// `InProgress` until the device is removed, as after the crash of a caller.
     case stuck
-    /// The device's object vanishes in the middle.
+    /// The device's object vanishes during the call.
     case vanish
-    /// The adapter has no connection left, and the device's object vanishes.
+    /// The adapter has no free connection, and the device's object vanishes.
     case noSlot
   }
 
@@ -40,9 +39,9 @@ actor FakeBlueZ {
   static let service = device + "/service000a"
 
   let setup: Setup
-  /// What centrals did to the peripheral.
+  /// The events that the peripheral receives from centrals.
   let events = Mailbox<FarPeripheralEvent>()
-  /// The names of the calls that came, in order.
+  /// The names of the calls received, in order.
   let log = Mailbox<String>()
   private let executor: QueueExecutor
   private let queue = DispatchQueue(label: "fake bluez")
@@ -60,10 +59,10 @@ actor FakeBlueZ {
   var hasObjects = false
   var isStuck = false
   var faults: [ConnectFault] = []
-  /// Whether services come late, and whether their objects come later than BlueZ says.
+  /// Whether services are resolved late, and whether their objects are exported late.
   var holdsServices = false
   var holdsObjects = false
-  /// Objects that are held are exported when the client lists objects.
+  /// Whether held objects are exported when the client lists objects.
   var exportsWhenListed = false
   var connects: [UInt64] = []
   var subscribers: [String: String] = [:]
@@ -71,19 +70,19 @@ actor FakeBlueZ {
   var lastRequest: UInt16 = 0
   var application: String?
   var monitor: (sender: String, path: String)?
-  /// What a program serves as a peripheral, what it advertises, and whether a phone is connected.
+  /// The objects and the advertisement of a serving program, and whether a phone is connected.
   var served: Served?
   var advertised: (sender: String, path: String)?
   var hasPhone = false
   var refusesAdvertisement = false
-  /// What a phone near it hears.
+  /// The events that a phone near the peripheral receives.
   let heard = Mailbox<PhoneEvent>()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
   }
 
-  /// Returns once it has its name.
+  /// Starts the fake daemon and returns once it owns its name.
   init(address: String, _ setup: Setup = Setup()) async throws {
     self.setup = setup
     executor = QueueExecutor(queue)
@@ -128,7 +127,7 @@ actor FakeBlueZ {
     bus.flush()
   }
 
-  /// The peripheral ends the connection, which is no event.
+  /// Ends the connection at the peripheral, which is not reported as an event.
   func disconnect() {
     linkDown(isTold: false)
     bus.flush()
@@ -154,7 +153,7 @@ actor FakeBlueZ {
 
   func fail(next faults: [ConnectFault]) { self.faults = faults }
 
-  /// As if the daemon had renewed a subscription of an earlier connection.
+  /// Adds a subscription, as if the daemon had renewed it from an earlier connection.
   func subscribe(_ id: GATTID) { if let path = path(of: id) { subscribers[path] = ":0" } }
 
   func hold(services: Bool = false, objects: Bool = false, untilListed: Bool = false) {
@@ -162,7 +161,7 @@ actor FakeBlueZ {
     exportsWhenListed = untilListed
   }
 
-  /// Services that were held come.
+  /// Exports the held services and reports them as resolved.
   func resolve() {
     hold()
     export()
@@ -181,14 +180,14 @@ actor FakeBlueZ {
     bus.flush()
   }
 
-  /// The device's object vanishes.
+  /// Removes the device's object.
   func forget() {
     linkDown()
     remove()
     bus.flush()
   }
 
-  /// The daemon ends; it forgets what it was asked.
+  /// Ends the daemon, which loses its registrations and pending calls.
   func crash() {
     linkDown()
     (discoverers, application, monitor, connects) = ([], nil, nil, [])
@@ -198,13 +197,14 @@ actor FakeBlueZ {
     bus.flush()
   }
 
-  /// It is back.
+  /// Restarts the daemon.
   func restart() {
     try? bus.own(BlueZName.service)
     bus.flush()
   }
 
-  /// As a run before this one left it: known, trusted and stuck in a connect.
+  /// Sets the device's state as an earlier run left it: known, and perhaps trusted or stuck in a
+  /// connect.
   func remember(isTrusted: Bool = false, isStuck: Bool = false) {
     (isKnown, self.isTrusted, self.isStuck) = (true, isTrusted, isStuck)
   }
@@ -217,7 +217,7 @@ actor FakeBlueZ {
 
   // MARK: the peripheral
 
-  /// Tells programs that discover, or that have a monitor, of an advertisement.
+  /// Reports an advertisement to programs that discover or have a monitor.
   func announce() {
     guard isAdvertising else { return }
     if !discoverers.isEmpty {

@@ -5,7 +5,7 @@ import LinkWire
 import Synchronization
 import Testing
 
-/// The ports through which a system lends an app time and keeps its secrets.
+/// Tests of the ports for background time, wakes and secrets.
 @Suite(.timeLimit(.minutes(10))) struct AppPortTests {
   @Test func `secrets in memory keep the contract`() async throws {
     let store = MemorySecretStore()

@@ -2,14 +2,14 @@ import HoldfastTestKit
 import LinkCore
 import LinkDriver
 
-/// A small machine to drive: it repeats what it is told, and rings when it is time.
+/// A small machine for tests, which repeats numbers and rings at its deadline.
 struct Bell: Machine {
   enum Input: Sendable, Equatable, Codable {
     case say(Int)
     case ring(at: Instant)
-    /// Its deadline stays where it is when it comes, which a good machine never does.
+    /// Makes the deadline stay in place once it has passed, which a correct machine never does.
     case jam
-    /// It breaks its invariant.
+    /// Breaks the machine's invariant.
     case crack
   }
 
@@ -56,7 +56,7 @@ extension Bell: Journaled {
   init(_ birth: Birth, seed: UInt64) { self.init() }
 }
 
-/// A driver at work; what it performs lands in `effects`.
+/// A driver that records its effects in `effects`.
 struct Work<M: Journaled> {
   let driver: Driver<M>
   let effects = Mailbox<M.Effect>()
@@ -72,7 +72,7 @@ struct Work<M: Journaled> {
     }
   }
 
-  /// Runs the driver while `body` leads it, then cancels it and waits for its end.
+  /// Runs the driver while `body` runs, then cancels the driver and waits for its end.
   func run(_ body: () async throws -> Void) async throws {
     let running = Task { [driver] in await driver.run() }
     do {

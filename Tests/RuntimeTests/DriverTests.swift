@@ -59,7 +59,7 @@ struct DriverTests {
       await isJammed
       #expect(await work.driver.snapshot.isJammed)
     }
-    await work.driver.settle { _ in false }  // it has ended
+    await work.driver.settle { _ in false }  // the driver has ended
   }
 
   @Test
@@ -125,7 +125,7 @@ struct DriverTests {
       #expect(await work.effects.next() == .rang(.second(9)))
       await work.driver.post(.say(1))
       #expect(await work.effects.next() == .said(1))
-      // An input may have changed what the tick does, so there is another one after it.
+      // An input may have changed what the tick does, so the driver ticks again after it.
       #expect(await work.effects.next() == .rang(.second(9)))
     }
     #expect(work.effects.takeAll().isEmpty)
@@ -137,7 +137,7 @@ struct DriverTests {
     let gate = Mailbox<Void>()
     let work = Work(Bell(), clock: clock) { _ in
       inside.put(())
-      // Not cancelled with the driver: the effect takes as long as it takes.
+      // This task is not cancelled with the driver, so the effect continues until the gate opens.
       await Task { _ = await gate.next() }.value
     }
     #expect(work.driver.tryPost(.say(1)))
@@ -198,7 +198,7 @@ struct DriverTests {
   }
 }
 
-/// Shows one instant after the other, then stays at the last.
+/// A clock that shows one instant after another, then stays at the last.
 private final class JumpingClock: LinkClock {
   private let instants: Mutex<[Instant]>
 

@@ -148,7 +148,7 @@ struct FakeNetworkTests {
   }
 }
 
-/// A fake network with one address where nothing listens; it can be made to break its promises.
+/// A fake network with one address that refuses connections. It can break the contract on request.
 private struct Refusing: SocketDialer, HTTPClient {
   static let url = "ws://nobody"
   let network: FakeNetwork

@@ -6,14 +6,14 @@ import Foundation
   import Darwin
 #endif
 
-/// A plain blocking TCP socket whose calls wait on a thread of their own.
+/// A plain blocking TCP socket whose calls wait on threads of their own.
 struct Peer: Sendable {
-  /// What a wait for bytes came to.
+  /// The result of a wait for bytes.
   enum Heard: Equatable {
     case bytes(String)
     case end
     case reset
-    /// Nothing within the socket's patience.
+    /// No bytes within the socket's time-out.
     case silence
   }
 
@@ -38,7 +38,7 @@ struct Peer: Sendable {
     return peer
   }
 
-  /// Connects to `port` of 127.0.0.1, and gives up after `patience` milliseconds.
+  /// Connects to `port` of 127.0.0.1, and fails after `patience` milliseconds.
   static func connect(to port: UInt16, patience: Int = 120_000) async -> Connected {
     await waiting {
       let peer = Peer(socket: stream())
@@ -54,7 +54,7 @@ struct Peer: Sendable {
   func accept() async -> Peer {
     await Self.waiting { [socket] in
       let peer = Peer(socket: Self.accept(socket))
-      // A child of another test would keep the connection open.
+      // A child process of another test would otherwise keep the connection open.
       _ = fcntl(peer.socket, F_SETFD, FD_CLOEXEC)
       return peer
     }
@@ -73,7 +73,7 @@ struct Peer: Sendable {
     }
   }
 
-  /// Waits for `count` bytes, or for whatever else ends the wait.
+  /// Waits for `count` bytes, the end of the stream, a reset, or the time-out.
   func hear(_ count: Int, patience: Int = 120_000) async -> Heard {
     await Self.waiting { [self] in
       setPatience(patience)
@@ -91,9 +91,10 @@ struct Peer: Sendable {
 
   func finish() { _ = shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Ends it and frees the number; to be called once.
+  /// Closes the socket and frees its descriptor. Must be called only once.
   func close() {
-    // A child that another test starts may hold a copy for a moment: a close alone would come late.
+    // A child that another test starts may briefly hold a copy of the descriptor. `close` alone
+    // would then take effect late.
     _ = shutdown(socket, Int32(SHUT_RDWR))
     Self.close(socket)
   }
@@ -112,7 +113,7 @@ struct Peer: Sendable {
   }
 }
 
-// The system's calls, under their own names, out of the way of the methods above.
+// The system calls under their own names, separate from the methods above.
 extension Peer {
   #if canImport(Glibc)
     private static func stream() -> Int32 {

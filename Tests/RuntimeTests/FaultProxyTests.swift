@@ -3,12 +3,12 @@ import HoldfastTestKit
 import Synchronization
 import Testing
 
-/// Each fault, seen from both ends of real sockets.
+/// Tests of each fault from both ends of real sockets.
 @Suite(.timeLimit(.minutes(10))) struct FaultProxyTests {
-  /// Long enough to believe a silence.
+  /// The number of milliseconds without bytes that counts as silence.
   private static let silence = 200
 
-  /// A server behind a proxy, and whoever connected; all gone when `with` returns.
+  /// A server behind a proxy, and its peers. All sockets are closed when `with` returns.
   private final class World: Sendable {
     let server = Peer.listening()
     let proxy: FaultProxy
@@ -187,7 +187,7 @@ import Testing
       try await World.with { world in
         let (client, server) = try await world.connect()
         try await world.proxy.set(.blackhole(Blackhole(connects: .hang)))
-        // EINPROGRESS is how a connect says that its patience ran out.
+        // A connect that times out fails with EINPROGRESS.
         #expect(await world.error(patience: Self.silence) == EINPROGRESS)
         try await world.proxy.set(.pass)
         let again = try await world.connect()

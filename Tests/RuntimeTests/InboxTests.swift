@@ -154,7 +154,7 @@ struct InboxTests {
     #expect(inbox.counters.longest <= 3)
   }
 
-  /// Waits until `count` posters stand before the full inbox.
+  /// Waits until the full inbox has delayed `count` inputs.
   private func delayed(_ count: UInt64, in inbox: Inbox<Int>) async {
     while inbox.counters.delayed < count { await Task.yield() }
   }

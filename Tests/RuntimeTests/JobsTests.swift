@@ -7,7 +7,7 @@ import HoldfastTestKit
 
 @testable import HoldfastSocket
 
-/// Work beside the driver of a machine.
+/// Tests of work that runs outside the driver of a machine.
 @Suite(.timeLimit(.minutes(10)))
 struct JobsTests {
   private let sink = InputSink<Bell>()

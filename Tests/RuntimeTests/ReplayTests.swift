@@ -96,7 +96,7 @@ struct ReplayTests {
     await journal.close()
   }
 
-  /// Drives a link through a few lost attempts, and answers with its end and the count of steps.
+  /// Drives a link through a few lost attempts. Returns its final state and the number of steps.
   private func recordLink(
     headerOf policy: LinkPolicy = .messageStream
   ) async throws -> (HeldLink, UInt64) {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Files that cannot be used are reported, and left as they are.
+/// Tests that files that cannot be used are reported and left unchanged.
 @Suite struct DamageTests {
   @Test func `a file that is no database is corrupt and stays as it is`() async throws {
     let scratch = try Scratch()
@@ -41,7 +41,7 @@ import Testing
       #expect(kind == .corrupt, "\(length)")
       #expect(try scratch.bytes(of: "timeline.sqlite") == Array(whole[..<length]), "\(length)")
     }
-    // Also of a process that was killed: the lock file of older versions is empty.
+    // The same after a killed process. The lock file of older versions is empty.
     try scratch.write([], to: "timeline.sqlite")
     try scratch.write([], to: "timeline.lock")
     try scratch.write(log, to: "timeline.sqlite-wal")
@@ -65,7 +65,7 @@ import Testing
     let scratch = try Scratch()
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
     try FileManager.default.removeItem(atPath: "\(scratch.path)/timeline.sqlite")
-    // As by a process that ends between the two.
+    // As left by a process that ended after it claimed the file and before it created the tables.
     _ = try StoreFile(directory: scratch.path, name: "timeline").claim(for: .write)
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
     #expect(try await store.shops() == [])
@@ -237,11 +237,11 @@ import Testing
   }
 
   @Test func `a directory that cannot be made is refused for its own cause`() async throws {
-    // Nobody makes a directory in sysfs: not permitted, or a file system that is read-only.
+    // A directory cannot be created in sysfs: it is not permitted, or the file system is read-only.
     do throws(StoreFailure) {
       let store = try await SQLiteHealthStore.open(in: "/sys/holdfast/phone")
       await store.close()
-      Issue.record("made")
+      Issue.record("a directory was created in sysfs")
     } catch {
       guard case .denied(let detail) = error else { throw error }
       #expect(detail.hasPrefix("Cannot create /sys/holdfast: "))

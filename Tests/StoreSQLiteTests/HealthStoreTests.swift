@@ -7,9 +7,9 @@ import Testing
 
 @testable import StoreSQLite
 
-/// What only the store in SQLite does: whole spans, files, damage.
+/// Tests of behavior that only the SQLite store has: whole spans, files and damage.
 @Suite struct HealthStoreTests {
-  /// The batches of a generated export.
+  /// Returns the batches of a generated export.
   private static func batches(days: Int = 12) throws -> [HealthBatch] {
     var generator = HealthExportGenerator(.init(seed: 1, firstDay: 20_000, days: days))
     var reader = HealthExportReader()
@@ -45,7 +45,7 @@ import Testing
     let spans = batches.flatMap(\.spans).count
     #expect(spans > 5)
     #expect(try count(database, "spans") == Int64(spans))
-    // Rows that were looked at would be found missing, and added again.
+    // If the rows were examined, they would be missing and would be added again.
     try database.execute("DROP TRIGGER forgotten; DELETE FROM samples")
     for batch in batches {
       #expect(try tables.add(batch) == HealthAddition(known: batch.rows.count))
@@ -90,7 +90,7 @@ import Testing
     let batches = try Self.batches()
     let spans = batches.flatMap(\.spans)
     for batch in batches { _ = try tables.add(batch) }
-    // The second one was read, and not added.
+    // The second span was read but is not stored.
     try database.run("DELETE FROM spans WHERE digest = ?", [.key(spans[1].digest)])
     try tables.mark(HealthMarks(spans: Array(spans[..<3])))
     let all = try tables.summary()[0]
@@ -109,7 +109,7 @@ import Testing
     for batch in try Self.batches() { samples += try await store.add(batch).added }
     await store.close()
     let size = try scratch.bytes(of: "health.sqlite").count
-    // 58 bytes on the machine it was written on.
+    // 58 bytes on the machine where this test was written.
     #expect(size / samples < 80, "\(size) for \(samples)")
   }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Full disks, other processes, permissions, and a large timeline.
+/// Tests with full disks, other processes, permissions, and a large timeline.
 @Suite struct LimitsTests {
   @Test(arguments: [
     (13, 0, FailureKind.full), (778, ENOSPC, .full), (778, EDQUOT, .full), (778, EFBIG, .full),
@@ -82,7 +82,8 @@ import Testing
     #expect(try await again.head(of: shop).offset == stored)
   }
 
-  /// A log that is not copied into its file in time fills the disk, and then never can be.
+  /// A write-ahead log that is not copied into its file in time fills the disk, and can then no
+  /// longer be copied.
   @Test(
     .enabled(if: geteuid() == 0, "needs root to mount a small disk"),
     arguments: ["1m", "6m"])
@@ -95,11 +96,11 @@ import Testing
       try Test.cancel("mounting is not allowed here")
     }
     defer { unsafe umount2(scratch.path, Int32(MNT_DETACH)) }
-    // What somebody else put there, and takes away again.
+    // A file of another program, which is removed again below.
     try scratch.write([UInt8](repeating: 1, count: 200_000), to: "ballast")
     let log = try await SQLiteMessageLog.open(in: scratch.path)
     let first = try await fill(log, of: shop, behind: 0)
-    // Most of the disk holds messages: each takes 8 KiB, a page and one that the rest overflows to.
+    // Messages fill most of the disk. Each takes 8 KiB: a page and an overflow page.
     let bytes: UInt64 = size == "1m" ? 1 << 20 : 6 << 20
     #expect(first * 8_192 > (bytes - 400_000) / 2, "\(first) messages")
     await log.close()
@@ -112,7 +113,7 @@ import Testing
     #expect(try await again.head(of: shop).offset == third)
   }
 
-  /// Appends messages until the disk is full; returns how many are stored.
+  /// Appends messages until the disk is full. Returns the number of stored messages.
   private func fill(
     _ log: SQLiteMessageLog, of shop: ShopID, behind first: UInt64
   ) async throws -> UInt64 {
@@ -226,7 +227,7 @@ import Testing
     let snapshot = try await store.load(shop, limit: 1_000)
     #expect(snapshot.messages.map(\.id.low) == Array(99_000..<100_000))
     #expect(snapshot.hasOlder)
-    // The best of some: the others waited for a busy machine.
+    // Takes the best of 20 runs, since a busy machine delays some of them.
     var best = Duration.seconds(60)
     for _ in 0..<20 {
       let took = try await ContinuousClock().measure {
@@ -234,7 +235,7 @@ import Testing
       }
       best = min(best, took)
     }
-    // 3 ms on the machine it was written on, unoptimised.
+    // 3 ms without optimization on the machine where this test was written.
     #expect(best < .milliseconds(250))
   }
 }

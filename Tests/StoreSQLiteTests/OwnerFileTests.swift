@@ -68,7 +68,7 @@ import Testing
   }
 }
 
-/// What concurrent calls returned, each value once.
+/// The distinct values that concurrent calls returned.
 private final class Found: Sendable {
   private let values = Mutex<Set<[UInt8]?>>([])
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// What the file of the relay's store adds to the contract: it lasts, it is private, it forgets.
+/// Tests of what the relay store's file adds to the contract: durability, privacy and deletion.
 @Suite struct RelayStoreTests {
   private let secret = "a-word-that-must-go-away-0123456789"
 
@@ -55,7 +55,7 @@ import Testing
     #expect(try !holds(secret, in: scratch.path))
   }
 
-  /// A login removes old tokens and stores new ones. The commit fits on the disk; emptying the
+  /// A login removes old tokens and stores new ones. The commit fits on the disk, but copying the
   /// log into the file does not.
   @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
   func `a login is not refused after its token became durable, even on a full disk`() async throws {

@@ -14,7 +14,7 @@ enum Sample {
   }
 }
 
-/// The kind of a failure without its text, which is for people.
+/// The kind of a failure, without the text for people.
 enum FailureKind: Equatable {
   case full, locked, corrupt, denied, other
   case fromTheFuture(Int, Int)
@@ -32,7 +32,7 @@ enum FailureKind: Equatable {
   }
 }
 
-/// Runs `body`, which must fail, and answers with how.
+/// Runs `body`, which must fail, and returns the kind of its failure.
 func failure<Value>(
   _ body: () async throws -> Value, at location: SourceLocation = #_sourceLocation
 ) async throws -> FailureKind {
@@ -43,7 +43,7 @@ func failure<Value>(
 }
 
 extension Scratch {
-  /// Fills the disk up to some bytes with a file `filler`.
+  /// Fills the disk with a file `filler` until `left` bytes are free.
   func fillDisk(leaving left: Int) throws {
     var disk = statvfs()
     #expect(unsafe statvfs(path, &disk) == 0)

@@ -147,7 +147,7 @@ import Testing
   }
 }
 
-/// Stores what comes first and never an edit.
+/// A store that keeps the first version of each message and ignores edits.
 private struct ForgetfulStore: ForwardingTimelineStore {
   let store: any TimelineStore = MemoryTimelineStore()
 
@@ -161,7 +161,7 @@ private struct ForgetfulStore: ForwardingTimelineStore {
   }
 }
 
-/// Burns an offset at each append.
+/// A log that skips an offset at each append.
 private struct HoleyLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
 
@@ -176,7 +176,7 @@ private struct HoleyLog: ForwardingLog {
   }
 }
 
-/// Takes the last of a list first.
+/// A log that appends each list in reverse order.
 private struct BackwardLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
 
@@ -185,7 +185,7 @@ private struct BackwardLog: ForwardingLog {
   }
 }
 
-/// Pages by creation, where a clock that went back puts the newest last.
+/// A log that pages by creation time, so that a clock that went back puts the newest message last.
 private struct TimelyLog: ForwardingLog {
   let log: any MessageLog = MemoryMessageLog()
 
@@ -201,7 +201,7 @@ private struct TimelyLog: ForwardingLog {
   }
 }
 
-/// Keeps what it should have forgotten.
+/// A store that keeps accesses that have ended.
 private struct HoardingStore: RelayStore {
   let store = MemoryRelayStore()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Stores that give up their locks while the app is suspended.
+/// Tests of stores that release their locks while the app is suspended.
 @Suite struct SuspendTests {
   @Test func `a suspended file can be opened by another, and is not taken from it`() async throws {
     let scratch = try Scratch()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlNetwork
 
-/// The promises of the ports, kept over real sockets.
+/// Tests of the ports' contracts over real sockets.
 @Suite(.timeLimit(.minutes(10)))
 struct ContractTests {
   let closed: Listener
@@ -28,7 +28,7 @@ struct ContractTests {
   @Test func `keeps the contract of an HTTP client`() async throws {
     let requests = Mailbox<FarRequest>()
     let server = try FarRequest.server(requests)
-    // Those that stay without an answer hold a thread each.
+    // Each request without an answer blocks a thread until it is dropped.
     let asked = Mutex<[FarRequest]>([])
     defer { asked.withLock(\.self).forEach { $0.drop() } }
     try await httpClientContract(

@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-/// What is left of sockets that were lost.
+/// Tests that lost sockets leave no descriptors behind.
 @Suite(.timeLimit(.minutes(10))) struct DescriptorTests {
   @Test func `lost sockets leave no descriptor behind, though their handles are kept`() async throws
   {
@@ -44,7 +44,8 @@ import Testing
     while Self.descriptors(to: server.listener.port) > 0 { await Task.yield() }
   }
 
-  /// Descriptors of this process that are connected to a port: those of other tests do not count.
+  /// Returns the number of this process's descriptors that are connected to the port. Descriptors
+  /// of other tests do not count.
   private static func descriptors(to port: UInt16) -> Int {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.compactMap { Int32($0) }.count { file in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct ForgettingTests {
-  /// Answers with the number of the connection; the end of each is counted.
+  /// Returns a server that answers with the connection's number and counts ended connections.
   private static func server(_ opened: Counter, _ ended: Counter) throws -> TestServer {
     try TestServer { peer in
       opened.add()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlNetwork
 
-/// Peers whose few bytes become many.
+/// Tests with peers whose compressed messages inflate to many bytes.
 @Suite(.timeLimit(.minutes(10)))
 struct InflationTests {
   @Test func `what one read inflates to is handed over in turns, in order`() async throws {
@@ -32,7 +32,7 @@ struct InflationTests {
       most = max(most, counts.reduce(0, +))
     }
     #expect(seen == sizes)
-    // What fits, what one piece more inflates to, and the message that was begun before it.
+    // The limit, the inflated size of one more piece, and a message that began before that piece.
     #expect(most < SocketConnection.mostInflated + 1_032 * 1_024 + 10_240)
     await handle.close(code: 1000, reason: "")
   }

@@ -54,7 +54,7 @@ import Testing
       ("error:0A000410:SSL routines::sslv3 alert handshake failure", .handshake),
     ] as [(String, LinkFailure.TLSReason)])
   func `a handshake that failed`(text: String, reason: LinkFailure.TLSReason) {
-    // Left over from an IPv6 address that lost the race.
+    // ENETUNREACH is left over from an IPv6 address that lost the race.
     #expect(
       Self.outcome(CURLE_SSL_CONNECT_ERROR, ENETUNREACH, text: text) == .tls(reason, detail: text))
   }

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-/// Sockets of one network, which share libcurl's handles.
+/// Tests of sockets of one network, which share libcurl's handles.
 @Suite(.timeLimit(.minutes(10)))
 struct SharingTests {
   @Test(arguments: [31, 32, 33, 70])
@@ -35,7 +35,7 @@ struct SharingTests {
   @Test func `a dial that is given up leaves those beside it alone`() async throws {
     let (server, silent) = (try SocketTests.echo(), try Listener())
     let network = try CurlNetwork()
-    // The kernel connects it, and nobody says a word of TLS.
+    // The kernel accepts the connection, but no TLS handshake follows.
     let waiting = await Opened(network, .to("wss://127.0.0.1:\(silent.port)"))
     let socket = try await opened(network, server)
     await waiting.handle.close(code: 1000, reason: "")
@@ -51,7 +51,7 @@ struct SharingTests {
   }
 }
 
-/// What tells the loop which descriptors are ready.
+/// Tests of `Poller`, which reports the descriptors that are ready.
 @Suite struct PollerTests {
   private let poller: Poller
   private let ends: (read: Int32, write: Int32)
@@ -84,7 +84,7 @@ struct SharingTests {
     put()
     #expect(found() == [Found(descriptor: ends.read, readiness: .read)])
     guard case .socket(7) = poller[ends.read] else {
-      Issue.record("its owner is not known")
+      Issue.record("the descriptor's owner is unknown")
       return
     }
   }

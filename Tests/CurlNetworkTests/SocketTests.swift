@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct SocketTests {
-  /// Answers texts with the same text until the client closes.
+  /// Returns a server that echoes texts until the client closes.
   static func echo(deflate: Bool = false) throws -> TestServer {
     try TestServer { peer in
       peer.upgrade(deflate: deflate)
@@ -120,7 +120,7 @@ struct SocketTests {
   @Test func `closing does not wait longer than a second for a silent peer`() async throws {
     let server = try TestServer { peer in
       peer.upgrade()
-      // Never reads, so it never answers the close.
+      // The peer never reads, so it never answers the close.
       peer.park()
     }
     defer { server.release() }
@@ -130,7 +130,7 @@ struct SocketTests {
       await socket.handle.close(code: 1000, reason: "")
     }
     #expect(taken >= .seconds(1))
-    // Far more than a second, for a machine that has other things to do.
+    // The bound is far above a second, to allow for a busy machine.
     #expect(taken < .seconds(40))
   }
 
@@ -219,7 +219,7 @@ struct SocketTests {
       written = count
       break
     }
-    // Kernel buffers and one read of ours are all that lies between.
+    // Only the kernel's buffers and one read of the client hold bytes in between.
     #expect(written < 64_000_000)
     #expect(counter.value == 0)
     await gate.open()
@@ -270,7 +270,7 @@ struct SocketTests {
     }
     let network = try CurlNetwork(CurlConfiguration(maxQueuedBytes: 100_000))
     let socket = await Opened(network, .to(server.socketURL))
-    // A write that found the reset leaves an end to the read.
+    // If a write encounters the reset first, the read finds only the end of the stream.
     let failure = try #require(await socket.failure())
     #expect([.reset, .ended].contains(failure))
   }

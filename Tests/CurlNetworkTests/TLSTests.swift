@@ -18,7 +18,7 @@ struct TLSTests {
       let socket = await Opened(network, .to(server.socketURL))
       #expect(
         await socket.nextAfterOpening() == .text(Array("TLSv\(version) \(session) http/1.1".utf8)))
-      // More than OpenSSL hands out at once: none of it may stay behind in the library.
+      // More bytes than OpenSSL returns at once. None may remain in the library's buffer.
       #expect(await socket.next() == .binary([UInt8](repeating: 0x78, count: 200_000)))
       await socket.handle.close(code: 1000, reason: "")
     }
@@ -75,7 +75,7 @@ struct TLSTests {
       count += 1
     }
     _ = try await network.send(.to(server.url))
-    // The queue drains, then the end fits.
+    // The empty message fits once the queue has drained.
     while await socket.handle.send(text: []) != .queued { await Task.yield() }
     #expect(await socket.next() == .text(Array("\(count)".utf8)))
   }
@@ -85,7 +85,8 @@ struct TLSTests {
     let socket = await Opened(try await Self.trusting(), .to(server.socketURL + "/reset"))
     _ = await socket.nextAfterOpening()
     while await socket.handle.send(text: [0x61]) == .queued {}
-    // Whether a write or a read meets it first decides which of the two it is; both are retried.
+    // The failure depends on whether a write or a read encounters the reset first. Both are
+    // retried.
     let failure = await socket.failure()
     #expect(failure == .reset || failure == .ended)
   }
@@ -127,7 +128,7 @@ struct TLSTests {
     #expect(await socket.failure() == (isReset ? .reset : .ended))
   }
 
-  /// No retry mends it.
+  /// A retry cannot fix a missing authority file.
   @Test func `an authority file that is not there is a failure of TLS`() async throws {
     let network = try CurlNetwork(CurlConfiguration(authorities: "/nowhere/ca.pem"))
     let server = try await TLSServer(.good)

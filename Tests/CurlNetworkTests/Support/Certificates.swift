@@ -1,6 +1,6 @@
 import HoldfastTestKit
 
-/// Certificates for 127.0.0.1 and localhost, made once with the `openssl` command.
+/// Certificates for 127.0.0.1 and localhost, created once with the `openssl` command.
 struct Certificates {
   private let scratch: Scratch
 
@@ -8,10 +8,10 @@ struct Certificates {
 
   var folder: String { scratch.path }
 
-  /// The authority that signed all but `selfSigned`.
+  /// The path of the authority that signed all certificates except `selfSigned`.
   var authority: String { "\(folder)/ca.pem" }
 
-  /// A chain and its key, as the TLS server takes them.
+  /// A kind of certificate chain, with its key, for the TLS server.
   enum Kind: String, CaseIterable {
     case good, expired, wrongHost, selfSigned
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts on any thread, and wakes who waits for a number.
+/// A thread-safe counter that can wait until it reaches a number.
 final class Counter: Sendable {
   private struct State {
     var count = 0

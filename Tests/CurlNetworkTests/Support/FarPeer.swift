@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkProtocols
 import Synchronization
 
-/// A WebSocket of a test server, led by a contract suite.
+/// A test server's end of a WebSocket, controlled by a contract suite.
 actor FarPeer: FarSocket {
   private let peer: Peer
   private let head: HTTPRequestHead
@@ -14,14 +14,15 @@ actor FarPeer: FarSocket {
     self.head = head
   }
 
-  /// A server that puts every upgrade it is asked for into `sockets`.
+  /// Returns a server that puts each requested upgrade into `sockets`.
   static func server(_ sockets: Mailbox<FarPeer>) throws -> TestServer {
     try TestServer { peer in
       guard let (head, _) = peer.request() else { return }
       let descriptor = peer.descriptor
       let far = FarPeer(peer, head)
       let (chunks, sink) = AsyncStream.makeStream(of: [UInt8].self)
-      // It holds the socket, so that the number stays ours while the thread reads from it.
+      // The task holds the socket, so that the descriptor stays open while the thread reads from
+      // it.
       Task {
         for await chunk in chunks { await far.take(chunk) }
         await far.end()
@@ -106,7 +107,8 @@ final class FarRequest: FarExchange {
     received = (head.method, headers, body)
   }
 
-  /// A server that puts every request into `requests`; one without an answer is `seen` to its end.
+  /// Returns a server that puts each request into `requests` and waits until it is answered or
+  /// dropped.
   static func server(_ requests: Mailbox<FarRequest>) throws -> TestServer {
     try TestServer { peer in
       while let (head, body) = peer.request() {
@@ -133,7 +135,7 @@ final class FarRequest: FarExchange {
     ordered.signal()
   }
 
-  /// Waits on the connection's own thread.
+  /// Waits for the next order on the connection's own thread.
   private func next() -> Order {
     ordered.wait()
     return orders.withLock { $0.removeFirst() }

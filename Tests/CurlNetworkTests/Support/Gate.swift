@@ -1,6 +1,6 @@
 import LinkRuntime
 
-/// Lets everyone through once it was opened.
+/// A gate that lets all callers of `wait` continue once it is open.
 actor Gate {
   private var isOpen = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -17,7 +17,7 @@ actor Gate {
   }
 }
 
-/// Keeps what it is given.
+/// A log of socket events.
 actor Log {
   private(set) var events: [SocketEvent] = []
 

@@ -4,12 +4,12 @@ import Foundation
   import Glibc
 #endif
 
-/// A TCP port on 127.0.0.1; closed when dropped. Nobody else gets it before.
+/// A TCP port on 127.0.0.1, reserved until this object is released.
 final class Listener: Sendable {
   let descriptor: Int32
   let port: UInt16
 
-  /// Without a backlog connects are refused.
+  /// Binds a free port. Without a backlog, connections are refused.
   init(backlog: Int32? = 64) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = Self.loopback(0)
@@ -30,7 +30,7 @@ final class Listener: Sendable {
     _ = close(descriptor)
   }
 
-  /// Connects to the port from here; gives up after a tenth of a second.
+  /// Connects to the port and waits for at most 100 ms.
   func call() -> Caller {
     let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     _ = fcntl(file, F_SETFL, O_NONBLOCK)
@@ -53,7 +53,7 @@ final class Listener: Sendable {
   }
 }
 
-/// A connection that does nothing; closed when dropped.
+/// An idle connection, closed when this object is released.
 final class Caller {
   private let descriptor: Int32
   let isConnected: Bool

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlNetwork
 
-/// A socket that was asked for, and what it said.
+/// A requested socket and its events.
 final class Opened {
   let handle: any SocketHandle
   private var events: AsyncStream<SocketEvent>.Iterator
@@ -22,7 +22,7 @@ final class Opened {
     await events.next(isolation: #isolation)
   }
 
-  /// The next event that is not the opening.
+  /// Returns the next event other than the opening.
   func nextAfterOpening() async -> SocketEvent? {
     while let event = await events.next(isolation: #isolation) {
       guard case .opened = event else { return event }
@@ -30,7 +30,7 @@ final class Opened {
     return nil
   }
 
-  /// The failure it ends with, past everything else.
+  /// Returns the failure that ends the socket, and skips the events before it.
   func failure() async -> LinkFailure? {
     while let event = await events.next(isolation: #isolation) {
       if case .failed(let failure) = event { return failure }
@@ -40,7 +40,7 @@ final class Opened {
 }
 
 extension SocketRequest {
-  /// A request with time enough for a busy machine.
+  /// Returns a request whose time-out suffices on a busy machine.
   static func to(
     _ url: String, headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], openTimeout: Duration = .seconds(120),
@@ -53,7 +53,7 @@ extension SocketRequest {
 }
 
 extension HTTPCall {
-  /// A request with time enough for a busy machine.
+  /// Returns a request whose time-out suffices on a busy machine.
   static func to(
     _ url: String, method: String = "GET", headers: [(name: String, value: String)] = [],
     query: [(name: String, value: String)] = [], body: [UInt8] = [],
@@ -65,7 +65,7 @@ extension HTTPCall {
   }
 }
 
-/// The failure `body` throws.
+/// Returns the failure that `body` throws, or nil if it succeeds.
 func failure<T>(_ body: () async throws(LinkFailure) -> T) async -> LinkFailure? {
   do throws(LinkFailure) {
     _ = try await body()

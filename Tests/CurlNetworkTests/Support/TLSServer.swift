@@ -1,10 +1,10 @@
 import HoldfastTestKit
 import Testing
 
-/// A TLS server of Python's `ssl`, in a process of its own, ended when this is dropped.
+/// A TLS server that uses Python's `ssl`, in a separate process that ends with this object.
 ///
-/// It upgrades `/socket` and says over it, and as the body of any other answer, which TLS version
-/// it is, whether the session was resumed, and what ALPN chose.
+/// It upgrades `/socket`. Over that socket, and in the body of any other response, it sends the TLS
+/// version, whether the session was resumed, and the protocol that ALPN chose.
 final class TLSServer {
   private let process: LabProcess
   let port: UInt16
@@ -12,7 +12,7 @@ final class TLSServer {
   var socketURL: String { "wss://127.0.0.1:\(port)/socket" }
   var url: String { "https://127.0.0.1:\(port)/" }
 
-  /// `version` is `1.1`, `1.2` or `1.3`, the only one that is spoken.
+  /// Starts a server that supports only `version`, which is `1.1`, `1.2` or `1.3`.
   init(_ kind: Certificates.Kind, version: String = "1.3") async throws {
     let folder = try await Certificates.shared.value.folder
     process = try LabProcess([

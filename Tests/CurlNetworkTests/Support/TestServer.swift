@@ -6,7 +6,7 @@ import LinkProtocols
   import Glibc
 #endif
 
-/// Accepts on 127.0.0.1 and plays `script` for each connection on a thread of its own.
+/// A server on 127.0.0.1 that runs `script` for each connection on a thread of its own.
 final class TestServer: Sendable {
   let listener: Listener
   private let parking: DispatchSemaphore
@@ -15,7 +15,8 @@ final class TestServer: Sendable {
     listener = try Listener()
     let parking = DispatchSemaphore(value: 0)
     self.parking = parking
-    // The thread keeps the port: were its number free, it could accept for the next test's server.
+    // The thread keeps the listener, whose descriptor could otherwise be reused for the next test's
+    // server while this thread still accepts on it.
     Thread.detachNewThread { [listener] in
       while true {
         let accepted = accept(listener.descriptor, nil, nil)
@@ -30,7 +31,7 @@ final class TestServer: Sendable {
     _ = shutdown(listener.descriptor, Int32(SHUT_RDWR))
   }
 
-  /// Lets one parked connection go.
+  /// Releases one parked connection.
   func release() {
     parking.signal()
   }
@@ -39,7 +40,8 @@ final class TestServer: Sendable {
   var url: String { "http://127.0.0.1:\(listener.port)" }
 }
 
-/// The server's end of one connection; blocking, closed when dropped.
+/// The server's end of a connection. Its calls block, and it is closed when this object is
+/// released.
 final class Peer {
   private(set) var descriptor: Int32
   private let parking: DispatchSemaphore
@@ -55,7 +57,7 @@ final class Peer {
     end()
   }
 
-  /// The next request, or nil at the end.
+  /// Reads the next request. Returns nil at the end of the stream.
   func request() -> (head: HTTPRequestHead, body: [UInt8])? {
     while true {
       switch requests.next() {
@@ -85,14 +87,14 @@ final class Peer {
         status: status, headers: headers, body: body, keepAlive: keepAlive))
   }
 
-  /// Takes the upgrade; answers the request's head.
+  /// Reads a request and accepts its upgrade. Returns the request's head.
   @discardableResult
   func upgrade(deflate: Bool = false) -> HTTPRequestHead? {
     guard let (head, _) = request() else { return nil }
     return upgrade(head, deflate: deflate, headers: [("X-Test", "yes")]) ? head : nil
   }
 
-  /// Takes the upgrade that `head` asks for; false when it asks for none.
+  /// Accepts the upgrade that `head` requests. Returns false if it requests none.
   @discardableResult
   func upgrade(
     _ head: HTTPRequestHead, deflate: Bool = false, headers: [(String, String)]
@@ -110,7 +112,7 @@ final class Peer {
     return true
   }
 
-  /// The next event of the open socket; nil at the end.
+  /// Returns the next event of the open socket, or nil at the end of the stream.
   func event() -> WebSocketEvent? {
     while events.isEmpty {
       let bytes = receive()
@@ -120,7 +122,7 @@ final class Peer {
     return events.popFirst()
   }
 
-  /// Feeds what came to the open socket, and sends what that calls for.
+  /// Passes received bytes to the open socket and sends the socket's output.
   func take(_ bytes: [UInt8]) -> [WebSocketEvent] {
     var meant: [WebSocketEvent] = []
     socket?.receive(bytes, into: &meant)
@@ -140,7 +142,7 @@ final class Peer {
     write(out)
   }
 
-  /// Sends them in one piece.
+  /// Sends all messages in one write.
   func send(binaries: [[UInt8]]) {
     var out: [UInt8] = []
     for binary in binaries { _ = socket?.send(binary: binary, into: &out) }
@@ -159,17 +161,17 @@ final class Peer {
     write(out)
   }
 
-  /// Reads until the other end is gone.
+  /// Reads until the other end closes the connection.
   func drain() {
     while !receive().isEmpty {}
   }
 
-  /// Does nothing, not even read, until the server's `release`.
+  /// Waits, without reading, until the server's `release`.
   func park() {
     parking.wait()
   }
 
-  /// Ends with RST instead of FIN.
+  /// Closes the connection with RST instead of FIN.
   func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     _ = unsafe setsockopt(
@@ -177,7 +179,7 @@ final class Peer {
     end()
   }
 
-  /// Sends FIN and reads no more; whoever reads on another thread finds the end.
+  /// Sends FIN and stops reading. A read on another thread then returns the end of the stream.
   func shut() {
     _ = shutdown(descriptor, Int32(SHUT_RDWR))
   }
@@ -199,7 +201,7 @@ final class Peer {
     }
   }
 
-  /// Writes `bytes` again and again while the other end takes more; how much it took.
+  /// Writes `bytes` repeatedly while the other end takes more. Returns the number of bytes written.
   func flood(_ bytes: [UInt8], patience milliseconds: Int32) -> Int {
     var written = 0
     while true {

@@ -40,7 +40,7 @@ actor BackendClient {
     try socket.send(bytes)
   }
 
-  /// Posts a message, encoded as JSON.
+  /// Posts a message, encoded as JSON, so that `text` needs no escaping.
   func post(
     _ text: String, to shop: ShopID = BackendRig.shop, token: String, key: UUID128? = nil
   ) throws -> SocketsClient.Response {

@@ -74,6 +74,8 @@ import Testing
   }
 
   /// Sends posts from five clients, each after the server has read the previous post.
+  ///
+  /// The store holds the first post back until the test lets it pass.
   private func post(into rig: BackendRig) async throws -> [BackendClient] {
     let shops = [
       BackendRig.shop, BackendRig.shop, BackendRig.other, BackendRig.other, Self.third,

@@ -49,7 +49,8 @@ struct QuestionTests {
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
 
-  /// Returns half a year across New Year, with naps and an app that counts the watch's steps again.
+  /// Returns an export of half a year across New Year, with naps and an app that counts the watch's
+  /// steps again.
   private static func export() -> Data {
     var generator = HealthExportGenerator(
       // From 2024-09-15 to 2025-04-02.

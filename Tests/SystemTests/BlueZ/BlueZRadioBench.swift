@@ -47,7 +47,7 @@ struct BlueZRadioBench {
 
   mutating func handle(_ message: BlueZMessage) -> [Effect] { handle(.bus(message)) }
 
-  /// Advances the time, ticks at each deadline on the way, and returns the effects.
+  /// Advances the time, ticks at each deadline on the way, and returns the effects of the ticks.
   mutating func pass(_ time: Duration) -> [Effect] {
     let end = now.advanced(by: time)
     var effects: [Effect] = []

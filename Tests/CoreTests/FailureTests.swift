@@ -21,8 +21,8 @@ import Testing
     (600, .otherStatus),
   ]
 
-  /// Each failure that is not told apart further, its class, and the same with an "x" behind each
-  /// of its texts.
+  /// A failure of each case, its class, and the same failure with "x" appended to each of its
+  /// texts.
   private static let plain: [(LinkFailure, FailureClass, LinkFailure)] = [
     (.unreachable(detail: "d"), .unreachable, .unreachable(detail: "dx")),
     (.dns(detail: "d"), .dns, .dns(detail: "dx")), (.refused, .refused, .refused),

@@ -9,9 +9,9 @@ import Testing
   import Darwin
 #endif
 
-/// Comparison of names and times with other implementations: Foundation and the C library.
+/// Comparisons of identifiers, addresses, and times with Foundation and the C library.
 @Suite struct IndependentReaderTests {
-  /// Returns a text with one character put in, left out or replaced, or as it is.
+  /// Returns `text` with one character inserted, removed, or replaced, or unchanged.
   private func changed(_ text: String, _ signs: String, _ chance: inout Chance) -> String {
     var all = Array(text)
     let place = Int.random(in: 0...all.count, using: &chance)
@@ -33,7 +33,7 @@ import Testing
       #expect(other?.uuidString.lowercased() == drawn.description)
       #expect(other.flatMap { UUID128($0.uuidString) } == drawn)
       #expect(UUID128("x\(drawn)".dropFirst()) == drawn)
-      // Foundation reads more than RFC 9562 allows on Linux, such as spaces between the digits.
+      // On Linux, Foundation accepts more than RFC 9562 allows, such as spaces between the digits.
       let text = changed(drawn.description, "09afAFgG- ", &chance)
       guard let found = UUID128(text) else { continue }
       #expect(Foundation.UUID(uuidString: text)?.uuidString.lowercased() == found.description)
@@ -50,7 +50,7 @@ import Testing
     "0:0:0:0:0:ffff:127.0.0.1",
   ]
 
-  /// Returns the bytes that the C library reads; 4 for an IPv4 address in the form of IPv6.
+  /// Returns the bytes of an address as the C library reads it: 4 for an IPv4-mapped IPv6 address.
   private func bytes(_ text: String) -> [UInt8]? {
     var four = [UInt8](repeating: 0, count: 4)
     if unsafe inet_pton(AF_INET, text, &four) == 1 { return four }
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  /// The first draws from the seed 1234567 of SplitMix64, as its authors' program in C makes them.
+  /// Compares with the first outputs of the SplitMix64 authors' C program for the seed 1234567.
   @Test func `the generator is SplitMix64`() {
     var chance = Chance(seed: 1_234_567)
     #expect(
@@ -117,7 +117,7 @@ import Testing
   }
 }
 
-/// The form of single values in journals.
+/// The encoding of single values in journals.
 @Suite struct CodedValueTests {
   private func check<Value: Codable & Equatable>(
     _ value: Value, _ text: String, refuses others: [String]

@@ -3,12 +3,16 @@ import Testing
 @testable import LinkCore
 
 struct ExplorationTests {
-  /// Three tries a minute are used up on the way, which ten would not be.
+  /// A policy whose window of three tries per minute is exhausted during the exploration.
+  ///
+  /// A window of ten tries would not be.
   static let narrow: LinkPolicy? = try? LinkPolicy.messageStream.setting([
     ("retry.windows", "3/1m"), ("retry.first", "1s,2s"), ("retry.reconnect", "0s,1s"),
   ])
 
-  /// Twenty attempts in a row, or any number of them, differ from two only in number.
+  /// Returns a policy whose exponential schedules end after two attempts.
+  ///
+  /// Twenty attempts, or an unlimited number of them, differ from two only in number.
   private static func shortened(_ policy: LinkPolicy) throws -> LinkPolicy {
     let changes = policy.values.filter { $0.value.contains("*") }.map { key, value in
       (key: key, value: value.replacing(/x([0-9]+|unlimited)$/, with: "x2"))
@@ -24,7 +28,7 @@ struct ExplorationTests {
     await explorer.run()
     print("\(name): \(explorer.states) states, \(explorer.edges) edges")
     #expect(explorer.violations.prefix(5) == [])
-    #expect(explorer.states > 100, "the walk went somewhere")
+    #expect(explorer.states > 100, "the exploration reaches many states")
   }
 
   @Test func `a machine that lets late events in is caught`() async {

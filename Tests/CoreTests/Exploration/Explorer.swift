@@ -1,19 +1,19 @@
 @testable import LinkCore
 
-/// Walks every reachable state of a policy, breadth first, and holds each edge against the
-/// promises.
+/// An explorer that visits every reachable state of a policy, breadth first, and checks the
+/// promises on each edge.
 struct Explorer {
-  /// One state of the walk, with what the promises need to remember about the way to it.
+  /// A state of the exploration, with the history that the promises need.
   struct Node {
     var link: HeldLink
     var now = Instant.zero
-    /// When transports were opened, kept apart from the link's own memory.
+    /// The times at which transports were opened, recorded independently of the link.
     var opens: [Instant] = []
-    /// When polls went out.
+    /// The times at which polls were sent.
     var polls: [Instant] = []
-    /// The attempt whose milestone was reached.
+    /// The attempt that reached its milestone.
     var proven: AttemptID?
-    /// A refusal was answered by a refresh, and nothing but its consequences happened since.
+    /// Whether a refusal caused a refresh and only its consequences have followed.
     var refreshedForRefusal = false
 
     private var budget: Int {
@@ -32,7 +32,7 @@ struct Explorer {
 
   struct Shape: Hashable {
     var link: LinkShape
-    /// How near the windows are to being used up: 0 far, 3 used up.
+    /// The exhaustion of the windows, from 0 (far from exhausted) to 3 (exhausted).
     var budget: Int
     var isProven: Bool
   }
@@ -42,7 +42,7 @@ struct Explorer {
     case deadline
   }
 
-  /// How a link is moved; a broken machine is put in here.
+  /// A function that advances a link. Tests pass a faulty one.
   typealias Move = @Sendable (inout HeldLink, Event, Instant) -> [HeldLink.Effect]
 
   static let honest: Move = { link, event, now in
@@ -63,9 +63,10 @@ struct Explorer {
     self.move = move
   }
 
-  /// Walks until no new state is found, or the first violation when asked to stop there.
+  /// Explores until no new state is found, or until the first violation if `stopAtFirst` is true.
   ///
-  /// A walk takes seconds. It lets others run in between, who may have a server to answer.
+  /// An exploration takes seconds. It yields regularly, since concurrent tests may have to serve
+  /// requests.
   mutating func run(stopAtFirst: Bool = false) async {
     var seen: Set<Shape> = []
     var link = HeldLink(policy: policy, seed: 1)
@@ -83,7 +84,7 @@ struct Explorer {
         let (after, effects) = follow(event, from: node)
         violations += Promises.broken(from: node, by: event, to: after, effects: effects)
         if stopAtFirst, !violations.isEmpty { return }
-        // What changed nothing leads nowhere new.
+        // An event that changed nothing leads to no new state.
         if after.link == node.link, after.proven == node.proven { continue }
         if seen.insert(after.shape).inserted { queue.append(after) }
       }
@@ -130,7 +131,7 @@ struct Explorer {
     }
   }
 
-  /// Everything that can happen in a state, and what should not be able to: late events.
+  /// Returns every event that can occur in a state, and late events, which must have no effect.
   private func events(from node: Node) -> [Event] {
     var inputs: [HeldLink.Input] = [
       .want(.live), .want(.none), .want(.standbyOnly), .lifecycle(.background),
@@ -141,7 +142,7 @@ struct Explorer {
       .trigger(.messageSent), .trigger(.woke), .flushed, .requested(nil),
       .requested(Self.unauthorized), .requested(Self.forbidden),
     ]
-    // A transport is found where the system keeps a queued connect.
+    // The system hands over a transport only if the policy has a queued connect.
     if case .queuedConnect = policy.standby {
       inputs += [
         .found(node.link.nextAttempt, established: true),
@@ -150,7 +151,7 @@ struct Explorer {
     }
     let poll = node.link.standby.pollID
     inputs += [.polled(poll, nil), .polled(poll, .refused), .polled(poll, Self.unauthorized)]
-    // Late or never given out: the first attempt of a long run, or one that is yet to come.
+    // An attempt that is over or has not begun: the first one of a long run, or a future one.
     var attempts = [AttemptID(node.link.lastAttempt > 2 ? 1 : node.link.lastAttempt + 1)]
     if let current = node.link.currentAttempt { attempts.append(current) }
     if case .queued(let queued) = node.link.standby.state { attempts.append(queued) }
@@ -168,7 +169,7 @@ struct Explorer {
   private static let unauthorized = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
   private static let forbidden = LinkFailure.http(status: 403, retryAfter: nil, detail: "")
 
-  /// One failure for each thing that a policy can do.
+  /// One failure for each action that a policy can take.
   private static let failures: [LinkFailure] = [
     .reset, .refused, .timeout(.connect), .tls(.expired, detail: ""), unauthorized, forbidden,
     .http(status: 503, retryAfter: .seconds(7), detail: ""), .closed(code: 1012, reason: ""),

@@ -1,6 +1,6 @@
 @testable import LinkCore
 
-/// What tells two links apart once time is abstracted away: the states of the exploration.
+/// The properties that distinguish two links when time is ignored; the states of the exploration.
 struct LinkShape: Hashable {
   var state: State
   var series: Series?
@@ -19,7 +19,7 @@ struct LinkShape: Hashable {
 
   init(_ link: HeldLink, at now: Instant) {
     wish = link.gate.wish
-    // Which of two paths it is tells nothing; that it changes is an event.
+    // The identity of the path makes no difference. A change of the path is an event.
     if case .reachable = link.gate.reachability { isReachable = true }
     lifecycle = link.gate.lifecycle
     isLeaving = link.gate.leavesAt != nil

@@ -1,6 +1,6 @@
 @testable import LinkCore
 
-/// The design's promises about one step of a link, told from outside as far as possible.
+/// The promises of the design about one step of a link, checked from outside as far as possible.
 enum Promises {
   static func broken(
     from before: Explorer.Node, by event: Explorer.Event, to after: Explorer.Node,
@@ -16,7 +16,7 @@ enum Promises {
     return found.map { "\($0) [\(before.link.state) -- \(event) -> \(after.link.state)]" }
   }
 
-  /// 2. While a link is wanted something is outstanding, or the user sees why nothing is.
+  /// Checks promise 2: while a link is wanted, something is outstanding or the user sees why not.
   private static func outstanding(_ node: Explorer.Node) -> String? {
     let link = node.link
     guard link.isWanted else {
@@ -34,7 +34,8 @@ enum Promises {
     return "nothing is outstanding"
   }
 
-  /// 3. Tries stay inside every window; terminal answers end the trying; one refresh a cause.
+  /// Checks promise 3: tries stay inside every window, a terminal response ends them, and each
+  /// cause leads to at most one refresh.
   private static func storm(
     _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
     _ effects: [HeldLink.Effect]
@@ -79,16 +80,17 @@ enum Promises {
     }
   }
 
-  /// 4. Connected is shown only after this attempt's milestone, and always with a bound on silence.
+  /// Checks promise 4: a link is shown as connected only after the milestone of its current
+  /// attempt, and always with a limit on silence.
   private static func falseConnected(_ node: Explorer.Node) -> String? {
     guard node.link.status.phase == .connected else { return nil }
     guard let current = node.link.currentAttempt, node.proven == current else {
       return "shown before the milestone"
     }
-    return node.link.deadline == nil ? "nothing would find it half-open" : nil
+    return node.link.deadline == nil ? "a half-open link would not be detected" : nil
   }
 
-  /// 6. What carries an attempt that is not the present one changes nothing.
+  /// Checks promise 6: an event of any attempt but the current one changes nothing.
   private static func late(
     _ before: Explorer.Node, _ event: Explorer.Event, _ after: Explorer.Node,
     _ effects: [HeldLink.Effect]
@@ -105,7 +107,7 @@ enum Promises {
       .heard(let attempt), .validData(let attempt), .pong(let attempt, _),
       .lost(let attempt, _), .reject(let attempt, _), .draining(let attempt, _):
       attempt
-    // A transport that is found has a name of its own.
+    // An adopted transport has an identifier of its own.
     case .found, .want, .reachability, .lifecycle, .credentials, .trigger, .flushed, .polled,
       .requested:
       nil

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkCore
 
-/// A link whose invariants hold, and a change of its fields that breaks one of them.
+/// A link whose invariants hold, and a change to its fields that breaks one of them.
 struct PlantedLink: Sendable, CustomTestStringConvertible {
   let invariant: String
   let link: @Sendable () -> HeldLink
@@ -17,15 +17,15 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { invariant }
 
-  /// Connected and stable.
+  /// A link that is connected and stable.
   static var ready: HeldLink { LinkBench.connected(.messageStream).link }
-  /// Polls, since all tries failed.
+  /// A link that polls because all tries failed.
   static var resting: HeldLink {
     var bench = LinkBench.wanted(.messageStream)
     bench.failAll(.refused)
     return bench.link
   }
-  /// Has a queued connect of the system.
+  /// A link with a queued connect of the system.
   static var queued: HeldLink {
     var bench = LinkBench.wanted(.bottleLink)
     bench.failAll(.refused)
@@ -39,7 +39,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// The check of a link, and that of each of its parts, can fail.
+/// Tests that the invariant check of a link and of each of its parts can fail.
 @Suite struct LinkInvariantTests {
   @Test(arguments: [
     PlantedLink("link: it is idle exactly while it is not wanted") { $0.gate.wish = .none },
@@ -97,7 +97,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
 }
 
 extension HeldLink {
-  /// Changes a link that is ready.
+  /// Applies `body` to the payload of the ready state.
   fileprivate mutating func change(_ body: (inout Ready) -> Void) {
     guard case .ready(var ready) = state else { return }
     body(&ready)

@@ -10,7 +10,7 @@ private struct Parcel: QueuedItem {
   init(_ number: UInt64) { id = UUID128(high: 0, low: number) }
 }
 
-/// The checks of the queues can fail.
+/// Tests that the invariant checks of the queues can fail.
 @Suite struct QueueInvariantTests {
   private static func broken(_ value: some SelfChecking) -> [String] {
     var check = InvariantCheck(.thorough)
@@ -18,7 +18,7 @@ private struct Parcel: QueuedItem {
     return check.broken
   }
 
-  /// Three messages, of which two were handed over behind a ping, and one is not stored.
+  /// A queue of three messages. Two were handed over, followed by a ping; the third is not stored.
   private static var proven: ProvenQueue {
     var queue = ProvenQueue()
     _ = queue.add(.text("one"), isStored: true)
@@ -45,7 +45,7 @@ private struct Parcel: QueuedItem {
     }
   }
 
-  /// Two stored items, of which the first is tried.
+  /// A queue of two stored items. A try of the first one is in progress.
   private static var sending: SendQueue<Parcel> {
     var queue = SendQueue<Parcel>(limit: 5)
     for number in UInt64(1)...2 {

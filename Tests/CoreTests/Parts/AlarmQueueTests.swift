@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkCore
 
-/// What an alarm queue holds, and how it is checked.
+/// The contents of an alarm queue and its invariants.
 struct AlarmQueueTests {
   private static func queue(_ keys: Int...) -> AlarmQueue<Int> {
     var queue = AlarmQueue<Int>()

@@ -17,7 +17,7 @@ struct CommitQueueTests {
 
   private typealias Queue = CommitQueue<ID, Batch>
 
-  /// Returns the numbers of the next batch and its name.
+  /// Returns the identifier and the numbers of the next batch.
   private static func next(_ queue: inout Queue, at now: Instant = .zero) -> (id: ID, [Int])? {
     queue.next(at: now).map { ($0.id, $0.batch.numbers) }
   }

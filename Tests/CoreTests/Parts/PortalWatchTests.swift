@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// The watch for a login page.
+/// The check for a captive portal's login page.
 @Suite struct PortalWatchTests {
   @Test func `the limits of the check have a floor`() {
     for (key, least, less) in [

@@ -3,7 +3,7 @@ import Testing
 
 private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .milliseconds(milliseconds)) }
 
-/// The parts of a link, used without one.
+/// The parts of a link, tested without a link.
 @Suite struct RetryPartsTests {
   private static func policy(breaker: Breaker? = nil) -> RetryPolicy {
     RetryPolicy(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkCore
 
-/// The standby of a link, used without one.
+/// The standby of a link, tested without a link.
 @Suite struct StandbyPartsTests {
   private static let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
 
@@ -17,19 +17,20 @@ import Testing
       ]))
   }
 
-  /// Arms polls; if they are armed, a probe failed.
+  /// Starts polling. If polling has already started, a probe has failed.
   private mutating func arm(after failure: LinkFailure) {
     standby.armPoll(after: failure, slow: false, at: now, chance: &chance)
   }
 
-  /// A poll goes out later and is answered at once; returns whether it is time to probe.
+  /// Sends a poll 10 s later, answers it at once, and returns whether a probe is due.
   private mutating func poll(_ failure: LinkFailure?) throws -> Bool {
     now = now.advanced(by: .seconds(10))
     let taken = standby.takePoll(at: now)
     return standby.polled(try #require(taken), failure, at: now, chance: &chance)
   }
 
-  /// A probe fails; returns the power of two from which on the wait for the next one is drawn.
+  /// Lets a probe fail and returns the base-2 logarithm, rounded down, of the seconds until the
+  /// next one.
   private mutating func failProbe() -> Int? {
     arm(after: .refused)
     guard case .polling(let polling) = standby.state else { return nil }
@@ -43,7 +44,7 @@ import Testing
     arm(after: .refused)
     let isTime = try poll(nil)
     #expect(isTime)
-    // Each wait is drawn from a power of two up to the next one; the last is that of the policy.
+    // Each wait lies between one power of two and the next. The last one is the policy's wait.
     var powers: [Int?] = []
     for _ in 0...12 { powers.append(failProbe()) }
     #expect(powers == Array(0...12))

@@ -2,12 +2,12 @@ import Testing
 
 @testable import LinkCore
 
-/// The shortest time before now.
+/// The negative duration nearest to zero.
 private let early = Duration.nanoseconds(-1)
 
-/// The rules of a policy that is made in code, where a number can be one that no text has.
+/// The rules for policies that code creates, whose numbers can be ones that no text expresses.
 @Suite struct PolicyBoundsTests {
-  /// A change of a valid policy, and the problem that it causes.
+  /// A change to a valid policy, and the problem that it causes, if any.
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var policy: LinkPolicy

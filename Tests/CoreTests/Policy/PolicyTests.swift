@@ -26,7 +26,7 @@ struct PolicyTests {
       retry.noteFailure(at: now, wish: nil)
     }
     #expect(retry.plan(policy.reconnect, before: 20, at: now, chance: &chance) == nil)
-    // Another series on demand: the next 20 failures are not yet enough, one more is.
+    // In another series on demand, 20 more failures do not open the breaker; the next one does.
     for _ in 1...20 { retry.noteFailure(at: now, wish: nil) }
     #expect(retry.earliest(at: now) == now)
     retry.noteFailure(at: now, wish: nil)
@@ -49,7 +49,7 @@ struct PolicyTests {
       ])
   }
 
-  /// A number at, below and above its floor.
+  /// Sets each number below, at, and above its bound.
   @Test(arguments: [
     ("message-stream", "standby.interval", "999ms", "1s", "1001ms"),
     ("message-stream", "standby.probe", "999ms", "1s", "1001ms"),
@@ -251,7 +251,7 @@ struct PolicyTests {
       .seconds(30)
     ),
     (
-      // The wait behind the first leaves the range of a duration.
+      // Without the cap, the second wait would exceed 64 bits of nanoseconds.
       .exponential(
         first: .seconds(16_777_216), factor: 1000, cap: .seconds(33_554_432), jitter: 0,
         floor: .zero, attempts: nil),

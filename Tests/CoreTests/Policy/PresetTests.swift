@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// Every number of every preset: a constant that changes is a decision, not an accident.
+/// Every number of every preset, so that no constant changes by accident.
 @Suite struct PresetTests {
   @Test(arguments: zip(LinkPolicy.presets, presets))
   func `a preset has the numbers of its feature`(policy: LinkPolicy, words: String) {
@@ -15,7 +15,7 @@ import Testing
   }
 }
 
-/// The presets in their order: names, numbers, and the failures that do not mean a retry.
+/// The presets in order: names, numbers, and the failures that do not lead to a plain retry.
 private let presets = [
   """
   message-stream

@@ -8,9 +8,10 @@ import Testing
     "", "x", "0s", "99ms", "10001h", "-1s", "1001", "off", "none", "1s", "3",
   ]
 
-  /// Draws a preset with up to four changes that it takes, mostly values of other presets.
+  /// Returns a random preset with up to four changes that it accepts, mostly values of other
+  /// presets.
   ///
-  /// Calls `refused` with each change that it does not take.
+  /// Calls `refused` with each change that it rejects.
   private func policy(
     _ chance: inout Chance, refused: ((key: String, value: String), PolicyError) -> Void
   ) -> LinkPolicy {

@@ -1,9 +1,9 @@
 import LinkCore
 import Testing
 
-/// The rules of retries in a policy that is made in code, not read from text.
+/// The rules for the retries of policies that code creates.
 @Suite struct RetryBoundsTests {
-  /// A change of a valid policy for retries, and the problem that it causes.
+  /// A change to a valid retry policy, and the problem that it causes, if any.
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var problem: String?
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// A second window, which obeys the pace whatever the first one allows.
+  /// A second window, slow enough for the limit on the pace whatever the first one allows.
   private static let slow = AttemptWindow(attempts: 1, per: .seconds(60))
 
   private static func window(

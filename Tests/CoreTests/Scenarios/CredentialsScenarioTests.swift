@@ -25,7 +25,7 @@ struct CredentialsScenarioTests {
     #expect(bench.link.deadline == nil)
   }
 
-  /// The link is connected again, stands for a time, and the server ends it with 4401.
+  /// Reconnects the link, keeps it connected for `life`, and lets the server end it with 4401.
   @Test(arguments: [
     (Duration.milliseconds(999), false), (.seconds(1), true), (.milliseconds(1_001), true),
     (.seconds(3), true), (.seconds(9), true),
@@ -73,7 +73,7 @@ struct CredentialsScenarioTests {
     bench.give(.credentials(.available(expiresIn: nil)))
     let effects = bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "")))
     #expect(!effects.contains(.refreshCredentials))
-    #expect(bench.opens.count == 1, "the newer ones are tried at once")
+    #expect(bench.opens.count == 1, "the newer credentials are tried at once")
   }
 
   @Test func `credentials are refreshed a minute before they expire`() {
@@ -86,7 +86,7 @@ struct CredentialsScenarioTests {
       if bench.log.contains(.refreshCredentials) { break }
     }
     #expect(bench.log.contains(.refreshCredentials))
-    #expect(bench.link.status.phase == .connected, "while the link stays up")
+    #expect(bench.link.status.phase == .connected, "the link stays connected")
   }
 
   @Test func `short-lived credentials are refreshed at half of their life`() {
@@ -98,7 +98,8 @@ struct CredentialsScenarioTests {
     #expect(bench.log.contains(.refreshCredentials))
   }
 
-  /// A clock that is ahead takes its error from every life, so each renewal says the same again.
+  /// A clock that is ahead shortens every lifetime by its error, so each renewal reports the same
+  /// one.
   @Test(arguments: [
     (Duration.seconds(-3600), Duration?.none), (.zero, nil), (.nanoseconds(1), .seconds(15)),
     (.seconds(29), .seconds(15)), (.seconds(30), .seconds(15)),
@@ -192,7 +193,7 @@ struct CredentialsScenarioTests {
     bench.pass(.seconds(899))
     #expect(bench.polls.count == 1)
     bench.pass(.seconds(6))
-    #expect(bench.polls.count == 2, "and 5 s more at most: others have the same wish")
+    #expect(bench.polls.count == 2, "5 s more at most, to spread clients")
   }
 
   @Test func `signing out closes the link, and new credentials bring it back`() {
@@ -253,7 +254,7 @@ struct CredentialsScenarioTests {
   @Test func `REST that is refused twice in a row asks the user to sign in`() {
     var bench = LinkBench.connected(.messageStream)
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
-    #expect(bench.give(.requested(refused)) == [], "one refresh is under way")
+    #expect(bench.give(.requested(refused)) == [], "a refresh is already in progress")
     bench.give(.credentials(.available(expiresIn: nil)))
     bench.give(.requested(refused))
     #expect(bench.link.status.reason == .signIn)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LinkCore
 
-/// A user who asks for another try: at once, with the first waits after it, inside the windows.
+/// Tries that a user requests: immediate, followed by the first waits, and within the windows.
 @Suite struct DemandScenarioTests {
-  /// One whose tries fail, until this one is the next.
+  /// Returns a lost link whose tries all failed and whose next try is number `attempt`.
   private static func failing(_ policy: LinkPolicy, until attempt: Int) -> LinkBench {
     var bench = LinkBench.connected(policy)
     bench.give(.lost(bench.attempt, .reset))
@@ -14,8 +14,10 @@ import Testing
     return bench
   }
 
-  /// The waits in seconds after the try that the user asked for: 1, 2, 4 and 8 s as the seeds have
-  /// them, spread by a quarter and not under the floor where the policy says so.
+  /// Compares the waits, in seconds, after the try that the user requested.
+  ///
+  /// They are 1, 2, 4, and 8 s as in the requirements. Where the policy says so, they have a jitter
+  /// of a quarter and a floor.
   @Test(arguments: [
     (LinkPolicy.messageStream, 4, [1.0...1, 2...2, 4...4, 8...8]),
     (.session, 9, [1...1.25, 1.5...2.5, 3...5, 6...10]),
@@ -37,7 +39,7 @@ import Testing
       bench.fail()
       bench.next()
       let time = bench.seconds - failed
-      #expect(wait.contains((time * 1e6).rounded() / 1e6), "\(time) after the one before")
+      #expect(wait.contains((time * 1e6).rounded() / 1e6), "\(time) s after the previous failure")
     }
   }
 
@@ -48,14 +50,14 @@ import Testing
     bench.pass(.seconds(3))
     let effects = bench.give(.trigger(.userRefresh))
     #expect(effects == [.status(bench.link.status)])
-    #expect(bench.attempt == attempt, "it goes on")
+    #expect(bench.attempt == attempt, "the try continues")
     let failed = bench.seconds
     bench.fail()
     bench.next()
     #expect((1...1.25).contains(bench.seconds - failed))
   }
 
-  /// As a user did whose session was over after 126 s.
+  /// Repeats the requests of a user whose session had ended after 126 s.
   @Test(arguments: [LinkPolicy.messageStream, .session, .socket])
   func `who asks every 7 s is tried for as long as that goes on, 10 times a minute`(
     policy: LinkPolicy
@@ -70,7 +72,7 @@ import Testing
       bench.pass(.seconds(1))
     }
     for start in bench.opens {
-      // The eleventh may begin when the minute is over, to the nanosecond.
+      // The eleventh try may begin exactly when the minute ends.
       #expect(bench.opens.filter { $0 >= start && $0 < start + 59.999_999 }.count <= 10)
     }
     #expect(bench.opens.contains { $0 > 540 }, "still tried in the tenth minute")
@@ -86,7 +88,7 @@ import Testing
     let tenth = bench.seconds
     bench.fail()
     bench.give(.trigger(.userRefresh))
-    // The first of the ten was made at 0 s, and they may not be more in 60 s.
+    // The first of the ten tries was made at 0 s, and 60 s allow no more than ten.
     #expect(bench.link.status.reason == .limited)
     #expect(bench.link.status.retryAt == .second(60))
     #expect(tenth < 10)
@@ -156,7 +158,7 @@ import Testing
 }
 
 extension LinkBench {
-  /// Lets the try under way fail.
+  /// Lets the current try fail.
   fileprivate mutating func fail() {
     give(.prepared(attempt))
     give(.lost(attempt, .timeout(.connect)))

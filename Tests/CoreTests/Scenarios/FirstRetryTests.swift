@@ -2,10 +2,10 @@ import Testing
 
 @testable import LinkCore
 
-/// When a link that was lost is tried first: within 3 s with default waits, but for what decision
-/// 0046 names.
+/// The first retry after a loss: within 3 s with default waits, except in the cases of decision
+/// 0046.
 @Suite struct FirstRetryTests {
-  /// The times of the first try after a loss, over many seeds.
+  /// Returns the seconds from a loss to the first retry, for 200 seeds.
   private static func times(
     _ policy: LinkPolicy, after failure: LinkFailure, drain: Duration? = nil
   ) -> [Double] {
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Losses that one client may have alone.
+  /// Losses that can affect one client alone.
   static let own: [LinkFailure] =
     [
       .reset, .ended, .timeout(.silence), .timeout(.pong), .timeout(.write), .dns(detail: ""),
@@ -35,7 +35,7 @@ import Testing
     #expect(Self.times(.messageStream, after: failure).allSatisfy { $0 == 0 })
   }
 
-  /// Their seeds have 1 s, a quarter either way, and 2 s.
+  /// Checks the waits of the requirements: 1 s with a jitter of a quarter, and 2 s.
   @Test(arguments: own)
   func `other links are tried by the first wait of their schedule`(failure: LinkFailure) {
     #expect(Self.times(.socket, after: failure).allSatisfy { (0.75...1.25).contains($0) })
@@ -45,16 +45,17 @@ import Testing
     }
   }
 
-  /// The exceptions of a stream, each with its bounds: what may have failed for many at once.
+  /// Checks the exceptions of a stream, each with its bounds: failures that may affect many
+  /// clients.
   @Test(arguments: [
     (LinkFailure.closed(code: 1001, reason: ""), 0.0..<5.0),
     (.closed(code: 1012, reason: ""), 0..<5), (.closed(code: 1013, reason: ""), 0..<5),
     (.http(status: 429, retryAfter: nil, detail: ""), 0..<5),
     (.http(status: 500, retryAfter: nil, detail: ""), 0..<5),
     (.http(status: 503, retryAfter: .seconds(2), detail: ""), 2..<7),
-    // Polled first, and tried with the first poll that works.
+    // Polled first, and tried after the first poll that succeeds.
     (.refused, 1..<5.001), (.http(status: 503, retryAfter: nil, detail: ""), 1..<5.001),
-    // Polled, and probed after 5 minutes, a tenth around.
+    // Polled, and probed after 5 minutes ± 10 %.
     (.closed(code: 1008, reason: ""), 270..<330), (.protocolError(detail: ""), 270..<330),
     (.captivePortal, 1..<5.001), (.http(status: 418, retryAfter: nil, detail: ""), 270..<330),
   ])
@@ -87,7 +88,7 @@ import Testing
     #expect(bench.opens == [bench.seconds])
   }
 
-  /// Seed 000: a fixed interval of 2 s, which is the cap, too.
+  /// Checks requirements 000: a fixed interval of 2 s, which is also the cap.
   @Test(arguments: [
     LinkFailure.reset, .refused, .closed(code: 1001, reason: ""), .closed(code: 1011, reason: ""),
     .closed(code: 1012, reason: ""), .closed(code: 4000, reason: ""),
@@ -118,7 +119,7 @@ import Testing
     }
   }
 
-  /// Three tries each: the seed names no limit of connects.
+  /// Makes three tries for each connect. The requirements state no limit on connects.
   @Test(arguments: [
     LinkPolicy.healthRelayService, .healthRelayQuick, .healthRelayForeground,
   ])

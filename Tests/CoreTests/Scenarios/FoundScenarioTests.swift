@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// A transport that a link is told of instead of opening it.
+/// A transport that a link adopts instead of opening one.
 @Suite struct FoundScenarioTests {
   @Test func `a restored transport becomes the link without a try`() {
     var bench = LinkBench.wanted(.messageStream)

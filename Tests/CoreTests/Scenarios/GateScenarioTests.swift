@@ -138,7 +138,7 @@ struct GateScenarioTests {
     bench.give(.lifecycle(.foreground))
     bench.pass(.seconds(1))
     #expect(bench.opens == [front + 0.5], "the burst comes after half a second")
-    #expect(!bench.log.contains { if case .disarm = $0 { true } else { false } }, "queue kept")
+    #expect(!bench.log.contains { if case .disarm = $0 { true } else { false } }, "still queued")
   }
 
   @Test func `the obstacle that holds a link is told anew when it is another one`() {
@@ -158,7 +158,7 @@ struct GateScenarioTests {
     let queued = try #require(
       bench.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }.last)
     #expect(bench.give(.reachability(.unreachable)).contains(.disarm(queued)))
-    #expect(bench.give(.opened(queued)) == [], "late")
+    #expect(bench.give(.opened(queued)) == [], "the event is late")
     bench.log = []
     bench.give(.reachability(wifi))
     #expect(bench.log.count { if case .arm = $0 { true } else { false } } == 1)

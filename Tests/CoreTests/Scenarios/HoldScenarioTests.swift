@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// A network that goes away in each state of a link.
+/// The loss of the network in each state of a link.
 @Suite struct HoldScenarioTests {
   private static let wifi = Reachability.reachable(path: PathID("wlan0"))
   private static let cell = Reachability.reachable(path: PathID("cell0"))
@@ -43,7 +43,7 @@ import Testing
       return bench
     }
 
-    /// Whether the link had not been up: the longer waits of a first connection count.
+    /// Whether the link was never connected, so that the longer waits of a first connection apply.
     var isFirst: Bool {
       switch self {
       case .preparing, .opening, .waiting, .refreshing: true
@@ -83,7 +83,7 @@ import Testing
       Issue.record("no ping: \(effects)")
       return
     }
-    #expect(bench.give(.reachability(.captivePortal)) == [], "one test is under way")
+    #expect(bench.give(.reachability(.captivePortal)) == [], "a test is already in progress")
     bench.pass(.seconds(9))
     #expect(bench.link.status.phase == .connected)
     bench.pass(.seconds(1))

@@ -2,19 +2,19 @@ import Testing
 
 @testable import LinkCore
 
-/// A link with its clock and everything it asked for: the small world of the scenario tests.
+/// The test harness of the scenarios: a link, its clock, and a log of its effects.
 struct LinkBench {
   var link: HeldLink
   var now = Instant.zero
-  /// When transports were opened, in seconds.
+  /// The times at which transports were opened, in seconds.
   var opens: [Double] = []
   var polls: [Double] = []
   var log: [HeldLink.Effect] = []
-  /// What the other side does by itself while time passes.
+  /// The behavior of the peer while time passes.
   var peer = Peer.answers
 
   enum Peer {
-    /// Pongs come at once, and polls find nothing new.
+    /// Sends pongs at once, and answers polls with nothing new.
     case answers
     case isSilent
   }
@@ -23,7 +23,7 @@ struct LinkBench {
     link = HeldLink(policy: policy, seed: seed)
   }
 
-  /// A link that is wanted and has what it needs.
+  /// Returns a harness whose link is wanted and has a network and credentials.
   static func wanted(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkBench {
     var bench = LinkBench(policy, seed: seed)
     bench.give(.reachability(.reachable(path: PathID("wlan0"))))
@@ -32,7 +32,7 @@ struct LinkBench {
     return bench
   }
 
-  /// A link that is connected by its milestone, and proved itself.
+  /// Returns a harness whose link is connected and stable.
   static func connected(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkBench {
     var bench = wanted(policy, seed: seed)
     bench.connect()
@@ -52,7 +52,7 @@ struct LinkBench {
     note(link.handle(input, at: now))
   }
 
-  /// Lets time pass, waking the link whenever it asked to be woken.
+  /// Advances the clock by `duration` and calls the link at each of its deadlines.
   mutating func pass(_ duration: Duration) {
     let end = now.advanced(by: duration)
     while let deadline = link.deadline, deadline <= end {
@@ -70,14 +70,14 @@ struct LinkBench {
     }
   }
 
-  /// Jumps to the link's next deadline.
+  /// Advances the clock to the link's next deadline.
   mutating func next() {
     guard let deadline = link.deadline else { return }
     now = max(now, deadline)
     note(link.tick(at: now))
   }
 
-  /// Answers whatever the current attempt needs until it is connected.
+  /// Completes every step of the current attempt until the link is connected.
   mutating func connect() {
     give(.prepared(attempt))
     give(.opened(attempt))

@@ -36,7 +36,7 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .reconnecting)
   }
 
-  /// A session of which one pong that does not come within 10 s is the end.
+  /// Returns a session policy under which one pong that is missing for 10 s ends the link.
   private static func asksOnce() throws -> LinkPolicy {
     try .session.setting([
       ("liveness.pongTries", "1"), ("liveness.pongTimeout", "10s"),
@@ -84,7 +84,7 @@ struct LivenessScenarioTests {
     let effects = bench.give(.trigger(.woke))
     #expect(effects == [.ping(bench.attempt, 1)])
     bench.pass(.seconds(10))
-    #expect(bench.opens.count == 1, "no answer: half-open, so reconnect")
+    #expect(bench.opens.count == 1, "without an answer the link is half-open and reconnects")
   }
 
   @Test func `three pongs that do not come end a session, each with more time than the last`() {
@@ -97,7 +97,7 @@ struct LivenessScenarioTests {
       #expect(pings(bench) == missed)
       bench.pass(.nanoseconds(1))
       #expect(pings(bench) == missed + 1)
-      #expect(bench.link.status.quality == quality, "slow before it is dead")
+      #expect(bench.link.status.quality == quality, "the quality drops before the link ends")
     }
     bench.pass(.seconds(15) - .nanoseconds(1))
     #expect(bench.link.status.phase == .connected)
@@ -129,7 +129,7 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.quality == .good)
     bench.pass(.seconds(3))
     bench.give(.pong(attempt, id))
-    #expect(bench.link.status.quality == .poor, "4 s, and not 1 s")
+    #expect(bench.link.status.quality == .poor, "the round trip took 4 s, not 1 s")
   }
 
   @Test func `a session that something may have cut is asked once, for 10 s`() {
@@ -137,7 +137,7 @@ struct LivenessScenarioTests {
     bench.peer = .isSilent
     bench.pass(.seconds(30))
     let effects = bench.give(.trigger(.woke))
-    #expect(effects == [], "it was asked already")
+    #expect(effects == [], "a ping is already outstanding")
     bench.pass(.seconds(10) - .nanoseconds(1))
     #expect(bench.link.status.phase == .connected && pings(bench) == 1)
     bench.pass(.nanoseconds(1))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LinkCore
 
-/// The system's queued connect beside tries, waits and losses.
+/// The system's queued connect during tries, waits, and losses.
 @Suite struct QueuedConnectTests {
-  /// The instants at which a queued connect was armed, in seconds.
+  /// Returns how many times a queued connect was armed during `steps`.
   private static func arms(
     _ bench: inout LinkBench, during steps: (inout LinkBench) -> Void
   ) -> Int {
@@ -34,7 +34,7 @@ import Testing
     #expect(Self.queued(lost) != nil, "after it")
   }
 
-  /// How long the system leaves the peer alone before the connect that was queued last.
+  /// Returns how long the system leaves the peer alone before the most recently queued connect.
   private static func rest(_ bench: LinkBench) -> Duration? {
     bench.log.compactMap { if case .arm(_, let rest) = $0 { rest } else { nil } }.last
   }
@@ -46,7 +46,7 @@ import Testing
       bench.pass(leaves ? .seconds(5) : .seconds(60))
       #expect(bench.link.status.phase == .standby)
       #expect(Self.queued(bench) != nil)
-      #expect(Self.rest(bench) == .seconds(30), "a peer that is awake may sleep first")
+      #expect(Self.rest(bench) == .seconds(30), "a peer that is awake may fall asleep first")
     }
   }
 
@@ -67,7 +67,7 @@ import Testing
     next.give(.validData(queued))
     next.pass(.seconds(10))
     next.give(.lost(queued, .reset))
-    #expect(Self.rest(next) == .zero, "the one before was")
+    #expect(Self.rest(next) == .zero, "only the previous link was closed as idle")
   }
 
   @Test func `what the queue brought stays when the live link is wanted again`() throws {
@@ -138,7 +138,7 @@ import Testing
         bench.pass(.seconds(1))
       }
     }
-    #expect(count == expected, "one at once, and one each 30 s or 8 s of 10 minutes")
+    #expect(count == expected, "one at once, and one every 30 s or 8 s for 10 minutes")
   }
 
   @Test(arguments: [(4_999, true), (5_000, false)])
@@ -155,7 +155,7 @@ import Testing
       bench.give(.lost(attempt, .reset))
       return Self.queued(bench) != nil
     }
-    #expect(try flash(), "the one armed 5 s ago")
+    #expect(try flash(), "the connect armed 5 s ago")
     #expect(try !flash(), "the second in a row")
     bench.pass(.seconds(30))
     let attempt = try #require(Self.queued(bench))
@@ -163,7 +163,7 @@ import Testing
     bench.give(.established(attempt))
     bench.pass(.milliseconds(milliseconds))
     bench.give(.lost(attempt, .reset))
-    #expect(try flash() == !wasShort, "the first after one that stood")
+    #expect(try flash() == !wasShort, "the first after a link that lasted")
   }
 
   @Test func `a ready link that ends early again and again cannot spin`() {
@@ -179,7 +179,7 @@ import Testing
         bench.pass(.seconds(1))
       }
     }
-    #expect(count == 21, "one at once, and one each 30 s of 10 minutes")
+    #expect(count == 21, "one at once, and one every 30 s for 10 minutes")
   }
 
   @Test(arguments: [(7_999, false), (8_000, true)])

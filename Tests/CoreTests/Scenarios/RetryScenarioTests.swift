@@ -15,7 +15,7 @@ struct RetryScenarioTests {
       let inMinute = bench.opens.filter { $0 >= start && $0 < start + 60 }.count
       #expect(inMinute <= 10)
     }
-    #expect(bench.opens.filter { $0 < 60 }.count == 10, "the budget is used, not wasted")
+    #expect(bench.opens.filter { $0 < 60 }.count == 10, "the whole budget is used")
   }
 
   @Test func `no more than ten polls are made in any minute, whatever asks for them`() {
@@ -32,7 +32,7 @@ struct RetryScenarioTests {
       let inMinute = bench.polls.filter { $0 >= start && $0 < start + 60 }.count
       #expect(inMinute <= 10)
     }
-    #expect(bench.polls.filter { $0 < 60 }.count == 10, "the budget is used, not wasted")
+    #expect(bench.polls.filter { $0 < 60 }.count == 10, "the whole budget is used")
   }
 
   @Test func `the first poll after a refusal is spread over 5 s, and the user's is not`() {
@@ -45,7 +45,7 @@ struct RetryScenarioTests {
       bench.pass(.seconds(5))
       waits.append((bench.polls.first ?? 99) - lost)
     }
-    #expect(waits.allSatisfy { (1..<5).contains($0) }, "a restart is given a second")
+    #expect(waits.allSatisfy { (1..<5).contains($0) }, "a restart gets one second")
     #expect(waits.filter { $0 < 3 }.count > 60 && waits.filter { $0 >= 3 }.count > 60)
     var bench = LinkBench.connected(.messageStream)
     bench.give(.want(.standbyOnly))
@@ -91,7 +91,7 @@ struct RetryScenarioTests {
     #expect(bench.opens == [lost])
   }
 
-  /// The dial takes 4 s; the link is lost a time after it opened, as the second try of its series.
+  /// Dials for 4 s in the second try of a series, and loses the link `stood` after it opened.
   @Test(arguments: [
     (Duration.milliseconds(9_999), 2.0), (.seconds(10), 0), (.milliseconds(10_001), 0),
   ])
@@ -185,7 +185,7 @@ struct RetryScenarioTests {
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, missing))
     bench.pass(.seconds(5))
-    #expect(bench.opens.count == 2, "the first poll worked, so the stream is asked for again")
+    #expect(bench.opens.count == 2, "the first poll succeeded, so the stream is tried again")
     bench.give(.lost(bench.attempt, missing))
     let refused = bench.seconds
     bench.opens = []
@@ -196,9 +196,9 @@ struct RetryScenarioTests {
     bench.give(.polled(bench.link.standby.pollID, nil))
     bench.pass(.seconds(800))
     #expect(bench.opens == [])
-    #expect(bench.polls.count > 20, "polling goes on")
+    #expect(bench.polls.count > 20, "polling continues")
     bench.pass(.seconds(200))
-    #expect((810...990).contains((bench.opens.first ?? 0) - refused), "15 minutes, a tenth around")
+    #expect((810...990).contains((bench.opens.first ?? 0) - refused), "15 minutes ± 10 %")
   }
 
   @Test func `a 503 while polls fail too is an outage: the first poll that works tries again`() {
@@ -219,7 +219,7 @@ struct RetryScenarioTests {
 
   private static let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
 
-  /// One that polls, since the server did not offer the link twice.
+  /// Returns a harness that polls because the server twice did not offer the link.
   private static func withoutTheLink() -> LinkBench {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
@@ -295,7 +295,7 @@ struct RetryScenarioTests {
     for (wait, least) in zip(waits, [30.0, 60, 120, 270, 270]) { #expect(wait >= least) }
     #expect(waits.allSatisfy { $0 <= 332 })
     let pauses = zip(bench.polls, bench.polls.dropFirst()).map { $1 - $0 }.dropFirst()
-    #expect(pauses.allSatisfy { $0 >= 26 }, "a link that stood for no time takes no poll with it")
+    #expect(pauses.allSatisfy { $0 >= 26 }, "a link that ends at once causes no extra poll")
   }
 
   @Test func `the first poll that succeeds after the server was away tries the socket at once`() {
@@ -373,7 +373,7 @@ struct RetryScenarioTests {
       }
     }
     let first = (bench.opens.first ?? 0) - start
-    // The server was away and works again, so it is an interval or two for the first that fails.
+    // The server is back, so the wait after the first failed probe is one or two intervals.
     #expect((30...60).contains(first))
   }
 

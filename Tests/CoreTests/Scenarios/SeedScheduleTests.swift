@@ -1,7 +1,7 @@
 import LinkCore
 import Testing
 
-/// One table for each seed: the arithmetic stands beside each expected value.
+/// One table for each requirements document, with the arithmetic beside each expected value.
 struct SeedScheduleTests {
   let timeout = LinkFailure.timeout(.connect)
 
@@ -57,7 +57,7 @@ struct SeedScheduleTests {
       ])
     #expect(bench.link.status.phase == .failed)
     #expect(bench.link.status.reason == .exhausted(.refused))
-    #expect(bench.link.deadline == nil, "nothing goes on behind the user's back")
+    #expect(bench.link.deadline == nil, "no attempt follows without the user")
   }
 
   @Test func `health relay: a phone that another one replaced does not come back by itself`() {
@@ -137,7 +137,7 @@ struct SeedScheduleTests {
   }
 
   @Test func `session: 2^n seconds, at most 30, a quarter either way, never under 1, 20 tries`() {
-    // min(2^n, 30), 20 of them: they make 481 s.
+    // min(2^n, 30) for 20 waits: 481 s in total.
     let bases: [Double] = [1, 2, 4, 8, 16] + Array(repeating: 30, count: 15)
     var sums: [Double] = Array(repeating: 0, count: 20)
     for seed in 0..<200 as Range<UInt64> {
@@ -146,15 +146,16 @@ struct SeedScheduleTests {
       #expect(bench.opens.count == 21)  // the first one and 20 retries
       let waits = zip(bench.opens, bench.opens.dropFirst()).map { $1 - $0 }
       for (index, (wait, base)) in zip(waits, bases).enumerated() {
-        // At most 37.5 s, and nothing else makes one longer.
+        // At most 37.5 s. Nothing else lengthens a wait.
         let range = max(base * 0.75, 1) - 1e-6...base * 1.25 + 1e-6
         #expect(range.contains(wait), "wait \(index): \(wait)")
         sums[index] += wait
       }
       #expect(bench.link.status == LinkStatus(phase: .failed, reason: .exhausted(timeout)))
-      #expect(bench.link.deadline == nil, "the user sees an error, and nothing goes on")
+      #expect(bench.link.deadline == nil, "the user sees an error, and no attempt follows")
     }
-    // Spread evenly: the means are the bases, but for the first, which has no place below 1 s.
+    // The jitter is uniform: each mean equals its base, except the first, which is cut off below 1
+    // s.
     for (sum, base) in zip(sums, bases).dropFirst() {
       #expect((0.96...1.04).contains(sum / 200 / base), "\(sum / 200) for \(base)")
     }
@@ -185,7 +186,7 @@ struct SeedScheduleTests {
   @Test func `bottle: one scan burst of 5 s, then the queued connect that never ends`() {
     var bench = LinkBench.wanted(.bottleLink)
     #expect(bench.opens == [0])
-    #expect(bench.log.contains(.arm(AttemptID(2), after: .zero)), "queued beside the burst")
+    #expect(bench.log.contains(.arm(AttemptID(2), after: .zero)), "queued during the burst")
     bench.pass(.seconds(5))
     #expect(!bench.log.contains(.disarm(AttemptID(2))))
     #expect(bench.link.status.phase == .standby)

@@ -1,12 +1,12 @@
 import LinkCore
 import Testing
 
-/// What the answers to polls lead to.
+/// The consequences of the answers to polls.
 @Suite struct StandbyScenarioTests {
   private static let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
   private static let cell = Reachability.reachable(path: PathID("cell0"))
 
-  /// A link whose first try ended with a failure, in standby.
+  /// Returns a harness in standby whose first try ended with `failure`.
   private static func failed(_ failure: LinkFailure, peer: LinkBench.Peer = .answers) -> LinkBench {
     var bench = LinkBench.wanted(.messageStream)
     bench.peer = peer
@@ -17,7 +17,7 @@ import Testing
     return bench
   }
 
-  /// One whose server works and does not offer the link, at the first of its slow probes.
+  /// Returns a harness at its first slow probe. The server works and does not offer the link.
   private static func unoffered() -> LinkBench {
     let missing = LinkFailure.http(status: 404, retryAfter: nil, detail: "")
     var bench = failed(missing)
@@ -25,7 +25,7 @@ import Testing
     bench.give(.lost(bench.attempt, missing))
     bench.opens = []
     passToProbe(&bench)
-    #expect((810...1_000).contains(bench.seconds), "900 s, a tenth more or less")
+    #expect((810...1_000).contains(bench.seconds), "900 s ± 10 %")
     return bench
   }
 
@@ -93,7 +93,7 @@ import Testing
 
   @Test func `probes that fail while polls work wait twice as long each time`() {
     var bench = Self.failed(.refused)
-    // The first one follows the first poll; the last wait is that of the policy, 300 s ± 10 %.
+    // The first probe follows the first poll. The last wait is the policy's, 300 s ± 10 %.
     for bounds in [1..<5.1, 30..<60, 60..<120, 120..<240, 270..<330.1] as [Range<Double>] {
       let failed = bench.seconds
       Self.passToProbe(&bench)
@@ -164,7 +164,7 @@ import Testing
     #expect(bench.opens == [])
   }
 
-  /// A link whose server works and does not offer it, as it said twice.
+  /// Returns a harness whose server works and has refused the link twice.
   private static func refused(_ failure: LinkFailure) -> LinkBench {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
@@ -175,7 +175,7 @@ import Testing
     return bench
   }
 
-  /// What may come while the link is missing.
+  /// The events that can occur while the server does not offer the link.
   private static var ways: [(String, (inout LinkBench) -> Void)] {
     [
       (
@@ -186,7 +186,7 @@ import Testing
         }
       ),
       (
-        "no network, and one again",
+        "network lost and regained",
         { bench in
           bench.give(.reachability(.unreachable))
           bench.give(.reachability(.reachable(path: PathID("wlan0"))))
@@ -198,7 +198,7 @@ import Testing
         "the user's switch off and on",
         { bench in
           bench.give(.want(.standbyOnly))
-          #expect(bench.link.status.reason == .ended(.leaving), "that is the user's own")
+          #expect(bench.link.status.reason == .ended(.leaving), "the user ended the link")
           bench.give(.want(.live))
         }
       ),

@@ -2,8 +2,11 @@ import LinkCore
 import Testing
 
 extension RandomInputs {
-  /// Runs each seed, and expects that every property holds and that these are all the cases of
-  /// inputs and of effects that occurred, named with spaces between them.
+  /// Runs each seed, and expects that every property holds and that exactly these cases occurred.
+  ///
+  /// - Parameters:
+  /// - inputs: The names of the input cases, separated by white space.
+  /// - effects: The names of the effect cases, separated by white space.
   func expectSound(
     inputs: String, effects: String, sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -17,7 +20,8 @@ extension RandomInputs {
     text.split(whereSeparator: \.isWhitespace).map { String($0) }.sorted()
   }
 
-  /// Runs seeds with an injected fault, and expects that one breaks a property of this name first.
+  /// Runs seeds with an injected fault, and expects that in one of them `property` is the first to
+  /// break.
   static func expectFound(
     _ property: String, acts: Int = 150, sourceLocation: SourceLocation = #_sourceLocation,
     _ fault: @escaping Fault<Generator.Subject>

@@ -1,52 +1,52 @@
 import LinkCore
 
-/// Makes random inputs for one machine, and states what that machine promises.
+/// A generator of random inputs for one machine, with the promises of that machine.
 ///
-/// The driver calls `begin` once and `act` again and again. Both give inputs with `give`, which
-/// checks the machine after each; a generator reads `run.machine` and its own notes of effects, so
-/// that most inputs are plausible and reach deep states.
+/// The driver calls `begin` once and `act` repeatedly. Both pass inputs to `give`, which checks the
+/// machine after each one. A generator reads `run.machine` and its own notes of effects, so that
+/// most inputs are plausible and reach deep states.
 protocol InputGenerator: RandomSource, SendableMetatype {
   associatedtype Subject: Machine
 
-  /// The machine, its clock and what was found.
+  /// The machine, its clock, and the first failure.
   var run: RandomRun<Subject> { get set }
 
-  /// Makes the machine of a seed; gives no input yet.
+  /// Creates the machine for a seed without giving an input.
   init(seed: UInt64)
 
-  /// Gives the inputs that a run starts with.
+  /// Gives the first inputs of a run.
   mutating func begin()
-  /// Lets time pass, and gives one input or a few that belong together.
+  /// Lets time pass, and gives one input or a few related ones.
   mutating func act()
-  /// Keeps what later inputs and properties need to know of a step.
+  /// Records the facts about a step that later inputs and properties need.
   mutating func note(_ step: MachineStep<Subject>)
-  /// Forgets what belonged to the process before.
+  /// Discards the notes about the previous process.
   mutating func noteRestart()
-  /// Answers what a machine asked for when it was woken, while time goes on to pass.
+  /// Answers the requests that a machine made when a deadline passed, while time continues.
   mutating func answerWhileWaiting()
 
-  /// Returns the identifier of what an effect asks for, if no two effects may share it.
+  /// Returns the identifier of an effect's request, or `nil` if several effects may share one.
   static func request(in effect: Subject.Effect) -> String?
-  /// What holds after each step; checked before the step is noted.
+  /// The properties that hold after each step. They are checked before `note` receives the step.
   static var properties: [MachineProperty<Self>] { get }
 }
 
-/// What one call to a machine did.
+/// The result of one call to a machine.
 struct MachineStep<Subject: Machine> {
   let before: Subject
-  /// `nil` if the machine was told that time passed.
+  /// The input, or `nil` if the call was `tick`.
   let input: Subject.Input?
   let effects: [Subject.Effect]
   let after: Subject
   let now: Instant
 }
 
-/// What a machine promises of each step, in words and as a condition.
+/// A promise of a machine about each step, as a name and a condition.
 struct MachineProperty<Generator: InputGenerator>: Sendable {
   typealias Condition = @Sendable (Generator, MachineStep<Generator.Subject>) -> Bool
 
   let name: String
-  /// Whether it holds of a step; the generator has noted all steps before this one.
+  /// Returns whether the property holds for a step. The generator has noted only earlier steps.
   let holds: Condition
 
   init(_ name: String, _ holds: @escaping Condition) {
@@ -55,17 +55,17 @@ struct MachineProperty<Generator: InputGenerator>: Sendable {
   }
 }
 
-/// An injected fault: changes a machine or its effects after a call.
+/// An injected fault, which changes a machine or its effects after a call.
 typealias Fault<Subject: Machine> =
   @Sendable (_ machine: inout Subject, Subject.Input?, _ effects: inout [Subject.Effect]) -> Void
 
-/// One machine under random inputs.
+/// A run of one machine with random inputs.
 struct RandomRun<Subject: Machine> {
-  /// An input and when it was given; without an input, time passed.
+  /// An input and its time. Without an input, `tick` was called.
   struct Given {
     let at: Instant
     var input: Subject.Input?
-    /// The machine of a new process that began then instead.
+    /// The machine of a new process, if this entry is a restart.
     var fresh: Subject?
   }
 
@@ -89,12 +89,12 @@ struct RandomRun<Subject: Machine> {
 }
 
 extension RandomRun {
-  /// Notes that a property does not hold, if it is the first.
+  /// Records a broken property, unless another one broke earlier.
   mutating func fail(_ property: String) {
     if broken == nil { broken = property }
   }
 
-  /// Goes on with another machine, as in a new process.
+  /// Continues with a fresh machine, as after a restart of the process.
   mutating func restart(_ fresh: Subject) {
     given.append(Given(at: now, fresh: fresh))
     machine = fresh
@@ -113,7 +113,7 @@ extension RandomRun {
       before: before, input: input, effects: effects, after: machine, now: now)
   }
 
-  /// Checks what every machine promises, whatever it is for.
+  /// Checks the promises of every machine, whatever its task.
   mutating func check(
     _ step: MachineStep<Subject>, _ request: (Subject.Effect) -> String?
   ) {
@@ -121,11 +121,11 @@ extension RandomRun {
     for id in step.effects.compactMap(request) where !requests.insert(id).inserted {
       fail("asks only once for \(id)")
     }
-    // A call of a copy costs as much as the step itself.
+    // A call of a copy costs as much as the step itself, so not every step is checked.
     if step.input == nil || given.count % 4 == 1 { checkTime(step) }
   }
 
-  /// Deadlines move on, and a call of `tick` that is early or repeated changes nothing.
+  /// Checks that deadlines advance, and that an early or repeated call of `tick` changes nothing.
   private mutating func checkTime(_ step: MachineStep<Subject>) {
     var copy = machine
     if step.input == nil {
@@ -145,20 +145,20 @@ extension RandomRun {
   }
 }
 
-/// Returns whether two values of a type that can be compared are not equal.
+/// Returns whether two values differ. Values of types that are not equatable count as equal.
 private func differ(_ left: some Sendable, _ right: some Sendable) -> Bool {
   func differs<Value: Equatable>(_ left: Value) -> Bool { left != right as? Value }
   guard let left = left as? any Equatable else { return false }
   return differs(left)
 }
 
-/// Returns the name of the case of an enumeration that a value is.
+/// Returns the name of the enumeration case of a value.
 private func caseName(of value: some Sendable) -> String {
   Mirror(reflecting: value).children.first?.label ?? "\(value)"
 }
 
 extension InputGenerator {
-  /// The device's wall clock when a run begins, in nanoseconds.
+  /// The device's wall clock at the start of a run, in nanoseconds since 1970.
   static var wallAtZero: Int64 { 1_768_000_000_000_000_000 }
 
   var wall: Timestamp { Timestamp(nanoseconds: Self.wallAtZero + now.nanoseconds) }
@@ -168,7 +168,7 @@ extension InputGenerator {
   }
   var machine: Subject { run.machine }
   var now: Instant { run.now }
-  /// Whether something was found, so that inputs are of no use any more.
+  /// Whether a property broke, so that further inputs are useless.
   var isOver: Bool { run.broken != nil }
 
   mutating func begin() {}
@@ -178,7 +178,7 @@ extension InputGenerator {
   static func request(in effect: Subject.Effect) -> String? { nil }
   static var properties: [MachineProperty<Self>] { [] }
 
-  /// Gives the machine an input, or tells it that time passed, and checks it.
+  /// Gives the machine an input, or calls `tick` without one, and checks the step.
   mutating func give(_ input: Subject.Input?) {
     guard !isOver else { return }
     let step = run.step(input)
@@ -197,20 +197,20 @@ extension InputGenerator {
 
 // Time.
 extension InputGenerator {
-  /// What the machine waits for; `nil` if only for the end of time.
+  /// The machine's deadline, or `nil` if there is none or it is the end of time.
   var due: Instant? { machine.deadline.flatMap { $0.nanoseconds == .max ? nil : $0 } }
 
-  /// Lets time pass up to a moment, without a call to the machine.
+  /// Advances the clock to a moment without calling the machine.
   mutating func skip(to moment: Instant) { run.now = max(now, moment) }
 
-  /// Waits for what is due, or for a little less or longer, and calls the machine.
+  /// Waits until the deadline, or a few nanoseconds more or less, and calls the machine.
   mutating func awaitDue(butBy nanoseconds: Int64 = 0) {
     guard let due else { return }
     skip(to: due.advanced(by: .nanoseconds(nanoseconds)))
     give(nil)
   }
 
-  /// Lets time pass, and calls the machine at each deadline up to a limit.
+  /// Lets time pass, and calls the machine at its deadlines, up to a limit of calls.
   mutating func elapse(_ time: Duration, atMost calls: Int = 12) {
     let end = now.advanced(by: time)
     var left = calls
@@ -223,9 +223,10 @@ extension InputGenerator {
     skip(to: end)
   }
 
-  /// Lets time pass in one of many ways: not at all, at, just beside or past what is due.
+  /// Lets time pass in one of many ways: not at all, or until, just before, just after, or beyond
+  /// the deadline.
   ///
-  /// - Parameter waits: lengths that mean something to the machine.
+  /// - Parameter waits: Waits that are significant for the machine.
   mutating func passTime(_ waits: [Duration]) {
     switch number(0...19) {
     case 0...8: return
@@ -239,21 +240,21 @@ extension InputGenerator {
   }
 }
 
-/// Gives random inputs to machines of many seeds.
+/// A driver that gives random inputs to machines of many seeds.
 struct RandomInputs<Generator: InputGenerator> {
   let seeds: Range<UInt64>
-  /// How often a generator acts in a run.
+  /// The number of calls of `act` in a run.
   let acts: Int
   var fault: Fault<Generator.Subject>?
 
-  /// What was found, and which inputs and effects occurred.
+  /// The failures, and the cases of inputs and effects that occurred.
   struct Outcome {
     var failures: [String] = []
     var inputs: Set<String> = []
     var effects: Set<String> = []
   }
 
-  /// Runs each seed; ends at the first that fails.
+  /// Runs each seed until one fails.
   func run() -> Outcome {
     var outcome = Outcome()
     for seed in seeds {
@@ -267,7 +268,7 @@ struct RandomInputs<Generator: InputGenerator> {
     return outcome
   }
 
-  /// Returns the generator of a seed after its run.
+  /// Returns the generator for a seed after its run.
   func play(_ seed: UInt64) -> Generator {
     var generator = Generator(seed: seed)
     generator.run.fault = fault
@@ -291,7 +292,8 @@ struct RandomInputs<Generator: InputGenerator> {
     input.map { String("\($0)".prefix(500)) } ?? "a while"
   }
 
-  /// Returns the inputs without those that a failure does not need, in pieces of falling length.
+  /// Returns the inputs without those that a failure does not need, by removing ever shorter
+  /// pieces.
   private func fewest(
     _ given: [RandomRun<Generator.Subject>.Given], breaking property: String, seed: UInt64
   ) -> [RandomRun<Generator.Subject>.Given] {
@@ -309,7 +311,7 @@ struct RandomInputs<Generator: InputGenerator> {
     return kept
   }
 
-  /// Gives recorded inputs again; returns the first property that does not hold.
+  /// Replays recorded inputs and returns the first property that does not hold.
   private func replay(
     _ given: [RandomRun<Generator.Subject>.Given], seed: UInt64
   ) -> String? {

@@ -1,6 +1,6 @@
 import LinkCore
 
-/// Makes valid policies of small numbers, so that what is due often falls together.
+/// A source of valid policies with small numbers, so that deadlines often coincide.
 struct RandomPolicies: RandomSource {
   var chance: Chance
 
@@ -108,7 +108,7 @@ struct RandomPolicies: RandomSource {
 }
 
 extension RandomSource {
-  /// Returns a failure of a connection.
+  /// Returns a random failure of a connection.
   mutating func linkFailure() -> LinkFailure {
     let codes: [UInt16] = [
       999, 1000, 1001, 1002, 1003, 1005, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 4401, 4403,
@@ -135,7 +135,7 @@ extension RandomSource {
 }
 
 extension RandomSource {
-  /// Returns a failure of a store.
+  /// Returns a random failure of a store.
   mutating func storeFailure() -> StoreFailure {
     switch number(0...5) {
     case 0: .full(detail: "i")

@@ -1,24 +1,24 @@
 import LinkCore
 
-/// A value that makes its choices with a seeded generator, so that one seed makes one run.
+/// A value that makes its choices with a seeded generator, so that a seed determines a run.
 protocol RandomSource {
   var chance: Chance { get set }
 }
 
 extension RandomSource {
-  /// Returns a whole number of a range.
+  /// Returns a random integer in a range.
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(chance.next() % UInt64(range.count))
   }
 
-  /// Returns one of several values.
+  /// Returns a random element.
   mutating func one<Value>(_ values: [Value]) -> Value {
     values[number(0...values.count - 1)]
   }
 
-  /// Returns true once in so many times.
+  /// Returns true with a probability of one in `times`.
   mutating func oneIn(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
-  /// Returns the value, or nothing, equally often.
+  /// Returns the value or `nil`, with equal probability.
   mutating func maybe<Value>(_ value: Value) -> Value? { oneIn(2) ? value : nil }
 }

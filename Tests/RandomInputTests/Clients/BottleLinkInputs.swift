@@ -3,21 +3,22 @@ import LinkCore
 import LinkStorage
 import LinkWire
 
-/// Random inputs for the link to a bottle, with a radio, a bottle and a store that answer at will.
+/// Random inputs for the link to a bottle, with a radio, a bottle, and a store that answer in any
+/// order.
 struct BottleLinkInputs: LinkedGenerator {
   var run: RandomRun<BottleModel>
   private var disk = StoredDrinks()
-  // What was asked for and is not answered yet.
+  // The requests that have no answer yet.
   private var connects: [(attempt: AttemptID, id: PeripheralID)] = []
   private var discovering: AttemptID?
   private var writes: [(id: WriteID, attribute: BottleAttribute, bytes: [UInt8])] = []
   private var commits: [(id: UInt64, change: DrinkChange)] = []
-  // The bottle.
+  // The state of the bottle.
   private var lastRecord: UInt32 = 0
   private var records: [BottleRecord] = []
   private var chunks: [BottleChunk] = []
   private var lastRequest: UInt64 = 0
-  /// Requests without an answer, which the properties compare with.
+  /// The app's requests without an answer, for the properties.
   private var requests: Set<UInt64> = []
 
   private static let bottles = [UInt64(1), 2].map { PeripheralID(UUID128(high: 0, low: $0)) }
@@ -91,7 +92,7 @@ struct BottleLinkInputs: LinkedGenerator {
   }
 
   static func attempt(of effect: BottleModel.Effect) -> AttemptID? {
-    // Queued connects of earlier attempts may still be cancelled.
+    // A queued connect of an earlier attempt may still be canceled.
     if case .write(let attempt, _, _, _) = effect { attempt } else { nil }
   }
 
@@ -100,7 +101,7 @@ struct BottleLinkInputs: LinkedGenerator {
     MachineProperty("each request is answered or waits") { generator, step in
       step.requests(after: generator.requests) == Set(step.after.requests.entries.map(\.id))
     },
-    MachineProperty("a chunk is acknowledged only when it was stored") { _, step in
+    MachineProperty("a chunk is acknowledged only after it was stored") { _, step in
       if case .committed? = step.input { return true }
       return !step.effects.contains { effect in
         guard case .write(_, _, .syncControl, let bytes) = effect else { return false }
@@ -110,7 +111,7 @@ struct BottleLinkInputs: LinkedGenerator {
   ]
 }
 
-// The app and the device.
+// Inputs from the app and the device.
 extension BottleLinkInputs {
   private mutating func launch() {
     give(.restored(disk.snapshot))
@@ -149,7 +150,7 @@ extension BottleLinkInputs {
     }
   }
 
-  /// The store answers, if it was asked.
+  /// Answers the oldest commit, or an unknown one if there is none.
   private mutating func answerStore() {
     guard !commits.isEmpty else {
       return give(oneIn(2) ? .committed(9_999, []) : .uncommitted(9_999, .full(detail: "late")))
@@ -160,9 +161,9 @@ extension BottleLinkInputs {
   }
 }
 
-// The radio and the bottle.
+// Inputs from the radio and the bottle.
 extension BottleLinkInputs {
-  /// Does what brings the link on, mostly.
+  /// Gives an input that usually advances the link.
   private mutating func goOn() {
     guard machine.adapter == .on else { return give(.central(.adapter(.on))) }
     guard machine.link.isWanted else { return give(.start) }
@@ -202,7 +203,7 @@ extension BottleLinkInputs {
       time: 1_768_000_000, flags: oneIn(3) ? [] : .timeIsValid, unsynced: UInt16(unsynced))
   }
 
-  /// Something is drunk; the bottle tells, if it is connected.
+  /// Records drinks, which the bottle reports if it is connected.
   private mutating func record() {
     for _ in 0..<(oneIn(4) ? number(2...25) : 1) {
       lastRecord += 1
@@ -214,7 +215,7 @@ extension BottleLinkInputs {
     if machine.isConnected { give(.heard(attempt, .state(state()), at: wall)) }
   }
 
-  /// The bottle says something.
+  /// Gives an input from the bottle.
   private mutating func hear() {
     if !chunks.isEmpty, !oneIn(6) {
       let chunk = oneIn(12) ? chunks[chunks.count - 1] : chunks.removeFirst()
@@ -229,7 +230,7 @@ extension BottleLinkInputs {
     give(.heard(attempt, one(news), at: wall))
   }
 
-  /// The radio answers a write, and the bottle does what it asks for.
+  /// Answers a write of the radio, and lets the bottle execute its command.
   private mutating func answerWrite() {
     guard !writes.isEmpty else { return give(.written(WriteID(9_999))) }
     let (id, attribute, bytes) = writes.remove(at: oneIn(5) ? number(0...writes.count - 1) : 0)
@@ -254,14 +255,14 @@ extension BottleLinkInputs {
     }
   }
 
-  /// Something comes from another connection, too late, or twice.
+  /// Gives an input of another connection, a late input, or a repeated one.
   private mutating func disturb() {
     let other = anyAttempt()
     switch number(0...9) {
     case 0: give(.central(.connected(other)))
     case 1, 2, 3: lose(other)
     case 4: give(.discovered(other, longestValue: 20, state(), at: wall))
-    // No services are discovered before a connection stands.
+    // No discovery ends before its connection is established.
     case 5: if other != machine.link.queuedAttempt { give(.undiscovered(other, linkFailure())) }
     case 6: give(.heard(other, .state(state()), at: wall))
     case 7: give(.central(.found(one(Self.bottles), name: nil)))
@@ -272,7 +273,7 @@ extension BottleLinkInputs {
 }
 
 extension MachineStep<BottleModel> {
-  /// The requests that have no answer after it.
+  /// The requests that have no answer after this step.
   fileprivate func requests(after requests: Set<UInt64>) -> Set<UInt64> {
     var requests = requests
     if case .refresh(let id)? = input { requests.insert(id) }

@@ -10,7 +10,7 @@ import LinkWire
 @testable import Session
 import Testing
 
-/// An injected fault of each machine of a client, found as the property that it breaks.
+/// An injected fault in each client machine, detected by the property that it breaks.
 @Suite struct ClientFaultTests {
   @Test func `faults of a link are found`() {
     typealias Inputs = RandomInputs<LinkInputs>
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `a fault of a phone of the relay is found`() {
-    RandomInputs<PhoneRelayInputs>.expectFound("what is held belongs to a question in line") {
+    RandomInputs<PhoneRelayInputs>.expectFound("each held reading belongs to a question in line") {
       _, _, effects in
       effects.removeAll { if case .discard = $0 { true } else { false } }
     }
@@ -54,7 +54,7 @@ import Testing
 
   @Test func `a fault of a client of sessions is found`() {
     RandomInputs<PhoneSessionInputs>.expectFound(
-      "a prompt is kept until it ended or the user gave it up"
+      "a prompt is kept until it has ended or the user gave it up"
     ) { session, input, _ in
       if case .link(.lost, _)? = input {
         for prompt in session.outbox.items { session.outbox.remove(prompt.id) }
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func `a fault of the firmware of a bottle is found`() {
-    RandomInputs<FirmwareInputs>.expectFound("what changes in the flash is persisted") {
+    RandomInputs<FirmwareInputs>.expectFound("each change in the flash is persisted") {
       _, _, effects in
       effects.removeAll { $0 == .persist }
     }

@@ -10,7 +10,7 @@ struct FirmwareInputs: InputGenerator {
     var source = RandomPolicies(chance: Chance(seed: seed))
     let profile = source.one([TimerProfile.plan028, .plan034, .plan035])
     let ring = RecordRing(ArrayStorage(capacity: source.one([3, 25, 70])))
-    // The counter of milliseconds wraps in some runs.
+    // In some runs the millisecond counter wraps around.
     let start = Instant(nanoseconds: source.one([0, 4_294_900_000_000_000]))
     var bottle = Bottle(
       profile, ring: ring, at: UInt32(truncatingIfNeeded: start.nanoseconds / 1_000_000))
@@ -42,7 +42,7 @@ struct FirmwareInputs: InputGenerator {
   }
 
   private mutating func say(_ input: BottleInput) {
-    // A radio connects only to what advertises.
+    // A radio connects only to a bottle that advertises.
     if input == .connected, !machine.bottle.isAdvertising { return }
     give(FirmwareMachine.Input(input))
   }
@@ -92,15 +92,15 @@ struct FirmwareInputs: InputGenerator {
   }
 }
 
-// What a bottle's firmware promises of each step.
+// The promises of a bottle's firmware about each step.
 extension FirmwareInputs {
   static let properties: [MachineProperty<FirmwareInputs>] = [
-    MachineProperty("it tells when it begins and stops to advertise") { _, step in
+    MachineProperty("it reports when advertising begins and ends") { _, step in
       let (before, after) = (step.before.bottle.isAdvertising, step.after.bottle.isAdvertising)
       return step.effects.contains(.advertise) == (after && !before)
         && step.effects.contains(.stopAdvertising) == (before && !after)
     },
-    MachineProperty("what changes in the flash is persisted") { _, step in
+    MachineProperty("each change in the flash is persisted") { _, step in
       let (before, after) = (step.before.bottle, step.after.bottle)
       let isSame =
         before.ring.nextID == after.ring.nextID && before.ring.count == after.ring.count

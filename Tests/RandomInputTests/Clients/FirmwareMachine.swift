@@ -2,13 +2,13 @@
 import LinkCore
 import VirtualBottle
 
-/// A bottle's firmware as a machine, with the host's time.
+/// A machine that wraps a bottle's firmware and converts the host's time.
 struct FirmwareMachine: Machine {
   private(set) var bottle: Bottle<ArrayStorage>
-  /// The last call.
+  /// The time of the most recent call.
   private var last = Instant.zero
 
-  /// An input of the firmware, which no journal keeps.
+  /// An input of the firmware. It has no coded form, since no journal contains it.
   struct Input: Sendable, Equatable, Codable, CustomReflectable, CustomStringConvertible {
     let value: BottleInput
 
@@ -16,19 +16,19 @@ struct FirmwareMachine: Machine {
 
     init(from decoder: any Decoder) throws {
       throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "it is not coded"))
+        .init(codingPath: decoder.codingPath, debugDescription: "not codable"))
     }
 
     func encode(to encoder: any Encoder) throws {
       throw EncodingError.invalidValue(
-        description, .init(codingPath: encoder.codingPath, debugDescription: "it is not coded"))
+        description, .init(codingPath: encoder.codingPath, debugDescription: "not codable"))
     }
 
     var customMirror: Mirror { Mirror(reflecting: value) }
     var description: String { "\(value)" }
   }
 
-  /// One bit of the firmware's effects each.
+  /// An effect of the firmware. The raw value is its bit in `BottleEffects`.
   enum Effect: UInt16, Sendable, Codable, CaseIterable {
     case advertise = 1
     case stopAdvertising = 2
@@ -58,7 +58,7 @@ struct FirmwareMachine: Machine {
   var deadline: Instant? {
     bottle.deadline.map { due in
       let left = Int32(bitPattern: due &- Self.milliseconds(last))
-      // From the begin of the millisecond.
+      // The firmware counts from the start of the millisecond.
       let begin = last.nanoseconds - last.nanoseconds % 1_000_000
       return Instant(nanoseconds: begin).advanced(by: .milliseconds(Int(left)))
     }

@@ -1,14 +1,14 @@
 @testable import LinkCore
 
-/// Random inputs for a link of any policy.
+/// Random inputs for a link with any policy.
 struct LinkInputs: LinkedGenerator {
   var run: RandomRun<HeldLink>
-  /// What was asked for last.
+  /// The identifiers of the most recent ping and poll.
   private var ping: UInt64 = 0
   private var poll: UInt64 = 0
-  /// When connections were opened, which a property compares with.
+  /// The times at which connections were opened, for a property.
   private var opens: [Instant] = []
-  /// Lengths of the policy that mean something.
+  /// Waits that are significant for the policy, and some others.
   private let waits: [Duration]
 
   init(seed: UInt64) {
@@ -73,9 +73,9 @@ struct LinkInputs: LinkedGenerator {
     HeldLink.Input(event)
   }
 
-  // That something is outstanding, that polls stay inside their windows, that late events change
-  // nothing and that a terminal answer ends the tries is shown for all states of each preset by
-  // the exploration in CoreTests.
+  // The exploration in CoreTests checks the other promises for all states of each preset: something
+  // is outstanding, polls stay inside their windows, late events change nothing, and a terminal
+  // response ends the tries.
   static let properties: [MachineProperty<LinkInputs>] = [
     .usesPresentAttempt,
     .tellsChanges(of: { $0.status }) { effect -> LinkStatus? in
@@ -91,16 +91,16 @@ struct LinkInputs: LinkedGenerator {
   ]
 }
 
-// Single inputs.
+// The inputs.
 extension LinkInputs {
-  /// The attempt that counts, seldom any other one.
+  /// Returns the current or the queued attempt, rarely any other one.
   private mutating func likelyAttempt() -> AttemptID {
     if let queued = machine.queuedAttempt, oneIn(3) { return queued }
     if oneIn(12) { return AttemptID(UInt64(number(0...Int(machine.lastAttempt) + 1))) }
     return attempt
   }
 
-  /// Gives what is expected where the link is.
+  /// Gives an input that is expected in the current state.
   private mutating func goOn() {
     switch machine.state {
     case .idle, .failed:
@@ -125,7 +125,7 @@ extension LinkInputs {
     .trigger(one(HeldLink.Trigger.allCases))
   }
 
-  /// Something comes on a connection.
+  /// Gives an input from a connection.
   private mutating func useConnection() {
     switch number(0...9) {
     case 0, 1: give(.heard(likelyAttempt()))
@@ -141,7 +141,7 @@ extension LinkInputs {
     }
   }
 
-  /// The user wants something else, or the system has something to tell.
+  /// Changes the connection intent, or gives an input from the system.
   private mutating func changeWish() {
     switch number(0...5) {
     case 0: give(.want(oneIn(4) ? .none : .standbyOnly))
@@ -149,13 +149,13 @@ extension LinkInputs {
     case 2: give(trigger())
     case 3, 4: give(machine.gate.leavesAt != nil || oneIn(4) ? .flushed : .lifecycle(.background))
     case _:
-      // The number of the next attempt, or of one that began since.
+      // The number of the next attempt, or of the latest one, which may have begun in the meantime.
       let number = oneIn(3) ? AttemptID(machine.lastAttempt) : machine.nextAttempt
       give(.found(number, established: oneIn(2)))
     }
   }
 
-  /// A poll or a request is answered.
+  /// Answers a poll or a request.
   private mutating func answerRequest() {
     let failure = oneIn(2) ? linkFailure() : nil
     if oneIn(3) { return give(.requested(failure)) }

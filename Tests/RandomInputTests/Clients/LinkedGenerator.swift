@@ -5,7 +5,7 @@ import HeldSocket
 import MessageStream
 import Session
 
-/// A machine that drives a link, or is one.
+/// A machine that is a link or drives one.
 protocol LinkedMachine: Machine {
   var link: HeldLink { get }
 }
@@ -20,11 +20,11 @@ extension SessionModel: LinkedMachine {}
 extension SocketModel: LinkedMachine {}
 extension StreamModel: LinkedMachine {}
 
-/// A generator of inputs to such a machine.
+/// A generator of inputs for a machine with a link.
 protocol LinkedGenerator: InputGenerator where Subject: LinkedMachine {
-  /// The attempt that an effect is carried out on.
+  /// Returns the attempt that an effect refers to.
   static func attempt(of effect: Subject.Effect) -> AttemptID?
-  /// The input that tells the machine of an event.
+  /// Returns the input that reports an event to the machine.
   static func input(_ event: LinkEvent, at wall: Timestamp) -> Subject.Input
 }
 
@@ -34,14 +34,14 @@ extension LinkedGenerator where Subject.Input: LinkInput {
   }
 }
 
-// What any device and any socket can tell.
+// Inputs from any device and any socket.
 extension LinkedGenerator {
-  /// The attempt that counts, or one that there never was.
+  /// The current or the queued attempt, or one that never existed.
   var attempt: AttemptID {
     machine.link.currentAttempt ?? machine.link.queuedAttempt ?? AttemptID(99)
   }
 
-  /// The attempt that counts, or one shortly before or after it.
+  /// Returns the current attempt, or one shortly before or after it.
   mutating func anyAttempt() -> AttemptID {
     oneIn(2) ? attempt : AttemptID(UInt64(number(0...3)) &+ attempt.number &- 2)
   }
@@ -56,9 +56,10 @@ extension LinkedGenerator {
     tell(.device(.reachability(.reachable(path: PathID("wifi")))))
   }
 
-  /// A socket tells what is no message, or ends; it may be one that does not count.
+  /// Gives an input from a socket that is no message, such as its end. The socket may be an old
+  /// one.
   ///
-  /// - Parameter ping: the newest ping.
+  /// - Parameter ping: The newest ping.
   mutating func disturbLink(ping: UInt64) {
     let attempt = anyAttempt()
     switch number(0...5) {
@@ -71,7 +72,7 @@ extension LinkedGenerator {
 }
 
 extension RandomSource {
-  /// Returns a change of the device; most let it connect.
+  /// Returns a change of the device. Most changes let a link connect.
   mutating func deviceChange() -> DeviceChange {
     switch number(0...9) {
     case 0...2: .reachability(.reachable(path: PathID("wifi")))
@@ -84,7 +85,7 @@ extension RandomSource {
     }
   }
 
-  /// Returns a change of the credentials; most let a link connect.
+  /// Returns a change of the credentials. Most changes let a link connect.
   mutating func credentialsEvent() -> HeldLink.CredentialsEvent {
     switch number(0...9) {
     case 0: .refreshFailed
@@ -96,9 +97,9 @@ extension RandomSource {
 }
 
 extension MachineProperty where Generator: LinkedGenerator {
-  /// Effects name only the current attempt, or one that began in this step.
+  /// The promise that effects refer only to the current attempt, or to one that began in this step.
   ///
-  /// An attempt that ended counts no more, and names are not used again.
+  /// An attempt that has ended is no longer current, and its identifier is not reused.
   static var usesPresentAttempt: MachineProperty {
     MachineProperty("only the present attempt is used") { _, step in
       let (before, after) = (step.before.link, step.after.link)
@@ -111,7 +112,7 @@ extension MachineProperty where Generator: LinkedGenerator {
 }
 
 extension MachineProperty {
-  /// A status is reported when it changed, and only then.
+  /// Returns the promise that a status is reported when it has changed, and only then.
   static func tellsChanges<Status: Equatable & Sendable>(
     of status: @escaping @Sendable (Generator.Subject) -> Status,
     by told: @escaping @Sendable (Generator.Subject.Effect) -> Status?

@@ -4,23 +4,23 @@ import LinkHealth
 import LinkJSON
 import LinkWire
 
-/// Random inputs for a phone of the relay, with any policy.
+/// Random inputs for a phone of the relay with any policy.
 struct PhoneRelayInputs: LinkedGenerator {
   var run: RandomRun<RelayModel>
-  /// The reading that was asked for last, and the socket that was closed last.
+  /// The most recent request for a reading, and the most recently closed socket.
   private var reading: WorkID?
   private var closed = AttemptID(1)
-  /// The newest ping, and whether it is to be answered.
+  /// The newest ping, and whether it is unanswered.
   private var ping: UInt64 = 1
   private var isAsked = false
-  /// The socket that was told to be open.
+  /// The socket most recently reported as open.
   private var opened: AttemptID?
-  /// Whether pings are seldom answered.
+  /// Whether pings are rarely answered.
   private let isDeaf: Bool
-  /// The readings whose answers are held, which the properties compare with.
+  /// The readings whose answers are held, for the properties.
   private var held: Set<WorkID> = []
 
-  /// The usual two, and two whose links come to what theirs seldom do.
+  /// The two usual policies, and two whose links reach states that the usual ones rarely reach.
   private static let policies: [LinkPolicy] = {
     let open = try? LinkPolicy.healthRelayService.setting([
       ("liveness.idle", "40s idle"), ("gate.networkChange", "reconnect"),
@@ -100,13 +100,13 @@ struct PhoneRelayInputs: LinkedGenerator {
     .tellsChanges(of: { $0.status }) { effect -> RelayStatus? in
       if case .update(.status(let status)) = effect { status } else { nil }
     },
-    MachineProperty("what is held belongs to a question in line") { generator, step in
+    MachineProperty("each held reading belongs to a question in line") { generator, step in
       step.held(after: generator.held) == Set(step.after.line.items.compactMap(\.progress.work))
     },
   ]
 }
 
-// People, devices and sockets.
+// Inputs from people, devices, and sockets.
 extension PhoneRelayInputs {
   private mutating func use() {
     switch number(0...5) {
@@ -122,7 +122,7 @@ extension PhoneRelayInputs {
     tell(.pong(attempt, ping))
   }
 
-  /// Does what brings the phone on, mostly.
+  /// Gives an input that usually advances the phone.
   private mutating func goOn() {
     if machine.status.state == .stopping {
       if oneIn(2) { return give(.closed(closed)) }
@@ -141,7 +141,7 @@ extension PhoneRelayInputs {
     oneIn(3) ? talk() : give(.message(attempt, welcome()))
   }
 
-  /// A backend speaks to a connected phone, or the phone's health data answers.
+  /// Gives a message of the backend to a connected phone, or an answer from its health data.
   private mutating func talk() {
     switch number(0...13) {
     case 0...3: ask(number(0...9))
@@ -154,7 +154,7 @@ extension PhoneRelayInputs {
     }
   }
 
-  /// Something comes from another socket, too late, or seldom.
+  /// Gives an input of another socket, a late input, or a rare one.
   private mutating func disturb() {
     let attempt = anyAttempt()
     switch number(0...8) {
@@ -169,16 +169,16 @@ extension PhoneRelayInputs {
   }
 }
 
-// What is said to the phone.
+// Messages and readings for the phone.
 extension PhoneRelayInputs {
-  /// Answers the reading that was asked for last, once.
+  /// Answers the most recent request for a reading, once.
   private mutating func prepare() {
     guard let work = reading, !oneIn(9) else { return prepareLate() }
     reading = nil
     give(.prepared(work, answer()))
   }
 
-  /// Answers a reading that was discarded, or that nobody asked for.
+  /// Answers a request for a reading that was discarded or never made.
   private mutating func prepareLate() {
     let work = WorkID(UInt64(number(1...9)))
     if !held.contains(work) { give(.prepared(work, answer())) }
@@ -209,7 +209,7 @@ extension PhoneRelayInputs {
     return RelayModel.Prepared(parts: one([1, 1, 2, 3]), content: content)
   }
 
-  /// A message that a phone does not understand.
+  /// Returns a message that a phone does not understand.
   private mutating func nonsense() -> RelayModel.Message {
     let id = oneIn(2) ? name(number(0...9)) : nil
     if oneIn(2) { return .unknown(type: "news", id) }
@@ -217,7 +217,7 @@ extension PhoneRelayInputs {
     return .malformed(RelayWireError(.missing(field: "request_id"), id: id, kind: kind))
   }
 
-  /// The code of a backend, mostly of one that knows the phone if that comes back.
+  /// Returns a backend's connection code, usually one that recognizes a returning phone.
   private mutating func welcome() -> RelayModel.Message {
     let tokens: [String?] = [nil, "t1", "t1", "t2"]
     var code = ConnectionCode(code: "\(number(100_000...999_999))", word: "anchor", message: "say")
@@ -230,7 +230,7 @@ extension PhoneRelayInputs {
 }
 
 extension MachineStep<RelayModel> {
-  /// The readings whose answers are held after it.
+  /// Returns the readings whose answers are held after this step.
   fileprivate func held(after held: Set<WorkID>) -> Set<WorkID> {
     var held = held
     for effect in effects {

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 @testable import Session
 
-/// Random inputs for a client of sessions, whose server has any features and is not always right.
+/// Random inputs for a client of sessions. Its server has any features and makes mistakes.
 struct PhoneSessionInputs: LinkedGenerator {
   var run: RandomRun<SessionModel>
   private var disk = StoredClientSession()
@@ -65,12 +65,12 @@ struct PhoneSessionInputs: LinkedGenerator {
 
   static let properties: [MachineProperty<PhoneSessionInputs>] = [
     .usesPresentAttempt,
-    MachineProperty("a prompt is kept until it ended or the user gave it up") { _, step in
+    MachineProperty("a prompt is kept until it has ended or the user gave it up") { _, step in
       let after = Set(step.after.queue.items.map(\.id))
       return step.before.queue.items.map(\.id).filter { !after.contains($0) }
         .allSatisfy { step.endedPrompts.contains($0) }
     },
-    MachineProperty("a prompt goes out when the end of those before it is stored") { _, step in
+    MachineProperty("a prompt is sent after the ends of all earlier ones are stored") { _, step in
       step.effects.allSatisfy { effect in
         guard case .send(_, .prompt(let sent)) = effect else { return true }
         return !step.after.queue.items.contains { item in
@@ -82,7 +82,7 @@ struct PhoneSessionInputs: LinkedGenerator {
   ]
 }
 
-// The user, the device and the store.
+// Inputs from the user, the device, and the store.
 extension PhoneSessionInputs {
   private mutating func launch() {
     let snapshot = disk.open(as: UUID128(high: 1, low: 2))
@@ -92,7 +92,7 @@ extension PhoneSessionInputs {
     give(.start)
   }
 
-  /// The store answers, if it was asked.
+  /// Answers the pending commit, or an unknown one if there is none.
   private mutating func answerStore() {
     guard let (id, change) = commit else { return give(.committed(SessionCommitID(0), [])) }
     if oneIn(9) { return give(.commitFailed(id, .full(detail: "no space"))) }
@@ -131,7 +131,7 @@ extension PhoneSessionInputs {
   }
 }
 
-// What the server says.
+// Messages from the server.
 extension PhoneSessionInputs {
   private mutating func hear() {
     let message: SessionServerMessage
@@ -190,7 +190,7 @@ extension PhoneSessionInputs {
 
   private mutating func id() -> String { "m\(number(0...40))" }
 
-  /// Returns the next number of the server, another one, or none.
+  /// Returns the server's next number, any other number, or none.
   private mutating func serverNumber() -> UInt64? {
     if oneIn(4) { return nil }
     if oneIn(3) { return UInt64(number(1...30)) }
@@ -252,7 +252,7 @@ extension PhoneSessionInputs {
 }
 
 extension MachineStep<SessionModel> {
-  /// The prompts that have ended by this step, or were forgotten on the user's word.
+  /// The prompts that ended in this step, or that the user discarded.
   fileprivate var endedPrompts: Set<UUID128> {
     var ended: Set<UUID128> = []
     for batch in [after.commits.waiting, after.commits.inFlight?.batch].compactMap(\.self) {

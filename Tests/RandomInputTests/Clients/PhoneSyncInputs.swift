@@ -4,10 +4,10 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// Random inputs for a sync, with a disk and a network that do what they like.
+/// Random inputs for a sync, with a disk and a network that fail at random.
 struct PhoneSyncInputs: InputGenerator {
   var run: RandomRun<SyncModel>
-  // What was asked for and not answered.
+  // The requests that have no answer yet.
   private var reads: [(id: SyncFetchID, type: String, least: Timestamp)] = []
   private var writes: [SyncCommitID] = []
   private var uploads: [String] = []
@@ -18,13 +18,13 @@ struct PhoneSyncInputs: InputGenerator {
   private var anchors: [String: HealthAnchor] = [:]
   private var lastFile = 0
   private var lastWake: UInt64 = 0
-  // How this run is.
+  // The characteristics of this run.
   private let serverFails: Bool
   private let storeFails: Bool
   private let sourceFails: Bool
   private let pagesAreLarge: Bool
   private let favoured: [Int]
-  /// Uploads that have not ended, which the properties compare with.
+  /// The uploads that have not ended, for the properties.
   private var uploading: Set<String> = []
 
   private static let types = ["a", "b", "c"]
@@ -117,7 +117,7 @@ extension PhoneSyncInputs {
   }
 
   private mutating func input() -> SyncModel.Input {
-    // A server that goes on failing ends each schedule of tries.
+    // A server that keeps failing exhausts each retry schedule.
     if serverFails, !uploads.isEmpty, !oneIn(4) {
       let failure = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
       return .uploaded(uploads.removeFirst(), .failed(failure), at: wall)
@@ -140,7 +140,7 @@ extension PhoneSyncInputs {
     }
   }
 
-  /// Returns answers to questions that nobody asked, or that were answered before.
+  /// Returns an answer to a request that was never made or already has an answer.
   private mutating func late() -> SyncModel.Input {
     let file = oneIn(2) ? "batch-\(number(0...max(1, lastFile)))" : "old-\(number(0...6))"
     switch number(0...8) {
@@ -157,7 +157,7 @@ extension PhoneSyncInputs {
   }
 }
 
-// Answers.
+// Answers to requests.
 extension PhoneSyncInputs {
   private mutating func identity() -> SyncIdentity {
     let owner = SyncOwner(
@@ -253,7 +253,7 @@ extension MachineStep<SyncModel> {
     }
   }
 
-  /// The uploads that have not ended after the input and before its effects.
+  /// Returns the uploads that have not ended after the input and before its effects.
   fileprivate func uploading(after uploading: Set<String>) -> Set<String> {
     if case .restored(_, let running, _)? = input { return uploading.union(running) }
     if case .uploaded(let file, _, _)? = input { return uploading.subtracting([file]) }

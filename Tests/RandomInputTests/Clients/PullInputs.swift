@@ -4,13 +4,13 @@ import LinkHealth
 import LinkJSON
 import LinkWire
 
-/// Random inputs for a pull, with any numbers, and a backend that answers at will.
+/// Random inputs for a pull with any settings, and a backend that answers in any way.
 struct PullInputs: InputGenerator {
   var run: RandomRun<PullModel>
-  /// How often in eight an exchange of this pull fails.
+  /// The number of exchanges in eight that fail.
   private let misfortune: Int
   private var lastQuestion = 0
-  // What the properties compare with.
+  // Notes for the properties.
   private(set) var leased = 0
   private(set) var held: Set<StepID> = []
   private(set) var hasFinished = false
@@ -65,7 +65,7 @@ struct PullInputs: InputGenerator {
 }
 
 extension PullInputs {
-  /// Gives what comes too late, too early, twice, or from another step.
+  /// Gives an input that is late, early, repeated, or from another step.
   private mutating func disturb() {
     let step = StepID(UInt64(number(0...Int(machine.lastStep) + 1)))
     switch number(0...8) {
@@ -79,7 +79,7 @@ extension PullInputs {
     }
   }
 
-  /// Returns none, some, or about as many questions as were ordered.
+  /// Returns no questions, some, or about as many as requested.
   private mutating func page() -> LeasedQuestions {
     let most = machine.settings.leaseLimit
     let count = one([0, 1, 1, 2, 2, most, most + 1])
@@ -123,10 +123,10 @@ extension PullInputs {
   }
 }
 
-// What a pull promises of each step.
+// The promises of a pull about each step.
 extension PullInputs {
   static let properties: [MachineProperty<PullInputs>] = [
-    MachineProperty("nothing is asked for after the end") { generator, step in
+    MachineProperty("nothing is requested after the end") { generator, step in
       guard generator.hasFinished else { return true }
       return step.effects.allSatisfy { if case .discard = $0 { true } else { false } }
     },
@@ -141,7 +141,7 @@ extension PullInputs {
 }
 
 extension MachineStep<PullModel> {
-  /// How many questions it took over.
+  /// The number of questions that the pull accepted in this step.
   fileprivate var leased: Int {
     guard case .leased(let step, let page)? = input, case .leasing(step, _, _) = before.phase,
       now < before.end
@@ -154,7 +154,7 @@ extension MachineStep<PullModel> {
     return nil
   }
 
-  /// Whose messages are held after it.
+  /// Returns the steps whose messages are held after this step.
   fileprivate func held(after held: Set<StepID>) -> Set<StepID> {
     var held = held
     for effect in effects {

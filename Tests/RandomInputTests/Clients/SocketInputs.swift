@@ -1,20 +1,21 @@
 @testable import HeldSocket
 @testable import LinkCore
 
-/// Random inputs for a held socket with any outbox, and a store and a server that answer at will.
+/// Random inputs for a held socket with any outbox, and a store and a server that answer in any
+/// order.
 struct SocketInputs: LinkedGenerator {
   var run: RandomRun<SocketModel>
-  /// The newest ping, and whether it is to be answered.
+  /// The newest ping, and whether it is unanswered.
   private var ping: UInt64 = 1
   private var isAsked = false
   /// The messages that are being stored.
   private var storing: [UInt64] = []
-  /// The socket that was told to be open.
+  /// The socket most recently reported as open.
   private var opened: AttemptID?
-  /// Whether pings are seldom answered.
+  /// Whether pings are rarely answered.
   private let isDeaf: Bool
-  // What the properties compare with: messages that were taken, and those of which it is known
-  // what became of them.
+  // Notes for the properties: the number of messages that were accepted, and of those whose outcome
+  // is known.
   private var accepted = 0
   private var ended = 0
 
@@ -116,14 +117,14 @@ struct SocketInputs: LinkedGenerator {
   ]
 }
 
-// Single inputs.
+// The inputs.
 extension SocketInputs {
   private mutating func answerPing() {
     isAsked = false
     give(.link(.pong(attempt, ping)))
   }
 
-  /// Does what brings a socket on, mostly.
+  /// Gives an input that usually advances the socket.
   private mutating func goOn() {
     guard machine.link.currentAttempt != nil else {
       if machine.link.status.phase == .held, oneIn(3) { return free() }
@@ -136,13 +137,13 @@ extension SocketInputs {
     hear(attempt)
   }
 
-  /// Tells that a socket is open, which happens to each once.
+  /// Reports that a socket is open, once for each socket.
   private mutating func open(_ attempt: AttemptID, subprotocol: String?) {
     if attempt == machine.link.currentAttempt { opened = attempt }
     give(.socket(attempt, .opened(subprotocol: subprotocol)))
   }
 
-  /// A message comes in, with what the app says of it.
+  /// Gives a received message with the app's marks.
   private mutating func hear(_ attempt: AttemptID) {
     var marks = SocketMarks()
     marks.confirms = oneIn(2)
@@ -152,7 +153,7 @@ extension SocketInputs {
     give(.socket(attempt, .message(message(), marks)))
   }
 
-  /// Something comes from another socket, too late, or seldom.
+  /// Gives an input of another socket, a late input, or a rare one.
   private mutating func disturb() {
     let attempt = anyAttempt()
     switch number(0...7) {
@@ -164,7 +165,7 @@ extension SocketInputs {
     }
   }
 
-  /// The store answers, mostly in order.
+  /// Answers the store's pending requests, mostly in order.
   private mutating func answerStore() {
     guard !storing.isEmpty else { return give(oneIn(9) ? .stored(3) : nil) }
     for _ in 0..<number(1...9) where !storing.isEmpty {
@@ -185,7 +186,7 @@ extension SocketInputs {
 }
 
 extension MachineStep<SocketModel> {
-  /// The number of messages accepted.
+  /// The number of messages accepted in this step.
   fileprivate var accepted: Int {
     if case .restored(let entries)? = input { return entries.count }
     guard case .send? = input else { return 0 }
@@ -200,7 +201,7 @@ extension MachineStep<SocketModel> {
     return isRefused ? 0 : 1
   }
 
-  /// The number of messages that ended: confirmed by a pong, refused by the store or reported as lost.
+  /// The number of messages that a pong confirmed, the store refused, or the step reported as lost.
   fileprivate var ended: Int {
     var count = 0
     for case .update(.notice(.unproven(let unproven, isRepeated: false))) in effects {

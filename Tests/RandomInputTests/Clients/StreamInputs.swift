@@ -3,13 +3,13 @@ import LinkStorage
 import LinkWire
 @testable import MessageStream
 
-/// Random inputs for the stream of a shop, with limits that are soon reached.
+/// Random inputs for the stream of a shop, with small limits.
 struct StreamInputs: LinkedGenerator {
   var run: RandomRun<StreamModel>
   private var server: StreamServer
   private let settings: StreamSettings
   private var disk = StoredTimeline()
-  // What was asked for and is not answered yet.
+  // The requests that have no answer yet.
   private var commit: (id: CommitID, change: TimelineChange)?
   private var isLoading = false
   private var read: (key: TimelineKey, limit: Int)?
@@ -18,11 +18,11 @@ struct StreamInputs: LinkedGenerator {
   private var dial: (attempt: AttemptID, after: Position?)?
   private var ping: UInt64 = 0
   private var wantsCredentials = false
-  /// How many messages of the log went over the present socket.
+  /// The number of messages of the log that were sent on the current socket.
   private var sent = 0
-  // What the properties compare with.
+  // Notes for the properties.
   private var shown: Set<MessageID> = []
-  /// Entries that the user was told of, without those that are over.
+  /// The outbox entries that were shown to the user and have not ended.
   private var waiting: Set<UUID128> = []
 
   init(seed: UInt64) {
@@ -144,7 +144,7 @@ struct StreamInputs: LinkedGenerator {
   ]
 }
 
-// The app and the device.
+// Inputs from the app and the device.
 extension StreamInputs {
   private mutating func launch() {
     give(.credentials(.available(expiresIn: nil)))
@@ -153,7 +153,7 @@ extension StreamInputs {
     give(.open(at: wall))
   }
 
-  /// The app is left for a while.
+  /// Puts the app into the background for a while.
   private mutating func leave() {
     tell(.device(.lifecycle(.background)))
     for _ in 0..<number(0...6) { server.write(at: wall) }
@@ -178,9 +178,9 @@ extension StreamInputs {
   }
 }
 
-// Answers of the store and of the server.
+// Answers of the store and the server.
 extension StreamInputs {
-  /// The store answers, if it was asked.
+  /// Answers a pending request to the store.
   private mutating func answerStore() {
     let failure = storeFailure()
     let fails = oneIn(9)
@@ -198,7 +198,7 @@ extension StreamInputs {
     }
   }
 
-  /// A request for a page is answered, or fails.
+  /// Answers a request for a page, or lets it fail.
   private mutating func answerFetch() {
     guard !fetches.isEmpty else { return }
     let place = number(0...fetches.count - 1)
@@ -208,7 +208,7 @@ extension StreamInputs {
     give(.fetchFailed(id, linkFailure()))
   }
 
-  /// A post is answered, or fails, or is never heard of.
+  /// Answers a post, lets it fail, or loses it.
   private mutating func answerPost() {
     guard !posts.isEmpty else { return }
     let place = number(0...posts.count - 1)
@@ -231,7 +231,7 @@ extension StreamInputs {
     oneIn(2) ? give(.frame(anyAttempt(), one(frames))) : disturbLink(ping: ping)
   }
 
-  /// The socket opens, or brings what comes next.
+  /// Opens the socket, or delivers the next message on it.
   private mutating func hear() {
     guard let (attempt, after) = dial else { return }
     if machine.link.status.phase != .connected {
@@ -241,7 +241,7 @@ extension StreamInputs {
       sent = start.map { Int($0.offset) } ?? server.messages.count
       return give(.opened(attempt, head: tells ? server.head : nil, after: start))
     }
-    // A log that was put back goes on from there.
+    // A log that was restored from a backup continues at an earlier position.
     if sent > server.messages.count { sent = max(0, server.messages.count - number(0...3)) }
     if sent >= server.messages.count, oneIn(2) { server.write(at: wall) }
     if oneIn(9) { sent += 1 }
@@ -255,7 +255,7 @@ extension StreamInputs {
 }
 
 extension MachineStep<StreamModel> {
-  /// The messages that are shown for the first time.
+  /// The messages that this step shows for the first time.
   fileprivate var shown: [MessageID] {
     effects.flatMap { effect -> [MessageID] in
       if case .update(.messages(let messages, _)) = effect { messages.map(\.id) } else { [] }

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The server of a random stream, of either kind, that is not always right.
+/// A server for random streams, with or without positions, that makes mistakes.
 struct StreamServer: RandomSource {
   var chance: Chance
   let isPlain: Bool
@@ -11,7 +11,7 @@ struct StreamServer: RandomSource {
   private var log = StoredLog(epoch: "e")
   private var edits: [MessageID: Message] = [:]
   private var count: UInt64 = 0
-  /// How far behind its clock is, in seconds.
+  /// The lag of the server's clock, in seconds.
   private var lag: Int64 = 0
 
   init(_ shop: ShopID, isPlain: Bool, _ chance: Chance) {
@@ -36,19 +36,20 @@ struct StreamServer: RandomSource {
     return sent(appended.message)
   }
 
-  /// Another user writes a message.
+  /// Appends a message of another user.
   mutating func write(at wall: Timestamp) {
     _ = append(message(one(["you", "you", "me"]), one(["a", "b", "c"]), wall), key: nil)
   }
 
-  /// Takes a post.
+  /// Accepts a post.
   mutating func take(_ entry: OutboxEntry, at wall: Timestamp) -> Message {
     var message = message("me", entry.text, wall)
     message.parent = entry.parent
     return append(message, key: isPlain ? nil : entry.id)
   }
 
-  /// Edits a message, or loses some: it begins another epoch, or was put back to an earlier state.
+  /// Edits a message, changes the clock, or loses messages: by a new epoch, or by a restored
+  /// backup.
   mutating func change(at wall: Timestamp) {
     switch number(0...7) {
     case 0: if oneIn(2) { log.begin(epoch: one(["e", "f"]), keeping: number(0...9)) }
@@ -67,14 +68,14 @@ struct StreamServer: RandomSource {
     }
   }
 
-  /// A message as it is sent now.
+  /// Returns a message as the server sends it now.
   func sent(_ message: Message) -> Message {
     var sent = edits[message.id] ?? message
     sent.position = isPlain ? nil : message.position
     return sent
   }
 
-  /// Some message of the log, at times in another version.
+  /// Returns a random message of the log, sometimes in another version.
   mutating func anyMessage() -> Message? {
     guard let found = messages.randomElement(using: &chance) else { return nil }
     var message = sent(found)
@@ -100,7 +101,7 @@ struct StreamServer: RandomSource {
     return page
   }
 
-  /// Returns a page of a plain server: by number, newest first.
+  /// Returns a page of a plain server: by page number, newest messages first.
   private func plainPage(_ query: PageQuery) -> Page {
     let all = messages.map { sent($0) }.sorted { $1.key < $0.key }
     let (list, number, limit) =

@@ -5,8 +5,8 @@ import LinkWire
 
 @testable import LinkServerCore
 
-// What assistants and the relay say. That each unusual header, message and argument is read as it
-// should be is shown by the tests of the server's origin policy and of the codecs.
+// Inputs from assistants and the relay. The tests of the server's origin policy and of the codecs
+// check how each unusual header, message, and argument is read.
 extension MCPInputs {
   mutating func hash() -> TokenHash? {
     TokenHash([UInt8](repeating: UInt8(number(1...3)), count: 32))
@@ -77,7 +77,7 @@ extension MCPInputs {
     oneIn(2) ? "" : #""progressToken":\#(one(["7", "\"t\""]))"#
   }
 
-  /// A call of a tool, and the name of it.
+  /// Returns the name and the parameters of a tool call.
   private mutating func toolCall(meta: String) -> (name: String, params: String) {
     let tool = one(MCPTool.allCases)
     let name = oneIn(20) ? "none" : tool.rawValue
@@ -85,7 +85,7 @@ extension MCPInputs {
     return (name, #"{"name":"\#(name)","arguments":\#(arguments(tool))\#(meta)}"#)
   }
 
-  /// Arguments for a tool, which it takes mostly.
+  /// Returns arguments for a tool, usually valid ones.
   private mutating func arguments(_ tool: MCPTool) -> String {
     let line = #""value_type":"\#(oneIn(9) ? "odd" : "steps")""#
     let span = #""start_time":"2026-01-09","end_time":"2026-01-10""#
@@ -122,7 +122,7 @@ extension MCPInputs {
     return call
   }
 
-  /// Ends a session in which a call waits.
+  /// Ends a session that has a pending call.
   mutating func endSession() {
     var call = call(.delete, .mcp)
     call.fields.session = asked.compactMap(\.owner).last ?? sessions.first

@@ -4,22 +4,22 @@ import LinkStorage
 
 @testable import LinkServerCore
 
-/// Random inputs to a server of assistants, and what it promises.
+/// Random inputs for a server of assistants, and its promises.
 struct MCPInputs: ServerInputs {
-  /// A call that the relay has.
+  /// A call that the relay has not answered.
   struct Asked {
     let ask: RequestID
     let wants: RelayCall
-    /// The session or the conversation that it is of.
+    /// The session or the conversation of the call.
     let owner: String?
-    /// The request that it is of; of a batch, that of the whole batch.
+    /// The request that made the call. For a batch, the request of the whole batch.
     let request: RequestID
   }
 
-  /// A request whose answer is not complete.
+  /// A request whose response is incomplete.
   struct Request {
     let call: MCPCall
-    /// Whether the stream of its answer has begun.
+    /// Whether the stream of its response has begun.
     var isStream = false
   }
 
@@ -29,7 +29,7 @@ struct MCPInputs: ServerInputs {
   let drainLimit = Duration.zero
 
   var sessions: [String] = []
-  /// Those of them that take batches.
+  /// The sessions that accept batches.
   var batching: [String] = []
   /// The tokens of sessions and conversations.
   var tokens: [String: TokenHash] = [:]
@@ -72,19 +72,19 @@ struct MCPInputs: ServerInputs {
     }
   }
 
-  /// A request comes.
+  /// Gives a request.
   mutating func send(_ call: MCPCall) {
     let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
     give(.request(RequestID(notes.fresh()), call, fresh: MCPSessionID(random: bytes)))
   }
 
-  /// A client leaves; seldom one that there is not.
+  /// Abandons a request, rarely an unknown one.
   private mutating func leave() {
     let all = open.keys.sorted()
     give(.abandoned(all.isEmpty || oneIn(12) ? RequestID(77_777) : one(all)))
   }
 
-  /// The relay says what became of a call; seldom twice, or of one that nobody made.
+  /// Gives the outcome of a call, rarely twice or for an unknown call.
   private mutating func settle() {
     guard !asked.isEmpty else { return send(message()) }
     let call = one(asked)
@@ -107,7 +107,7 @@ struct MCPInputs: ServerInputs {
   }
 }
 
-// What is promised.
+// The promises.
 extension MCPInputs {
   mutating func note(_ step: MachineStep<MCPServer>) {
     if let input = step.input { note(input) }

@@ -6,11 +6,11 @@ import LinkWire
 
 @testable import LinkServerCore
 
-// What assistants, phones, the store and the generator of secrets do.
+// Inputs from assistants, phones, the store, and the secure generator.
 extension RelayInputs {
   private static let addresses = ["a", "a", "b", "00000000000000aa", "00000000000000ab"]
 
-  /// Lets phones come and assistants log in.
+  /// Connects a phone and logs in assistants.
   mutating func settleIn() {
     arrive()
     for _ in 0..<number(1...2) {
@@ -63,7 +63,7 @@ extension RelayInputs {
     give(oneIn(12) ? .logout : .question(question()), bearer: bearer)
   }
 
-  /// A phone says something about a question that it was given.
+  /// Gives a phone's message about a question that it received.
   mutating func speak() {
     guard let (line, id, question) = given.last.map({ oneIn(5) ? one(given) : $0 }) else { return }
     let connection = oneIn(20) ? anySocket() : line
@@ -98,7 +98,7 @@ extension RelayInputs {
     }
   }
 
-  /// An answer, seldom one that is too long or cut off.
+  /// Returns an answer, rarely one that is too long or truncated.
   private mutating func object() -> HealthObject {
     let short = #"{"success":true,"health_data":[],"results":[]}"#
     let long = short + String(repeating: " ", count: 300)
@@ -135,19 +135,19 @@ extension RelayInputs {
     give(.result(result), by: oneIn(20) ? bearer : token)
   }
 
-  /// A phone says where it is woken.
+  /// Registers the push address of a phone.
   mutating func register() {
     give(.push(.hook(one(["x", "y"]))), by: resumes.last?.token)
   }
 
-  /// A push has come to something.
+  /// Reports the outcome of a push.
   mutating func ring() {
     guard let (phone, address) = pushes.randomElement(using: &chance) else { return }
     let outcome: PushOutcome = one([.delivered, .failed(cause: "none"), .gone])
     give(.pushed(phone, to: oneIn(9) ? .hook("z") : address, outcome))
   }
 
-  /// A secure generator draws what is wanted.
+  /// Answers a token request, as the secure generator does.
   mutating func draw() {
     guard !mints.isEmpty else { return }
     let mint = mints.removeFirst()
@@ -171,7 +171,7 @@ extension RelayInputs {
     return TokenHash(bytes).map { RelaySecret(text: text, hash: $0) }
   }
 
-  /// The store answers: one change after the other.
+  /// Answers the store's oldest change, in order.
   mutating func write() {
     guard let token = writes.first?.token else { return }
     give(.stored(token, failure: oneIn(12) ? storeFailure() : nil))
@@ -198,8 +198,7 @@ extension RelayInputs {
     }
   }
 
-  /// The process ends and another begins; of what was on its way to the store, the first part
-  /// arrived.
+  /// Restarts the process. The store completed the first part of the pending changes.
   private mutating func beginAnew() {
     var kept = kept
     for write in writes.prefix(number(0...writes.count)) {

@@ -6,7 +6,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs to a relay over several processes, and what it promises.
+/// Random inputs for a relay over several processes, and its promises.
 struct RelayInputs: ServerInputs {
   var run: RandomRun<RelayServer>
   var notes = ServerNotes()
@@ -14,21 +14,21 @@ struct RelayInputs: ServerInputs {
   var drainLimit: Duration { policy.workable.drainLimit }
 
   var kept = StoredRelay()
-  /// Calls without an outcome, and when they must have one.
+  /// The calls without an outcome, and their deadlines.
   var asks: [RequestID: (ask: RelayCall, bearer: TokenHash?, until: Instant)] = [:]
-  /// Pulls without a reply, and who made them.
+  /// The pulls without a reply, and their callers.
   var pulls: [RequestID: TokenHash?] = [:]
   var mints: [RelayServer.Mint] = []
   var writes: [(token: StoreToken, changes: [RelayChange])] = []
   var pushes: [(phone: PhoneID, address: PushAddress)] = []
-  /// The hashes of the secrets that were drawn.
+  /// The hashes of the generated secrets.
   var secrets: [String: TokenHash] = [:]
-  /// The newest pairs that phones show, and tokens of assistants.
+  /// The newest pairs that phones show, and the newest tokens of assistants.
   var pairs: [RelayPair] = []
   var tokens: [TokenHash] = []
-  /// What phones were told to come back with.
+  /// The tokens that phones received for resuming.
   var resumes: [(device: UUID128, token: TokenHash)] = []
-  /// Questions that phones were sent, and those that they leased.
+  /// The questions that phones received, and those that they leased.
   var given: [(line: ConnectionID, id: RelayRequestID, question: HealthQuestion)] = []
   var leased: [(token: TokenHash, question: LeasedQuestion)] = []
 
@@ -98,7 +98,7 @@ struct RelayInputs: ServerInputs {
   }
 }
 
-// What is promised.
+// The promises.
 extension RelayInputs {
   mutating func note(_ step: MachineStep<RelayServer>) {
     if let input = step.input { note(input) }
@@ -163,7 +163,7 @@ extension RelayInputs {
       pairs = pairs.suffix(3) + [RelayPair(code: code.code, word: code.word)]
       guard let text = code.resumeToken else { return }
       let kept = self.kept.phones.first { $0.resume == secrets[text] }
-      require(kept != nil, "a phone is told its token once that is durable")
+      require(kept != nil, "a phone receives its token once it is durable")
       if let kept { resumes = resumes.suffix(4) + [(kept.device, kept.resume)] }
     case .question(let name, let question): given = given.suffix(5) + [(id, name, question)]
     case .cancel(let name): if !oneIn(3) { given.removeAll { $0.id == name } }
@@ -179,7 +179,7 @@ extension RelayInputs {
     case .loggedIn(let grant):
       guard let token = secrets[grant.accessToken],
         kept.accesses.contains(where: { $0.token == token })
-      else { return run.fail("an assistant is told its token once that is durable") }
+      else { return run.fail("an assistant receives its token once it is durable") }
       tokens = tokens.suffix(4) + [token]
     case .loggedOut:
       require(

@@ -3,11 +3,11 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Choices for the policy of a server, made before there is a run.
+/// A source of random choices for a server's policy, before the run exists.
 struct PolicyDraw: RandomSource {
   var chance: Chance
 
-  /// Sets numbers of a policy, each once in three times.
+  /// Sets each number of a policy to a random value with a probability of one in three.
   mutating func set<Policy, Value>(
     _ policy: inout Policy, _ numbers: [(WritableKeyPath<Policy, Value>, [Value])]
   ) {
@@ -29,18 +29,18 @@ struct PolicyDraw: RandomSource {
   }
 }
 
-/// What a process of a server was asked and has done, as its inputs and effects tell.
+/// Notes about a server's process, taken from its inputs and effects.
 struct ServerNotes {
-  /// Upgrades without an answer.
+  /// The upgrade requests without an answer.
   var asked: Set<ConnectionID> = []
-  /// Accepted, and not closed.
+  /// The accepted connections that are not closed.
   private(set) var open: [ConnectionID] = []
-  /// Closed or dropped; their ends are still to be told.
+  /// The closed or dropped connections whose end is not reported yet.
   private(set) var ending: [ConnectionID] = []
   fileprivate var drainedAt: Instant?
   private var last: UInt64 = 0
 
-  /// Forgets the process; numbers stay new.
+  /// Discards the notes of a process. Numbers stay unique.
   mutating func restart() {
     (asked, open, ending, drainedAt) = ([], [], [], nil)
   }
@@ -51,14 +51,14 @@ struct ServerNotes {
     return last
   }
 
-  /// Notes that a connection is no more.
+  /// Notes that a connection has ended.
   mutating func end(_ id: ConnectionID) {
     asked.remove(id)
     open.removeAll { $0 == id }
     ending.removeAll { $0 == id }
   }
 
-  /// Notes an effect on a connection; returns false if there is no connection for it.
+  /// Notes an effect on a connection, and returns whether it has a connection to act on.
   fileprivate mutating func note(_ effect: ConnectionEffect, of id: ConnectionID) -> Bool {
     let (isAsked, isOpen, isEnding) = (asked.contains(id), open.contains(id), ending.contains(id))
     switch effect {
@@ -79,12 +79,12 @@ struct ServerNotes {
   }
 }
 
-/// What any server can ask for on a connection.
+/// An effect that any server can have on a connection.
 enum ConnectionEffect: String {
   case accept, refuse, send, ping, close, drop
 }
 
-/// A generator of inputs to a server.
+/// A generator of inputs for a server.
 protocol ServerInputs: InputGenerator where Subject: ServerRules {
   var notes: ServerNotes { get set }
   /// The longest time from the start of a drain to its end.
@@ -92,12 +92,12 @@ protocol ServerInputs: InputGenerator where Subject: ServerRules {
 }
 
 extension ServerInputs {
-  /// Notes a property that does not hold.
+  /// Records a failure if a property does not hold.
   mutating func require(_ holds: Bool, _ property: String) {
     if !holds { run.fail(property) }
   }
 
-  /// Checks that upgrades are answered once, and that only open connections are used.
+  /// Checks that each upgrade is answered once and that only open connections are used.
   mutating func check(_ effect: ConnectionEffect, of id: ConnectionID) {
     require(notes.note(effect, of: id), "there is a connection for \(effect.rawValue)")
   }
@@ -106,14 +106,14 @@ extension ServerInputs {
     if notes.drainedAt == nil { notes.drainedAt = now }
   }
 
-  /// Checks that a drain that has had its time is over.
+  /// Checks that a drain ends by its limit.
   mutating func checkDrain(_ step: MachineStep<Subject>) {
     guard step.input == nil, let drainedAt = notes.drainedAt else { return }
     let isDue = now >= drainedAt.advanced(by: drainLimit)
     require(!isDue || step.after.isFinished, "a drain ends by its limit")
   }
 
-  /// A connection that is open; seldom one that there never was.
+  /// Returns an open connection, rarely one that never existed.
   mutating func anySocket() -> ConnectionID {
     notes.open.isEmpty || oneIn(60) ? ConnectionID(9_999) : one(notes.open)
   }

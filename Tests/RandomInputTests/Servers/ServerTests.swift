@@ -6,7 +6,7 @@ import Testing
 
 @testable import LinkServerCore
 
-/// Random inputs to each server: what it promises, and that a broken promise is found.
+/// Random inputs for each server: its promises hold, and a broken promise is detected.
 struct ServerTests {
   @Test func `the shop server keeps its promises under random inputs`() {
     RandomInputs<ShopInputs>(seeds: 0..<50, acts: 120).expectSound(
@@ -59,7 +59,7 @@ struct ServerTests {
 
   @Test func `faults of the relay are found`() {
     typealias Inputs = RandomInputs<RelayInputs>
-    Inputs.expectFound("an assistant is told its token once that is durable") { _, _, effects in
+    Inputs.expectFound("an assistant receives its token once it is durable") { _, _, effects in
       effects = effects.map { effect in
         guard case .answer(let id, .loggedIn(var grant)) = effect else { return effect }
         grant.accessToken += "x"
@@ -79,7 +79,7 @@ struct ServerTests {
 
   @Test func `faults of the session server are found`() {
     typealias Inputs = RandomInputs<SessionInputs>
-    Inputs.expectFound("a start is durable before it") { _, input, effects in
+    Inputs.expectFound("a start is durable before its prompt runs") { _, input, effects in
       guard case .said(_, .prompt(let prompt), _, _) = input else { return }
       effects.append(.run(SessionPromptID(9_999), prompt))
     }

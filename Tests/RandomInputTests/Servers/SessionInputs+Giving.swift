@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-// What clients, handlers and the store do.
+// Inputs from clients, handlers, and the store.
 extension SessionInputs {
   private static let talks = ["a", "b", "c"]
 
@@ -69,13 +69,13 @@ extension SessionInputs {
       cursor: oneIn(3) ? .sequence(place) : .offset(place, signature: signature))
   }
 
-  /// The store answers: one change after the other.
+  /// Answers the store's oldest change, in order.
   mutating func write() {
     guard let token = writes.first?.token else { return }
     give(.stored(token, failure: oneIn(12) ? storeFailure() : nil, wall: wall))
   }
 
-  /// A handler writes, or ends.
+  /// Gives output of a handler, or ends it.
   mutating func work() {
     guard !handlers.isEmpty else { return }
     let id = one(handlers.sorted())
@@ -105,8 +105,7 @@ extension SessionInputs {
     }
   }
 
-  /// The process ends and another begins; of what was on its way to the store, the first part
-  /// arrived.
+  /// Restarts the process. The store completed the first part of the pending changes.
   private mutating func beginAnew() {
     var kept = kept
     for write in writes.prefix(number(0...writes.count)) {

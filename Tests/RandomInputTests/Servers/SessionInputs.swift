@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs to a server of sessions over several processes, and what it promises.
+/// Random inputs for a server of sessions over several processes, and its promises.
 struct SessionInputs: ServerInputs {
   var run: RandomRun<SessionServer>
   var notes = ServerNotes()
@@ -12,13 +12,13 @@ struct SessionInputs: ServerInputs {
   var drainLimit: Duration { policy.workable.drainLimit }
 
   var kept = StoredSessions()
-  /// Sockets of which it is to be told that they took all.
+  /// The sockets with unsent bytes, whose drain will be reported.
   var full: [ConnectionID] = []
   var handlers: Set<SessionPromptID> = []
-  /// The prompts that ran, by all that makes them the same.
+  /// The prompts that ran, by the fields that make two prompts the same.
   var ran: [String: SessionPromptID] = [:]
   var writes: [(token: StoreToken, changes: [SessionChange])] = []
-  /// The ids of answers that are durable, and those that were sent, the newest ones.
+  /// The identifiers of the durable answers, and of the newest ones that were sent.
   private var answers: Set<String> = []
   var sent: [String] = []
   var lastKey = 0
@@ -81,7 +81,7 @@ struct SessionInputs: ServerInputs {
   }
 }
 
-// What is promised.
+// The promises.
 extension SessionInputs {
   mutating func note(_ step: MachineStep<SessionServer>) {
     if let input = step.input { note(input) }
@@ -159,7 +159,8 @@ extension SessionInputs {
     let name = key ?? "prompt \(id)"
     require(ran[name] == nil, "a program runs once for a prompt")
     require(
-      kept.prompts[id].map { $0.stage == .started } ?? false, "a start is durable before it")
+      kept.prompts[id].map { $0.stage == .started } ?? false,
+      "a start is durable before its prompt runs")
     ran[name] = id
     handlers.insert(id)
   }

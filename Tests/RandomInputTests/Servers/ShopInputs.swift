@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs to a server of message streams, and what it promises.
+/// Random inputs for a server of message streams, and its promises.
 struct ShopInputs: ServerInputs {
   var run: RandomRun<ShopServer>
   var notes = ServerNotes()
@@ -12,12 +12,12 @@ struct ShopInputs: ServerInputs {
   var drainLimit: Duration { policy.workable.drainLimit }
 
   private var store: ShopStore
-  /// The newest position that each socket was sent or told.
+  /// The newest position that each socket received.
   private var sent: [ConnectionID: Position] = [:]
   private var requests: [RequestID] = []
   /// The appends of each shop that the store has not answered.
   private var appends: [ShopID: Set<StoreToken>] = [:]
-  /// The messages that the store said are durable.
+  /// The messages that the store has reported as durable.
   private var durable: Set<MessageID> = []
 
   private static let shops = ["a", "b", "c"].compactMap { ShopID($0) }
@@ -83,7 +83,7 @@ struct ShopInputs: ServerInputs {
   }
 }
 
-// What is given.
+// The inputs.
 extension ShopInputs {
   private mutating func credential() -> Credential {
     if oneIn(30) { return .missing }
@@ -147,7 +147,7 @@ extension ShopInputs {
     ])
   }
 
-  /// The store answers, and not always well.
+  /// Answers a question to the store, sometimes with a failure or a wrong answer.
   private mutating func answer() {
     guard !store.open.isEmpty else { return }
     let asked = store.take(oneIn(3) ? number(0...store.open.count - 1) : 0)
@@ -158,7 +158,7 @@ extension ShopInputs {
     if oneIn(30) { give(.stored(asked.token, answer)) }
   }
 
-  /// An answer in which something is missing.
+  /// Returns an answer that is incomplete or wrong.
   private mutating func bent(_ answer: ShopServer.StoreAnswer) -> ShopServer.StoreAnswer {
     switch answer {
     case .head(let head, _): return .head(head)
@@ -194,7 +194,7 @@ extension ShopInputs {
   }
 }
 
-// What is promised.
+// The promises.
 extension ShopInputs {
   mutating func note(_ step: MachineStep<ShopServer>) {
     if let input = step.input { note(input) }
@@ -258,7 +258,7 @@ extension ShopInputs {
   private mutating func send(_ frame: Frame, to id: ConnectionID) {
     check(.send, of: id)
     guard case .message(let message) = frame, policy.dialect == .positions else { return }
-    guard let last = sent[id] else { return run.fail("a socket is told its head") }
+    guard let last = sent[id] else { return run.fail("a socket receives its head first") }
     let next = Position(epoch: last.epoch, offset: last.offset + 1)
     require(message.position == next, "a socket is sent each message once and in order")
     sent[id] = message.position

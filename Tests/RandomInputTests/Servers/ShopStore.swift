@@ -4,7 +4,7 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// A store of messages that carries out questions at once or when it answers them.
+/// A store of messages that executes each question at once or when it is answered.
 struct ShopStore {
   enum Question {
     case head
@@ -12,7 +12,7 @@ struct ShopStore {
     case append(LogEntry)
   }
 
-  /// A question without an answer; `answer` if only that is missing.
+  /// A question without an answer. If it was already executed, `answer` is pending.
   struct Open {
     let token: StoreToken
     let shop: ShopID
@@ -37,7 +37,7 @@ struct ShopStore {
     open.append(asked)
   }
 
-  /// Takes a question away; of the appends of a shop always the first.
+  /// Removes and returns a question. Appends of the same shop are taken in order.
   mutating func take(_ place: Int) -> Open {
     let asked = open[place]
     let first = open.firstIndex { $0.isAppend && $0.shop == asked.shop }
@@ -60,7 +60,7 @@ struct ShopStore {
     }
   }
 
-  /// Another program writes to the log of a shop.
+  /// Appends a message of another program to the log of a shop.
   mutating func write(_ shop: ShopID, at time: Timestamp) {
     written += 1
     let message = Message(
@@ -71,7 +71,7 @@ struct ShopStore {
     logs[shop] = log
   }
 
-  /// The log of a shop begins anew behind its newest messages.
+  /// Starts a new epoch of a shop's log that keeps its newest messages.
   mutating func begin(_ shop: ShopID, keeping count: Int) {
     written += 1
     var log = log(shop)

@@ -3,20 +3,20 @@ import LinkWire
 
 @testable import LinkServerCore
 
-/// Random inputs to a server of health samples over several processes, and what it promises.
+/// Random inputs for a server of health samples over several processes, and its promises.
 struct SyncInputs: ServerInputs {
   var run: RandomRun<SyncServer>
   var notes = ServerNotes()
   private let policy: SyncServerPolicy
   var drainLimit: Duration { policy.drainLimit }
 
-  /// Requests without an answer.
+  /// The requests without an answer.
   private var requests: [RequestID: (call: SyncCall, user: SyncUser?)] = [:]
-  /// Requests whose heads came.
+  /// The requests whose bodies are still arriving.
   private var coming: [RequestID: SyncCall] = [:]
-  /// What is under way, and the upload that it is for.
+  /// The pending effects, and the upload of each.
   private var work: [(token: StoreToken, effect: SyncServer.Effect, upload: UUID128?)] = []
-  /// The files of uploads.
+  /// The files of the uploads.
   private var files: [UUID128: (record: SyncUploadRecord, count: Int)] = [:]
   private var names: [UUID128] = []
 
@@ -64,7 +64,7 @@ struct SyncInputs: ServerInputs {
   }
 }
 
-// What is given.
+// The inputs.
 extension SyncInputs {
   private mutating func user() -> SyncUser? { oneIn(10) ? nil : one(Self.users + [Self.users[0]]) }
 
@@ -111,7 +111,7 @@ extension SyncInputs {
     give(.request(RequestID(notes.fresh()), call(), user: user(), wall: wall))
   }
 
-  /// The body of a request is whole, or is cut.
+  /// Completes the body of a request, or cuts it off.
   private mutating func endBody() {
     guard let id = coming.keys.min(), var call = coming[id] else { return }
     call.body = (0..<number(0...4)).map { UInt8($0) }
@@ -119,7 +119,7 @@ extension SyncInputs {
     give(.request(id, call, user: Self.users[0], wall: wall))
   }
 
-  /// Work ends, and not always well.
+  /// Ends a pending effect, sometimes with a failure.
   private mutating func finishWork() {
     guard let done = work.randomElement(using: &chance) else { return }
     let failure = storeFailure()
@@ -148,7 +148,7 @@ extension SyncInputs {
     if oneIn(20) { give(.done(done.token, outcome)) }
   }
 
-  /// Another process begins over the files of this one.
+  /// Restarts the process with the files of the previous one.
   private mutating func beginAnew() {
     let kept = files.sorted { $0.key < $1.key }.map { id, file in
       StoredUpload(
@@ -160,7 +160,7 @@ extension SyncInputs {
   }
 }
 
-// What is promised.
+// The promises.
 extension SyncInputs {
   mutating func note(_ step: MachineStep<SyncServer>) {
     if let input = step.input { note(input) }
@@ -183,7 +183,7 @@ extension SyncInputs {
     }
   }
 
-  /// Notes what came of work in the files.
+  /// Records the outcome of an effect in the files.
   private mutating func end(_ token: StoreToken, _ outcome: SyncOutcome) {
     guard let place = work.firstIndex(where: { $0.token == token }) else { return }
     let effect = work.remove(at: place).effect
@@ -203,14 +203,14 @@ extension SyncInputs {
       work.append((token, effect, nil))
     case .keep(let token, let id, _, let offset, _), .finish(let token, let id, _, let offset, _):
       require(!work.contains { $0.upload == id }, "an upload is written by one request at a time")
-      require(offset == files[id]?.count ?? 0, "bytes are written behind the last")
+      require(offset == files[id]?.count ?? 0, "bytes are written after the last byte")
       if !names.contains(id) { names.append(id) }
       work.append((token, effect, id))
     case .forget(let id):
       require(files[id] != nil, "only the file of an upload is removed")
       files[id] = nil
     case .inform(let id, _), .interrupt(let id):
-      require(coming[id] != nil, "only a request whose body comes is told or ended")
+      require(coming[id] != nil, "only a request whose body is arriving is informed or ended")
     case .answer(let id, let answer): note(answer, to: id, after: input)
     case .finished: require(requests.isEmpty, "each request is answered before a drain ends")
     }
@@ -234,8 +234,8 @@ extension SyncInputs {
     guard let name = request.call.uploadID, request.call.path == .upload else { return }
     require(
       files[name].map { $0.record.user == request.user?.name } ?? true,
-      "an upload is of one user")
+      "an upload belongs to one user")
     let count = files[name]?.count ?? 0
-    require(told ?? count == count, "the offset that is told is that of the file")
+    require(told ?? count == count, "the reported offset is that of the file")
   }
 }

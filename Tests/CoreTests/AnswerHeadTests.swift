@@ -27,8 +27,7 @@ import Testing
     for url in ["http://server.example/healthz", "ws://SERVER.example:8787/session?a=b"] {
       #expect(head.isLoginPage(from: url) == isPortal, "\(url)")
     }
-    // Over TLS the certificate identifies the server. No network lies between this device and
-    // itself.
+    // Over TLS the certificate identifies the server, and localhost is reached without a network.
     for url in [
       "https://server.example/", "WSS://server.example/", "ws://localhost:1/", "http://127.0.0.2/",
       "ws://[::1]/", "no URL",

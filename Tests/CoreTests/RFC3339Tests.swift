@@ -65,8 +65,8 @@ import Testing
     RFC3339.parseISO8601(ArraySlice(text.utf8))
   }
 
-  /// The texts above and other spellings. Of these all but the last are 15:30 UTC, as written by
-  /// PostgreSQL, Python, Java, Go, Perl, and people.
+  /// The texts above and other spellings. All of the latter but the last are 15:30 UTC, as written
+  /// by PostgreSQL, Python, Java, Go, Perl, and people.
   private static let spellings: [(String, Int64, Int64)] =
     readable + [
       ("2026-01-03 15:30:00+00", seed, 0), ("2026-01-03 15:30:00.5+00", seed, 500_000_000),

@@ -3,7 +3,7 @@ import LinkCore
 import Testing
 import VirtualBottle
 
-/// What a bottle records, what a phone writes, and the records that it sends.
+/// The records of a bottle, the values that a phone writes, and the synchronization of records.
 @Suite struct BottleRecordTests {
   typealias Bench = BottleTests.Bench
 
@@ -46,7 +46,7 @@ import VirtualBottle
     #expect(bench.give(.poured(-9)).bits == 0)
     #expect(bench.give(.poured(-1)) == .notifyState)
     #expect(bench.give(.poured(30)) == BottleEffects(32 | 512))
-    #expect(bench.give(.poured(9)).bits == 0, "a record tells the level, too")
+    #expect(bench.give(.poured(9)).bits == 0, "a record also reports the level")
     #expect(bench.bottle.level == 561)
   }
 
@@ -114,7 +114,7 @@ import VirtualBottle
     #expect((bench.bottle.dailyTotal, bench.bottle.ring.count) == (0, 1))
     #expect(bench.give(.command(.tare)) == .notifyState)
     #expect(bench.bottle.level == 0)
-    #expect(bench.give(.poured(-9)).bits == 0, "the phone knows the new level")
+    #expect(bench.give(.poured(-9)).bits == 0, "the phone has the new level")
     #expect(bench.give(.poured(-1)) == .notifyState)
   }
 
@@ -138,7 +138,7 @@ import VirtualBottle
     }
     let told = BottleEffects(32 | 128)
     #expect(step(.measure(full: false)) == told)
-    #expect(bench.bottle.calibration.step == 10, "it was not begun")
+    #expect(bench.bottle.calibration.step == 10, "the calibration was not started")
     #expect(!bench.bottle.calibration.hasResult)
     #expect(step(.startCalibration) == told)
     #expect(bench.bottle.calibration.step == 3)
@@ -240,9 +240,9 @@ import VirtualBottle
     #expect((0..<3).map { bench.bottle.ring[$0].flags } == [1, 4, 1])
   }
 
-  // Synchronisation.
+  // Synchronization.
 
-  /// The ids of the chunk that was sent last.
+  /// Returns the record identifiers of the most recently sent chunk.
   private static func sent(_ bench: Bench) -> [UInt32] {
     let (sync, ring) = (bench.bottle.sync, bench.bottle.ring)
     return (0..<sync.recordCount(in: ring)).map { sync.record($0, in: ring).id }
@@ -261,7 +261,7 @@ import VirtualBottle
     #expect(bench.bottle.unsynced == 2)
     #expect(bench.give(.acknowledged).bits == 0)
     bench.give(.sync(count: 9, chunkSize: 20))
-    #expect(Self.sent(bench) == [4, 5], "what was marked is not sent again")
+    #expect(Self.sent(bench) == [4, 5], "marked records are not sent again")
   }
 
   @Test func `nothing is sent where nothing is asked for or there`() {

@@ -8,7 +8,7 @@ import VirtualBottle
 @Suite struct BottleRuleTests {
   typealias Bench = BottleTests.Bench
 
-  /// A bottle that is awake, and a phone that is connected to it.
+  /// Returns a harness with an awake bottle and a connected phone.
   private static func connected(_ profile: TimerProfile = .plan034) -> Bench {
     var bench = Bench(profile)
     bench.give(.moved)
@@ -59,7 +59,7 @@ import VirtualBottle
     var bench = Bench(.plan034)
     bench.give(.moved)
     #expect(bench.bottle.handle(.moved, at: 29_999).bits == 0)
-    #expect(bench.bottle.handle(.moved, at: 59_999).bits == 0, "its radio advertises on")
+    #expect(bench.bottle.handle(.moved, at: 59_999).bits == 0, "its radio keeps advertising")
     #expect(bench.bottle.power == .awake)
     #expect(bench.bottle.isAdvertising)
   }
@@ -100,7 +100,7 @@ import VirtualBottle
   @Test func `a bottle that stands as it stood has done nothing`() {
     var bench = Bench(.plan034)
     #expect(bench.give(.stands(true)).bits == 0)
-    #expect(!bench.bottle.isStill, "it sleeps")
+    #expect(!bench.bottle.isStill, "the bottle sleeps")
     bench.give(.moved)
     bench.pass(20)
     bench.give(.stands(true))
@@ -192,13 +192,13 @@ import VirtualBottle
     var bench = Bench(.plan035)
     bench.give(.moved)
     bench.pass(40)
-    #expect(bench.bottle.power == .awake, "it did not stand yet")
+    #expect(bench.bottle.power == .awake, "it has not stood still yet")
     bench.give(.stands(true))
     bench.pass(30)
     #expect(bench.first(.sleep) == 70)
     bench.give(.moved)
     bench.pass(60)
-    #expect(bench.bottle.power == .awake, "since it woke again it did not stand")
+    #expect(bench.bottle.power == .awake, "it has not stood still since it woke")
     #expect(bench.bottle.isStill == false)
   }
 
@@ -248,7 +248,7 @@ import VirtualBottle
     #expect(bench.give(.battery(25)).bits == 0)
     #expect(bench.bottle.power == .asleep)
     var older = Self.connected()
-    #expect(older.give(.battery(0)).bits == 0, "it has no such rule")
+    #expect(older.give(.battery(0)).bits == 0, "plan 034 has no such rule")
   }
 
   @Test func `only an awake bottle that advertises can be connected to, by one phone`() {

@@ -6,11 +6,11 @@ import VirtualBottle
 
 /// The bottle's rules, in virtual time.
 @Suite struct BottleTests {
-  /// A bottle and its time in milliseconds.
+  /// A test harness: a bottle, and its clock in milliseconds.
   struct Bench {
     var bottle: Bottle<ArrayStorage>
     var now: UInt32
-    /// When something was asked for, in seconds since the start.
+    /// The effects of the bottle, with their times in seconds since the start.
     var log: [(seconds: Double, effects: BottleEffects)] = []
     let start: UInt32
 
@@ -41,7 +41,7 @@ import VirtualBottle
       return effects
     }
 
-    /// When it first asked for this, in seconds.
+    /// Returns the time of the first such effect, in seconds since the start.
     func first(_ effect: BottleEffects) -> Double? {
       log.first { $0.effects.contains(effect) }?.seconds
     }
@@ -223,7 +223,7 @@ import VirtualBottle
     #expect(bench.bottle.clock.isValid)
   }
 
-  /// The ids of each chunk of a synchronisation, acknowledged one by one.
+  /// Returns the record identifiers of each chunk of a synchronization, acknowledged one by one.
   private static func chunks(_ bench: inout Bench, size: UInt16) -> [[UInt32]] {
     var found: [[UInt32]] = []
     var effects = bench.give(.sync(count: bench.bottle.unsynced, chunkSize: size))
@@ -267,7 +267,7 @@ import VirtualBottle
     bench.give(.disconnected)
     #expect(!bench.bottle.sync.isSending)
     bench.give(.connected)
-    #expect(Self.chunks(&bench, size: 2) == [[1, 2], [3, 4], [5]], "all come again")
+    #expect(Self.chunks(&bench, size: 2) == [[1, 2], [3, 4], [5]], "all records are sent again")
   }
 
   @Test func `a record that comes or goes meanwhile shifts nothing`() {
@@ -280,7 +280,7 @@ import VirtualBottle
     #expect(
       (0..<2).map { bottle.sync.record($0, in: bottle.ring).id } == [3, 4])
     bench.give(.acknowledged)
-    #expect(bench.bottle.unsynced == 1, "the one that came later")
+    #expect(bench.bottle.unsynced == 1, "the record that was added later")
   }
 
   @Test func `older bottles count deleted records and mark the first ones`() {
@@ -289,7 +289,7 @@ import VirtualBottle
     #expect(bench.give(.command(.delete(1))).contains(.notifyState))
     #expect(bench.bottle.unsynced == 3)
     #expect(Self.chunks(&bench, size: 20) == [[2, 3]])
-    #expect(bench.bottle.unsynced == 1, "the deleted one and the second one were marked")
+    #expect(bench.bottle.unsynced == 1, "the deleted record and the second one were marked")
   }
 
   @Test func `a deletion is always answered, of an unknown record too`() {
@@ -324,7 +324,7 @@ import VirtualBottle
   }
 
   @Test func `its state takes few bytes`() {
-    // Beside the flash that holds the records; the embedded build checks the program's size.
+    // The size excludes the flash with the records. The embedded build checks the program's size.
     #expect(MemoryLayout<Bottle<ArrayStorage>>.size <= 200)
     #expect(MemoryLayout<DrinkRecord>.size == 16)
   }

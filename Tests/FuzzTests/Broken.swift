@@ -1,4 +1,4 @@
-/// A promise that some bytes broke.
+/// An error for a promise that an input broke.
 struct Broken: Error, Equatable, CustomStringConvertible {
   var promise: String
 
@@ -9,25 +9,27 @@ struct Broken: Error, Equatable, CustomStringConvertible {
   var description: String { "broken: \(promise)" }
 }
 
-/// Demands that a promise is kept.
+/// Checks that a promise is kept.
 func hold(_ isKept: Bool, _ promise: @autoclosure () -> String) throws(Broken) {
   guard isKept else { throw Broken(promise()) }
 }
 
-/// What a decoder makes of bytes must not depend on how they came.
+/// Checks that a decoder's result does not depend on how its input is split.
 ///
-/// Compares what `read` gives for all at once, octet by octet, and in pieces of changing length.
+/// Compares the results of `read` for the input as a whole, octet by octet, and in pieces of
+/// varying length.
 func sameHoweverCut<Value: Equatable>(
   _ bytes: [UInt8], _ read: ([[UInt8]]) -> Value
 ) throws(Broken) -> Value {
   let whole = read([bytes])
-  try hold(read(bytes.map { [$0] }) == whole, "octet by octet is as all at once")
-  try hold(read(Cut.pieces(bytes)) == whole, "in pieces is as all at once")
+  try hold(read(bytes.map { [$0] }) == whole, "octet by octet gives the same as all at once")
+  try hold(read(Cut.pieces(bytes)) == whole, "in pieces gives the same as all at once")
   return whole
 }
 
 enum Cut {
-  /// Pieces of 1 to 16 octets, chosen by the bytes themselves, so that an input stays its own seed.
+  /// Returns pieces of 1 to 16 octets. A hash of the input determines the lengths, so that each
+  /// input is reproducible.
   static func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     // FNV-1a.
@@ -44,7 +46,7 @@ enum Cut {
   }
 }
 
-/// Takes the choices of an input from its front; what is left is the data.
+/// A reader that takes choices from the front of an input. The rest is the data.
 struct Choices {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -54,18 +56,18 @@ struct Choices {
 
   var isEmpty: Bool { rest.isEmpty }
 
-  /// The next octet; 0 behind the end.
+  /// Returns the next octet, or 0 after the end.
   mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
-  /// Up to `count` octets.
+  /// Returns up to `count` octets.
   mutating func take(_ count: Int) -> [UInt8] {
     defer { rest = rest.dropFirst(count) }
     return Array(rest.prefix(count))
   }
 
-  /// Eight octets as a number, the first highest.
+  /// Returns the next eight octets as a big-endian number.
   mutating func word() -> UInt64 { take(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// Octets behind a length of one octet, as text; what is not UTF-8 in it is replaced.
+  /// Returns octets preceded by a length of one octet, as text. Invalid UTF-8 is replaced.
   mutating func text() -> String { String(decoding: take(Int(byte())), as: UTF8.self) }
 }

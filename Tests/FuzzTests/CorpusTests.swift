@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkCore
 import Testing
 
-/// What a fuzzer starts from, and what it once found, keeps its promises.
+/// The seeds of the fuzzer and its earlier findings, which must all keep their promises.
 @Suite struct CorpusTests {
   private static let corpus = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "Corpus")
@@ -21,13 +21,13 @@ import Testing
     for input in inputs {
       let bytes = try [UInt8](Data(contentsOf: input))
       #expect(throws: Never.self, "\(input.lastPathComponent)") { try target.check(bytes) }
-      // The same with something missing: an input is seldom its own neighbour's.
+      // Checks prefixes of the input, which the corpus rarely contains.
       for count in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 16)) {
         #expect(throws: Never.self, "\(input.lastPathComponent), first \(count) octets") {
           try target.check(Array(bytes[..<count]))
         }
       }
-      // And damaged in a few places.
+      // Damages each input in a few places.
       var chance = Chance(seed: 90)
       for _ in 0..<30 {
         let damaged = chance.damaged(bytes)

@@ -1,8 +1,8 @@
 #if os(Linux)
-  // Where libFuzzer comes in; scripts/fuzz links it. In the ordinary suite nobody calls it.
+  // The entry point of libFuzzer, which scripts/fuzz links. The ordinary suite does not call it.
   import Glibc
 
-  /// Chosen once, by the environment.
+  /// The target, chosen once by the environment.
   private let target: FuzzTarget = {
     let name = unsafe getenv("FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
     guard let target = FuzzTarget(rawValue: name) else {
@@ -13,7 +13,7 @@
     return target
   }()
 
-  /// Checks what one input makes of the chosen target; libFuzzer takes an abort for a finding.
+  /// Checks one input against the chosen target. libFuzzer reports an abort as a finding.
   @_cdecl("LLVMFuzzerTestOneInput")
   public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))

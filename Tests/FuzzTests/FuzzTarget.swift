@@ -1,6 +1,7 @@
-/// The families of decoders, each with what must hold for any bytes whatever.
+/// A family of decoders, with the promises that hold for any input.
 ///
-/// `make fuzz` looks for bytes that break it; `CorpusTests` shows that those once found do not.
+/// `make fuzz` searches for inputs that break a promise. `CorpusTests` checks that earlier findings
+/// stay fixed.
 enum FuzzTarget: String, CaseIterable, Sendable {
   case websocket, exchange, inflate
   case requests, handshake, fields

@@ -2,9 +2,9 @@ import LinkCore
 import LinkJSON
 import Testing
 
-/// Strings that are read eight bytes at a time are read as one byte after the other would be.
+/// Strings that are read eight bytes at a time, with the same result as byte by byte.
 @Suite struct PlainTextTests {
-  /// What stands in the middle of letters, and how it is written.
+  /// Characters in the middle of letters, with their encodings.
   private static let odd: [(String, String)] = [
     ("\"", #"\""#), ("\\", #"\\"#), ("\u{0}", #"\u0000"#), ("\u{1F}", #"\u001f"#),
     ("\n", #"\n"#), (" ", " "), ("!", "!"), ("#", "#"), ("[", "["), ("]", "]"),
@@ -22,7 +22,7 @@ import Testing
           writer.string(before + character + after)
           let text = "\"\(before)\(written)\(after)\""
           #expect(writer.bytes == Array(text.utf8))
-          // Something behind it, so that there is more than the string to look at, or nothing.
+          // The reader stops at the end of the string, with and without more bytes after it.
           for rest in ["", "     \n "] {
             var reader = JSONReader(Array((text + rest).utf8))
             #expect(try reader.string() == before + character + after)

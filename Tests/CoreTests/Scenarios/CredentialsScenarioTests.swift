@@ -98,8 +98,7 @@ struct CredentialsScenarioTests {
     #expect(bench.log.contains(.refreshCredentials))
   }
 
-  /// A clock that is ahead shortens every lifetime by its error, so each renewal reports the same
-  /// one.
+  /// A clock that is ahead shortens every lifetime by its error, so each renewal reports it again.
   @Test(arguments: [
     (Duration.seconds(-3600), Duration?.none), (.zero, nil), (.nanoseconds(1), .seconds(15)),
     (.seconds(29), .seconds(15)), (.seconds(30), .seconds(15)),

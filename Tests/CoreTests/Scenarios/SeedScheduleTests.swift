@@ -154,8 +154,7 @@ struct SeedScheduleTests {
       #expect(bench.link.status == LinkStatus(phase: .failed, reason: .exhausted(timeout)))
       #expect(bench.link.deadline == nil, "the user sees an error, and no attempt follows")
     }
-    // The jitter is uniform: each mean equals its base, except the first, which is cut off below 1
-    // s.
+    // The jitter is uniform: each mean equals its base, but the first wait is never below 1 s.
     for (sum, base) in zip(sums, bases).dropFirst() {
       #expect((0.96...1.04).contains(sum / 200 / base), "\(sum / 200) for \(base)")
     }

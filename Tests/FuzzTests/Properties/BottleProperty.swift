@@ -4,7 +4,7 @@ import LinkCore
 import LinkWire
 import VirtualBottle
 
-/// Values of a bottle, frames of a radio, and what a phone and a bottle are told by each other.
+/// Values of a bottle, frames of a radio, and the messages between a phone and a bottle.
 enum BottleProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -16,7 +16,7 @@ enum BottleProperty {
     }
   }
 
-  /// What is read is written as it was, but for bits that mean nothing.
+  /// Checks that a value that was read is written unchanged, except for bits without a meaning.
   private static func values(_ bytes: [UInt8]) throws(Broken) {
     if let state = try? BottleState(bytes) { try hold(state.bytes == bytes, "a state") }
     if let value = try? BottleConfiguration(bytes) {
@@ -63,11 +63,11 @@ enum BottleProperty {
     guard let frames else { return }
     var reader = RadioFrameReader()
     let again = try? reader.take(frames.flatMap(\.bytes))
-    // A name is cut at 64 bytes and its text is repaired, both once.
+    // A name is cut at 64 bytes and its text is repaired, each only once.
     try hold(again?.count == frames.count, "frames that were written are read")
   }
 
-  /// A phone that is connected hears anything of its bottle.
+  /// Gives a connected phone arbitrary inputs from its bottle.
   private static func phone(_ choices: inout Choices) throws(Broken) {
     var model = BottleModel(BottleSettings(), seed: 1)
     var now = Instant.zero
@@ -102,7 +102,7 @@ enum BottleProperty {
     }
   }
 
-  /// A bottle is written anything by its phone.
+  /// Gives a bottle arbitrary writes of its phone.
   private static func bottle(_ choices: inout Choices) throws(Broken) {
     var bottle = VirtualBottle(.plan035, capacity: 8, at: .zero)
     var now = Instant.zero

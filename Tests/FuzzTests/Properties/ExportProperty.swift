@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkWire
 
-/// Exports of Apple Health, which hold anything and end anywhere.
+/// Exports of Apple Health with arbitrary content and arbitrary ends.
 enum ExportProperty {
   private struct Read: Equatable {
     var samples: [HealthSample] = []

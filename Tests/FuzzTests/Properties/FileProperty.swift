@@ -8,7 +8,7 @@ import MessageStream
 @testable import LinkCore
 @testable import LinkDriver
 
-/// Journals, read back and replayed.
+/// Journals that are read back and replayed.
 enum JournalProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -34,7 +34,7 @@ enum JournalProperty {
     guard let first = try? Replay<M>.run(journal: scratch("j")) else { return }
     let again = try? Replay<M>.run(journal: scratch("j"))
     try hold(again?.divergences == first.divergences, "the same journal is the same run")
-    try hold(first.diverged <= first.steps, "no more steps diverge than there are")
+    try hold(first.diverged <= first.steps, "at most all steps diverge")
     try writesBack(scratch("j"), as: M.self)
   }
 
@@ -53,7 +53,7 @@ enum JournalProperty {
   }
 }
 
-/// Policies as files state them, and the links that they make.
+/// Policies in the format of files, and the links that they configure.
 enum PolicyProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -89,7 +89,7 @@ enum PolicyProperty {
     try keepsPromises(policy)
   }
 
-  /// A link of this policy through failures without end: it always has something in mind.
+  /// Runs a link with this policy through endless failures, and checks invariants and deadlines.
   private static func keepsPromises(_ policy: LinkPolicy) throws(Broken) {
     var link = HeldLink(policy: policy, seed: 1)
     var now = Instant.zero
@@ -122,7 +122,7 @@ enum PolicyProperty {
   }
 }
 
-/// The list of members who were removed.
+/// The list of removed members.
 enum RemovalsProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     guard let removed = try? RemovalsFile.decode(bytes) else { return }

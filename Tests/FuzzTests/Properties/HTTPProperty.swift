@@ -4,7 +4,7 @@ import LinkWire
 @testable import HoldfastBackend
 @testable import LinkProtocols
 
-/// Requests of any kind, and what the backend would be asked by them.
+/// Requests of any kind, and the backend's interpretation of them.
 enum RequestProperty {
   private static let statuses = [400, 413, 414, 417, 431, 501, 505]
 
@@ -18,9 +18,9 @@ enum RequestProperty {
     for event in events {
       switch event {
       case .announced: throw Broken("no path is announced unless that is asked for")
-      case .needsContinue(let head): try hold(head.expectsContinue, "100 only where it is awaited")
+      case .needsContinue(let head): try hold(head.expectsContinue, "100 only where it is expected")
       case .failed(let error):
-        try hold(statuses.contains(error.status), "\(error.status) is for this")
+        try hold(statuses.contains(error.status), "\(error.status) is a status of the reader")
         try hold(event == events.last, "nothing follows a failure")
       case .request(let head, let body):
         try isBounded(head, body, limits)
@@ -53,10 +53,10 @@ enum RequestProperty {
       try hold(field.name == field.name.lowercased(), "a field's name is in lower case")
       try hold(Text.fieldValue(field.value) == field.value, "a field's value is clean")
     }
-    try hold(head.segments.allSatisfy { $0 != "." && $0 != ".." }, "no path climbs")
+    try hold(head.segments.allSatisfy { $0 != "." && $0 != ".." }, "no path leads upward")
   }
 
-  /// Written in the plainest way, the request is the same request: no reader sees another one.
+  /// Checks that a request in its plainest form is the same request, so that readers agree.
   private static func means(_ head: HTTPRequestHead, _ body: [UInt8]) throws(Broken) {
     var plain = head
     plain.headers.removeAll { ["content-length", "transfer-encoding"].contains($0.name) }
@@ -81,9 +81,9 @@ enum RequestProperty {
   }
 }
 
-/// The opening handshake, judged by a server and by a client.
+/// The opening handshake, on the side of the server and of the client.
 enum HandshakeProperty {
-  /// The key of RFC 6455 section 1.3: its answer can be put into a corpus.
+  /// The key of RFC 6455 section 1.3, so that the corpus can contain its answer.
   private static let key = Array("the sample nonce".utf8)
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
@@ -104,14 +104,14 @@ enum HandshakeProperty {
         extraHeaders: choice & 4 == 0 ? [] : [("Sec-WebSocket-Protocol", chosen)])
       switch verdict {
       case .refuse(let status, _, _):
-        try hold([400, 405, 426].contains(status), "\(status) is for this")
+        try hold([400, 405, 426].contains(status), "\(status) is a status of a refused handshake")
       case .upgrade(let response, let deflate):
         try isUnderstood(response, deflate, by: head, subprotocol: choice & 4 == 0 ? nil : chosen)
       }
     }
   }
 
-  /// A client that sent this key takes the answer for what the server thinks it is.
+  /// Checks that the client that sent this key interprets the response as the server does.
   private static func isUnderstood(
     _ response: [UInt8], _ deflate: DeflateParameters?, by head: HTTPRequestHead,
     subprotocol: String?
@@ -121,12 +121,12 @@ enum HandshakeProperty {
       host: "a", target: "/", headers: [], key: key, offersDeflate: true,
       subprotocols: [subprotocol].compactMap(\.self))
     let verdict = client.receive(response)
-    // A client names tokens only, so no other text is a subprotocol that it offered.
+    // A client offers only tokens as subprotocols, so it never offered any other text.
     if let subprotocol, !Text.isToken(subprotocol.utf8) { return }
     guard case .upgraded(_, let agreed, let rest) = verdict else {
       throw Broken("an upgrade is understood, not \(String(describing: verdict))")
     }
-    try hold(rest.isEmpty, "nothing is left behind the answer")
+    try hold(rest.isEmpty, "nothing follows the response")
     try hold(agreed?.serverMaxWindowBits == deflate?.serverMaxWindowBits, "same window")
     try hold(agreed?.serverNoContextTakeover == deflate?.serverNoContextTakeover, "same takeover")
   }
@@ -144,10 +144,10 @@ enum HandshakeProperty {
     guard case .upgraded(let headers, let agreed, _)? = verdict else { return }
     try hold(headers["upgrade"]?.lowercased() == "websocket", "an upgrade names its protocol")
     try hold(agreed == nil || choice & 2 == 0, "nothing is agreed that was not offered")
-    try hold(8...15 ~= agreed?.serverMaxWindowBits ?? 8, "a window is one of zlib's")
+    try hold(8...15 ~= agreed?.serverMaxWindowBits ?? 8, "a window has 8 to 15 bits")
   }
 
-  /// How much of what follows has come depends on the pieces by design.
+  /// Returns a verdict without the bytes after the head. Their number depends on the pieces.
   private static func withoutRest(_ verdict: ClientHandshake.Verdict) -> ClientHandshake.Verdict {
     switch verdict {
     case .upgraded(let headers, let extensions, _):
@@ -158,7 +158,7 @@ enum HandshakeProperty {
   }
 }
 
-/// Whatever is put into a head, it stays one head.
+/// Heads with arbitrary fields, each of which must remain one head.
 enum FieldProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -181,7 +181,7 @@ enum FieldProperty {
     case .needsContinue, .failed, .announced: break
     case .request(let head, let body):
       try hold(body.isEmpty && reader.bufferedBytes == 0, "nothing follows a request to upgrade")
-      try hold(head.headers.count <= 6 + fields.count, "no field makes another")
+      try hold(head.headers.count <= 6 + fields.count, "no field creates another")
       try hold(head.first("host") == "a", "no field replaces the host")
     }
   }
@@ -198,8 +198,8 @@ enum FieldProperty {
     }
     let bodyless = head.status < 200 || head.status == 204 || head.status == 304
     try hold(reader.takeRest() == (bodyless ? [] : body), "the body stays the body")
-    try hold(head.headers.count <= 2 + fields.count, "no field makes another")
+    try hold(head.headers.count <= 2 + fields.count, "no field creates another")
     let length = head.headers.filter { $0.name == "content-length" }.map(\.value)
-    try hold(length == (bodyless ? [] : [String(body.count)]), "the length is our own")
+    try hold(length == (bodyless ? [] : [String(body.count)]), "the length is that of the writer")
   }
 }

@@ -3,7 +3,7 @@ import HeldSocket
 import LinkCore
 import LinkProtocols
 
-/// Headers as people give them to a held socket, and what a held socket is told.
+/// Headers that a user gives to a held socket, and the inputs of a held socket.
 enum HeldSocketProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -16,7 +16,8 @@ enum HeldSocketProperty {
     }
   }
 
-  /// A header that is taken is one line of the request, and replaces none of the handshake's own.
+  /// Checks that an accepted header adds one line to the request and replaces no field of the
+  /// handshake.
   private static func header(_ line: String) throws(Broken) {
     guard let field = ClientHandshake.field(line) else { return }
     let (with, without) = (request([(field.name, field.value)]), request([]))
@@ -36,7 +37,8 @@ enum HeldSocketProperty {
     ).requestBytes
   }
 
-  /// Inputs as a journal holds them, one a line; a line that is no input is a text that came in.
+  /// Gives a held socket the inputs of a journal, one per line. Any other line is a received text
+  /// message.
   private static func run(_ bytes: [UInt8], _ outbox: SocketSettings.Outbox) throws(Broken) {
     var settings = SocketSettings(policy: .socket)
     settings.outbox = outbox

@@ -3,7 +3,7 @@ import LinkJSON
 
 @testable import LinkWire
 
-/// What assistants post, and what phones answer them.
+/// Requests that assistants post, and the answers of phones to them.
 enum MCPProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     try message(bytes)

@@ -3,8 +3,8 @@ import LinkHealth
 import LinkServerCore
 import LinkStorage
 
-/// What assistants do to the backend in any order: requests of sessions, calls that wait, streams,
-/// batches, clients that leave, outcomes, time that passes, and a drain.
+/// The events of a backend for assistants in any order: requests in sessions, pending calls,
+/// streams, batches, clients that leave, outcomes, the passing of time, and a drain.
 struct MCPServerProperty {
   private var server = MCPServer(at: .zero)
   private var now = Instant.zero
@@ -40,7 +40,7 @@ struct MCPServerProperty {
       nil)
   }
 
-  /// A message with one of four ids.
+  /// Returns a message with one of four identifiers.
   private func message(_ choice: UInt8) -> String {
     let id = choice >> 3 & 3
     let (head, call) = (#"{"jsonrpc":"2.0","id":\#(id),"#, #""method":"tools/call","params":"#)
@@ -67,7 +67,7 @@ struct MCPServerProperty {
     try send(.post, body, choice)
   }
 
-  /// Sends a request in one of the sessions; without a choice in none.
+  /// Sends a request in one of the sessions, or in none if there is no choice.
   private mutating func send(
     _ method: MCPCall.Method, _ body: String, _ choice: UInt8?
   ) throws(Broken) {
@@ -86,7 +86,7 @@ struct MCPServerProperty {
     try take(.request(RequestID(lastRequest), call, fresh: fresh))
   }
 
-  /// Tells what became of one of the asks that wait.
+  /// Gives the outcome of one of the pending calls.
   private mutating func settle(_ choice: UInt8) throws(Broken) {
     guard !asks.isEmpty else { return }
     let ask = asks.remove(at: Int(choice) % asks.count)

@@ -3,7 +3,7 @@ import LinkJSON
 
 @testable import LinkWire
 
-/// The shop that all inputs are about.
+/// The shop of all inputs.
 enum Shop {
   static let id: ShopID = {
     guard let id = ShopID("s1") else { preconditionFailure("s1 is path-safe") }
@@ -13,7 +13,7 @@ enum Shop {
 
 /// Frames of a stream, posts, and answers to posts.
 enum StreamProperty {
-  /// Wide enough for whatever is written of a message that was read.
+  /// Limits that allow any encoding of a message that was read.
   private static let wide = MessageLimits(maxFrameBytes: .max, maxCharacters: .max)
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
@@ -46,7 +46,7 @@ enum StreamProperty {
       try hold(again == frame, "a notice that was read can be written")
     case .unknown(let type):
       let isWord = Array(type.utf8) == text
-      try hold(isWord || type != "draining", "what is known is not unknown")
+      try hold(isWord || type != "draining", "a known type is not reported as unknown")
     }
   }
 
@@ -85,7 +85,7 @@ enum PageProperty {
     guard var page = try? PageCodec.decode(Array(choices.rest), shop: Shop.id, limits: limits)
     else { return }
     for message in page.messages { try StreamProperty.isBounded(message, limits) }
-    try hold(page.rejected >= 0, "rejects are counted from none")
+    try hold(page.rejected >= 0, "the number of rejects is not negative")
     try hold((page.fault == nil) == (page.rejected == 0), "a reject has a reason")
     let written = PageCodec.encode(page, query: .page(number: 1, limit: 100), total: 1)
     (page.rejected, page.fault) = (0, nil)
@@ -94,7 +94,8 @@ enum PageProperty {
   }
 }
 
-/// A JSON value; a number that is not whole is a string here, for the writer has no others.
+/// A JSON value. A number that is not whole becomes a string, since the writer has only whole
+/// numbers.
 private enum JSONTree: Equatable {
   case object([Member])
   case array([JSONTree])
@@ -131,7 +132,7 @@ private enum JSONTree: Equatable {
     }
   }
 
-  /// Levels of nesting.
+  /// The number of nested levels.
   var depth: Int {
     switch self {
     case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
@@ -165,7 +166,7 @@ private enum JSONTree: Equatable {
 enum JSONProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     let tree = read(bytes)
-    try hold((tree != nil) == skips(bytes), "what is passed over is as strict as what is read")
+    try hold((tree != nil) == skips(bytes), "skipping is as strict as reading")
     if let number = double(bytes) { try hold(number.isFinite, "a number is finite") }
     guard let tree else { return }
     try hold(tree.depth <= JSONReader.maxDepth, "nesting has its bound")
@@ -194,7 +195,7 @@ enum JSONProperty {
   }
 }
 
-/// Tokens, split and read; whether the signature is good is not asked here.
+/// Tokens that are split and parsed. Their signatures are not verified.
 enum TokenProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -217,7 +218,7 @@ enum TokenProperty {
     try hold(
       (again.user, again.name, again.shops) == (claims.user, claims.name, claims.shops),
       "claims that were read can be written")
-    // The ends of time are not at a whole second, so they move inwards once.
+    // The limits of a timestamp are not whole seconds, so they move inward once.
     try hold(again.expiresAt <= claims.expiresAt, "writing a token does not prolong it")
     try hold((try? Claims.decode(json: again.encode())) == again, "and then stays the same")
   }

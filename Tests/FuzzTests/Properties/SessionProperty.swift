@@ -10,10 +10,10 @@ enum SessionProperty {
     let text = Array(choices.rest)
     if isClient {
       guard let message = try? SessionClientMessage.read(text) else { return }
-      try hold((try? .read(message.bytes)) == message, "what a client said can be written")
+      try hold((try? .read(message.bytes)) == message, "a client's message can be written")
     } else {
       guard let message = try? SessionServerMessage.read(text) else { return }
-      try hold((try? .read(message.bytes)) == message, "what a server said can be written")
+      try hold((try? .read(message.bytes)) == message, "a server's message can be written")
     }
   }
 }

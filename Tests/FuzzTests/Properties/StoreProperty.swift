@@ -7,7 +7,7 @@ import LinkWire
 
 @testable import StoreSQLite
 
-/// Rows whose columns hold anything, as a damaged file could have them.
+/// Rows with arbitrary values in their columns, as in a damaged file.
 enum RowProperty {
   private static let columns = """
     shop, id, user, username, text, created_at, updated_at, is_edited, parent, epoch, offset
@@ -65,7 +65,7 @@ enum RowProperty {
     }
   }
 
-  /// The same from real tables.
+  /// Returns the rows after writing them to real tables and reading them back.
   private static func written(_ rows: Rows) throws(StoreFailure) -> Rows {
     let tables = try tables(TimelineTables.schema)
     let insertion = try tables.insertion()
@@ -104,7 +104,7 @@ enum RowProperty {
   }
 }
 
-/// Database files with damage anywhere; an input is a list of places and what stands there.
+/// Database files with damage anywhere. An input is a list of offsets and the bytes to put there.
 enum StoreProperty {
   private static let timeline = whole("timeline.sqlite", TimelineTables.schema) { database in
     let tables = TimelineTables(database: database, shop: Shop.id)
@@ -145,7 +145,7 @@ enum StoreProperty {
         try useLog(scratch("s"), access)
       }
     } catch {
-      // Any typed failure is an answer; the file is left for a person to look at.
+      // Any typed failure is a valid result. The file remains for a person to examine.
     }
     guard access == .read else { return }
     try hold((try? scratch.bytes(of: "s")) == file, "reading changes no file")
@@ -193,7 +193,7 @@ enum StoreProperty {
       text: "text", createdAt: Timestamp(nanoseconds: Int64(number)))
   }
 
-  /// The bytes of a sound file.
+  /// Returns the bytes of an intact file.
   private static func whole(
     _ name: String, _ schema: Schema, _ fill: (Database) throws -> Void
   ) -> [UInt8] {
@@ -203,7 +203,7 @@ enum StoreProperty {
       let database = try Database(
         path: scratch(name), access: .write, busyTimeout: .zero, schema: schema)
       try fill(database)
-      // Out of the write-ahead log, and the file without one from now on.
+      // Empties the write-ahead log and stops using one.
       try database.execute("PRAGMA journal_mode = DELETE")
       return try scratch.bytes(of: name)
     } catch {

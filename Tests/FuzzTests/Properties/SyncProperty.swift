@@ -4,9 +4,9 @@ import LinkStorage
 
 @testable import LinkWire
 
-/// Batches that phones sync, plain and compressed, and the answers to them.
+/// Batches that phones sync, plain and compressed, and the replies to them.
 enum SyncProperty {
-  /// The most bytes that a body is decompressed to.
+  /// The maximum size of a decompressed body, in bytes.
   private static let limit = 65_536
 
   static func check(_ bytes: [UInt8]) throws(Broken) {
@@ -39,15 +39,15 @@ enum SyncProperty {
     for sample in delivery.samples {
       try hold(sample.end >= sample.start, "no sample ends before it begins")
     }
-    // Batches that delete what they hold add it again.
+    // A batch that deletes its own samples adds them again.
     guard delivery.deleted.isEmpty else { return }
     let again = kept.apply(delivery)
     try hold(
       again == SyncTally(skippedDuplicates: delivery.samples.count) || hasMovedUUID(delivery),
-      "a batch that comes again adds nothing")
+      "a repeated batch adds nothing")
   }
 
-  /// Whether a UUID stands beside several samples, of which the last one has it.
+  /// Returns whether several samples have the same UUID, which the last one keeps.
   private static func hasMovedUUID(_ delivery: SyncDelivery) -> Bool {
     let named = delivery.samples.filter { $0.uuid != nil }
     let pairs = Set(named.map { "\($0.uuid as Any)-\($0.hash.bytes)" })

@@ -4,7 +4,7 @@ import LinkJSON
 @testable import LinkProtocols
 @testable import LinkWire
 
-/// Short texts with a form of their own: times, ids, positions, paths, queries, durations.
+/// Short texts with a format: times, identifiers, positions, paths, queries, durations.
 enum TextProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -33,7 +33,7 @@ enum TextProperty {
       try hold(id.description == text.lowercased(), "a UUID has one spelling in lower case")
     }
     if let shop = ShopID(text) {
-      try hold(shop.text == text && 1...128 ~= text.utf8.count, "a shop id is what it was")
+      try hold(shop.text == text && 1...128 ~= text.utf8.count, "a shop id is unchanged")
     }
     if let position = Position(text) {
       try hold(position.description == text, "a position has one spelling")
@@ -65,7 +65,8 @@ enum TextProperty {
     }
   }
 
-  /// A jitter that is no number, which no policy may have, is not even the same as itself.
+  /// Compares two schedules. A jitter that is not a number, which no policy may have, is not equal
+  /// to itself.
   private static func isSame(_ left: Schedule?, _ right: Schedule) -> Bool {
     guard case .exponential(_, _, _, let jitter, _, _) = right, jitter.isNaN else {
       return left == right
@@ -76,17 +77,18 @@ enum TextProperty {
   private static func extensions(_ text: String) throws(Broken) {
     if let (parameters, response) = DeflateParameters.accept(offers: text) {
       try hold(
-        DeflateParameters.parse(response: response) == parameters, "an answer means what it says")
+        DeflateParameters.parse(response: response) == parameters, "a response states the agreement"
+      )
     }
     guard let agreed = DeflateParameters.parse(response: text) else { return }
     try hold(
       8...15 ~= agreed.serverMaxWindowBits && 8...15 ~= agreed.clientMaxWindowBits,
-      "a window is one of zlib's")
+      "a window has 8 to 15 bits")
   }
 
   private static func target(_ text: String) throws(Broken) {
     guard let head = try? HTTPRequestHead(method: "GET", target: text, headers: []) else { return }
-    try hold(head.segments.allSatisfy { $0 != "." && $0 != ".." }, "no path climbs")
+    try hold(head.segments.allSatisfy { $0 != "." && $0 != ".." }, "no path leads upward")
     let parameters = head.query.map { (name: $0.name, value: $0.value) }
     guard let query = try? PageQuery(parameters: parameters) else { return }
     try hold(

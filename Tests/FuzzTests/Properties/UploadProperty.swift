@@ -7,8 +7,8 @@ import LinkWire
 @testable import HealthSync
 @testable import StoreSQLite
 
-/// What a phone that syncs reads of its own files and rows and of servers' answers, and the records
-/// and fields of uploads that a server reads.
+/// The files and rows of a phone that syncs, the responses of servers, and the records and fields
+/// of uploads that a server reads.
 enum UploadProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -35,12 +35,12 @@ enum UploadProperty {
     try hold(again?.record == record, "a record that was read can be written")
   }
 
-  /// A payload file, which may be damaged, that a server finds too large.
+  /// Splits a payload file, possibly damaged, that a server found too large.
   private static func payload(_ text: [UInt8]) throws(Broken) {
     guard let halves = SyncPacking.halves(of: text) else { return }
-    guard let batch = try? SyncBatch.read(text) else { throw Broken("what is divided is a batch") }
+    guard let batch = try? SyncBatch.read(text) else { throw Broken("only a batch is split") }
     let count = (batch.records?.count ?? 0) + (batch.workouts?.count ?? 0)
-    try hold(halves.count == 2, "a batch is divided in two")
+    try hold(halves.count == 2, "a batch is split in two")
     try hold(
       halves.reduce(0) { $0 + $1.records } == count
         && halves.reduce(0) { $0 + $1.deletions } == batch.deletedUUIDs.count,
@@ -83,7 +83,7 @@ enum UploadProperty {
       reply.url?.hasPrefix("https://a.example:81/") ?? true, "no location leaves the server")
   }
 
-  /// An upload ends whatever a server answers, and sends no byte that is not there.
+  /// Checks that an upload ends for any responses, and sends only bytes of its payload.
   private static func upload(_ choices: inout Choices) throws(Broken) {
     let size = Int(choices.byte()) * 4_000
     let dialects = [UploadDialect.current, .iOS, .tus]
@@ -123,7 +123,7 @@ enum UploadProperty {
       CREATE TABLE batches(file, type, place, records, deletions, bytes, parked);
       """)
 
-  /// Rows of the phone's queue whose columns hold anything, as a damaged file could have them.
+  /// Reads rows of the phone's queue with arbitrary values in their columns, as in a damaged file.
   private static func rows(_ choices: inout Choices) throws(Broken) {
     do throws(StoreFailure) {
       let database = try Database(

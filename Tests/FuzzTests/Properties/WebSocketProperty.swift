@@ -1,13 +1,13 @@
 @testable import LinkProtocols
 
-/// What one end made of all it was fed.
+/// The result of one end for all of its input.
 struct Heard: Equatable {
   var events: [WebSocketEvent]
   var output: [UInt8]
   var state: WebSocketConnection.State
 }
 
-/// One end of a connection, as an input chooses it.
+/// One end of a connection, configured by an input.
 struct End {
   var role: WebSocketRole
   var deflate: DeflateParameters?
@@ -20,7 +20,7 @@ struct End {
     (self.role, self.deflate, self.limits) = (role, deflate, limits)
   }
 
-  /// Bit 0 is the role, bits 1 to 3 compression, bits 4 and 5 the limits.
+  /// Creates an end. Bit 0 is the role, bits 1 to 3 are the compression, bits 4 and 5 the limits.
   init(choice: UInt8) {
     role = choice & 1 == 0 ? .client : .server
     deflate = Self.agreement(choice >> 1 & 7)
@@ -52,7 +52,7 @@ struct End {
   }
 }
 
-/// Frames of any kind, at either end.
+/// Frames of any kind, received by either end.
 enum WebSocketProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -73,16 +73,16 @@ enum WebSocketProperty {
         try hold(payload.count <= limits.maxMessageBytes, "no message is beyond the limit")
       case .ping(let payload), .pong(let payload):
         try hold(payload.count <= 125, "control frames have at most 125 octets")
-      case .oversized: try hold(limits.oversize == .skip, "what is too big fails the connection")
+      case .oversized: try hold(limits.oversize == .skip, "this limit fails the connection")
       case .closed, .ended: try hold(isLast && heard.state == .closed, "nothing follows a close")
       case .failed(let error):
         try hold(isLast && heard.state == .closed, "nothing follows a failure")
-        try hold([1002, 1007, 1009].contains(error.code), "\(error.code) is for this")
+        try hold([1002, 1007, 1009].contains(error.code), "\(error.code) is a code of a failure")
       }
     }
   }
 
-  /// The peer understands every frame that this end answers with.
+  /// Checks that the peer understands every frame that this end answers with.
   private static func answersWell(_ heard: Heard, _ end: End) throws(Broken) {
     let peer = End(role: end.role.peer, deflate: end.deflate).reads([heard.output])
     var expected = heard.events.compactMap { event -> WebSocketEvent? in
@@ -97,7 +97,7 @@ enum WebSocketProperty {
   }
 }
 
-/// Messages of any kind, from one end to the other.
+/// Messages of any kind, sent from one end to the other.
 enum ExchangeProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
@@ -115,7 +115,7 @@ enum ExchangeProperty {
     try WebSocketProperty.isBounded(heard, far.limits)
   }
 
-  /// A few octets, or many times the same, so that there is something to compress.
+  /// Returns a few octets, or many repetitions of them, so that there is something to compress.
   private static func payload(_ kind: UInt8, _ choices: inout Choices) -> [UInt8] {
     let some = choices.take(Int(choices.byte()))
     let times = [1, 3, 17, 200][Int(kind >> 2 & 3)]
@@ -140,7 +140,7 @@ enum ExchangeProperty {
   }
 }
 
-/// Compressed messages whose deflate stream may be anything.
+/// Compressed messages with an arbitrary deflate stream.
 enum InflateProperty {
   private static let small = 300
 
@@ -163,7 +163,7 @@ enum InflateProperty {
       "a limit skips what is beyond it and changes nothing else")
   }
 
-  /// Messages of a chosen length, in fragments.
+  /// Returns messages of chosen lengths, in fragments.
   private static func frames(_ choices: inout Choices, cutEvery count: Int) -> [UInt8] {
     var wire: [UInt8] = []
     for _ in 0..<8 where !choices.isEmpty {

@@ -25,8 +25,8 @@ import Testing
   }
 
   @Test func `messages that came compressed are counted`() {
-    // One frame and two fragments of RFC 7692 section 7.2.3.1, and a plain text of RFC 6455 section
-    // 5.7.
+    // One frame and two fragments of RFC 7692 section 7.2.3.1, and an uncompressed text of RFC 6455
+    // section 5.7.
     let bytes = hex(
       "c1 07 f2 48 cd c9 c9 07 00 41 03 f2 48 cd 80 04 c9 c9 07 00 81 05 48 65 6c 6c 6f")
     for pieces in [[bytes], bytes.map { [$0] }] {
@@ -71,7 +71,7 @@ import Testing
     #expect(Self.keeping.events(bytes) == [.text([]), .text(Self.hello)])
   }
 
-  /// One stored block of as many octets as zlib is given room for at a time.
+  /// Uses one stored block of as many octets as zlib gets room for at a time.
   @Test func `input may end where the room for its output does`() {
     let data = (0..<16_384).map { UInt8(truncatingIfNeeded: $0) }
     let block = hex("00 00 40 ff bf") + data
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `a block that ends one bit before the octets that a sender took off is not whole`() {
-    // Its codes have 1 to 15 bits, 15 of them set for the end of the block.
+    // The block's codes have 1 to 15 bits. The code for the end of the block is 15 set bits.
     let octets = "04 e0 81 96 24 49 92 24 49 7e 2b 20 b1 a8 79 64 f5 ec fd ff 7b ef bd 77 0f"
     let error = WebSocketError.inconsistent("a compressed message that ends inside a block")
     #expect(Self.end.events(hex("c1 19 " + octets)).last == .failed(error))
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  /// With a window of 8 bits an end sends plain messages.
+  /// Relies on the rule that an end with a window of 8 bits sends uncompressed messages.
   @Test func `each end compresses with the window that was agreed for it`() {
     let agreed = DeflateParameters(serverMaxWindowBits: 8, clientMaxWindowBits: 15)
     let isCompressed = [WebSocketRole.server, .client].map { role -> Bool in
@@ -196,7 +196,7 @@ import Testing
   @Test func `memory follows the window, so that a small one has short blocks`() {
     var random = Seeded(5)
     let noise = random.bytes(4096)
-    // The letters change every 64 octets: in one long block all of them share a code.
+    // The letters change every 64 octets. In one long block, all of them would share a code.
     let data = noise.enumerated().map { UInt8($0 / 64 * 3) + $1 % 7 }
     var deflater = Deflater(windowBits: 9)
     let count = deflater?.message(data)?.count ?? 0

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkProtocols
 
-/// What the streams of both directions keep, and when they tell what they made.
+/// The windows that the streams of both directions keep, and the time at which they report output.
 @Suite struct WindowTests {
   @Test(arguments: [(8, false), (9, true), (15, true), (16, false)])
   func `a stream compresses with a window of 9 to 15 bits`(_ bits: Int, _ isMade: Bool) {
@@ -11,7 +11,7 @@ import Testing
     #expect(found == isMade)
   }
 
-  /// RFC 7692 section 7.2.3.6.
+  /// Checks the example of RFC 7692 section 7.2.3.6.
   @Test func `an empty message is one octet, the rest of an empty block`() {
     var deflater = Deflater(windowBits: 15)
     let empty = deflater?.message([])
@@ -32,7 +32,7 @@ import Testing
 
   @Test func `a payload that is no shorter when deflated is sent plain`() throws {
     var random = Seeded(6)
-    // What repeats pays for what a block costs, at one length to the octet.
+    // At one length, to the octet, the repeated part saves exactly what the block costs.
     let noise = random.bytes(200).map { $0 & 0x7F }
     let candidates: [[UInt8]] = (3..<40).map { noise + noise.prefix($0) }
     let even = candidates.first { candidate in
@@ -59,12 +59,12 @@ import Testing
       out += sender.takeOutput()
       sizes.append(out.count)
     }
-    // The third says no more than where the second stands.
+    // The third message only refers to the position of the second.
     #expect(sizes[1] > 1_000 && sizes[2] < 100, "\(sizes)")
   }
 
   @Test func `all that octets inflate to is measured before others come`() {
-    // A literal and 64 references of 258 octets: 16,513 are more than are made at a time.
+    // A literal and 64 references of 258 octets: 16,513 octets are more than one step produces.
     let references = hex("05 a3 60 14 8c 82 51 30 0a 46 c1 28 18")
     let block = hex("4a 1c") + (0..<8).flatMap { _ in references }
     let limits = WebSocketLimits(maxMessageBytes: 16_400, oversize: .close)

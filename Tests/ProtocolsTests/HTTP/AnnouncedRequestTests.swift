@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkProtocols
 
-/// Heads that are told before their bodies are whole, and what comes of a body that is cut.
+/// Heads that are announced before their bodies are complete, and the partial body after a cut.
 @Suite struct AnnouncedRequestTests {
   private static func reader() -> HTTPRequestReader {
     var limits = HTTPLimits()

@@ -80,7 +80,7 @@ import Testing
       _ = reader.next()
       told.append([!reader.isIdle, reader.isReadingBody])
     }
-    // The last request is refused: nothing more is read.
+    // The last request is refused, so nothing more is read.
     #expect(
       told == [[false, false], [true, false], [true, true], [false, false], [false, false]])
   }
@@ -90,7 +90,7 @@ import Testing
     #expect(heads(text).map(\.target) == ["/1", "/2"])
   }
 
-  /// How many octets a reader has in its memory, read or not.
+  /// Returns the number of octets that a reader holds in memory, read or not.
   private static func held(_ reader: HTTPRequestReader) -> Int? {
     (Mirror(reflecting: reader).descendant("buffer") as? [UInt8])?.count
   }

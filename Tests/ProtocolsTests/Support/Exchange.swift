@@ -1,13 +1,13 @@
 @testable import LinkProtocols
 
-/// What one end made of all it was fed.
+/// The result of one end for all of its input.
 struct Outcome: Equatable {
   var events: [WebSocketEvent]
   var output: [UInt8]
   var state: WebSocketConnection.State
 }
 
-/// How the end under test is set up.
+/// The configuration of the end under test.
 struct End {
   var role = WebSocketRole.client
   var limits = WebSocketLimits(oversize: .close)
@@ -20,7 +20,7 @@ struct End {
     WebSocketConnection(role: role, limits: limits, extensions: deflate, maskSeed: 7)
   }
 
-  /// Feeds the pieces one by one.
+  /// Gives an end the pieces one by one, and returns the result.
   func reads(_ pieces: [[UInt8]]) -> Outcome {
     var connection = connection()
     var events: [WebSocketEvent] = []
@@ -37,14 +37,14 @@ struct End {
     reads(bytes).events
   }
 
-  /// The code it fails with, if it does.
+  /// Returns the code that the end fails with, or `nil` if it does not fail.
   func failure(_ bytes: [UInt8]) -> UInt16? {
     guard case .failed(let error)? = events(bytes).last else { return nil }
     return error.code
   }
 }
 
-/// A frame spelled by its parts, for heads that no sender of ours would write.
+/// Returns a frame built from its parts, for heads that no sender of this package writes.
 func frame(
   _ opcode: UInt8, _ payload: [UInt8] = [], final: Bool = true, reserved: UInt8 = 0,
   mask: [UInt8]? = nil

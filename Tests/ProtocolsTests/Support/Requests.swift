@@ -1,6 +1,6 @@
 @testable import LinkProtocols
 
-/// All a reader makes of the pieces, asked after each of them.
+/// Returns all events of a reader, which is asked for events after each piece.
 func requests(_ pieces: [[UInt8]], limits: HTTPLimits = HTTPLimits()) -> [HTTPRequestReader.Event] {
   var reader = HTTPRequestReader(limits: limits)
   var events: [HTTPRequestReader.Event] = []
@@ -15,7 +15,7 @@ func requests(_ text: String, limits: HTTPLimits = HTTPLimits()) -> [HTTPRequest
   requests([octets(text)], limits: limits)
 }
 
-/// The status a text is refused with; nil when it is not.
+/// Returns the status that a text is refused with, or `nil` if it is accepted.
 func refusal(_ text: String, limits: HTTPLimits = HTTPLimits()) -> Int? {
   refusal(octets(text), limits: limits)
 }
@@ -25,7 +25,7 @@ func refusal(_ bytes: [UInt8], limits: HTTPLimits = HTTPLimits()) -> Int? {
   return error.status
 }
 
-/// The heads of the requests that came whole.
+/// Returns the heads of the complete requests.
 func heads(_ text: String) -> [HTTPRequestHead] {
   requests(text).compactMap { event in
     guard case .request(let head, _) = event else { return nil }
@@ -33,7 +33,7 @@ func heads(_ text: String) -> [HTTPRequestHead] {
   }
 }
 
-/// A GET with these lines between the Host and the end.
+/// Returns a GET request with these lines after the Host field.
 func get(_ lines: String = "", target: String = "/") -> String {
   "GET \(target) HTTP/1.1\r\nHost: a\r\n\(lines)\r\n"
 }

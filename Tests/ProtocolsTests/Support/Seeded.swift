@@ -1,4 +1,4 @@
-/// A small deterministic generator (xorshift64*), so that a failing seed can be run again.
+/// A small deterministic generator (xorshift64*), so that a failing seed can be rerun.
 struct Seeded: RandomNumberGenerator {
   private var state: UInt64
 
@@ -17,7 +17,7 @@ struct Seeded: RandomNumberGenerator {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
   }
 
-  /// The bytes in pieces of 1 to `longest`.
+  /// Returns the bytes in pieces of 1 to `longest` bytes.
   mutating func pieces(_ bytes: [UInt8], longest: Int) -> [[UInt8]] {
     var pieces: [[UInt8]] = []
     var start = 0
@@ -30,7 +30,7 @@ struct Seeded: RandomNumberGenerator {
   }
 }
 
-/// Octets from a spelling such as `81 05 48`.
+/// Returns the octets of a hexadecimal text such as `81 05 48`.
 func hex(_ text: String) -> [UInt8] {
   text.split(separator: " ").compactMap { UInt8($0, radix: 16) }
 }

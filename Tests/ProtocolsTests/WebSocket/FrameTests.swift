@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkProtocols
 
-/// The examples of RFC 6455 section 5.7 and every way a head can be wrong.
+/// The examples of RFC 6455 section 5.7, and every kind of invalid head.
 @Suite struct FrameTests {
   static let hello = octets("Hello")
 
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func `octets that are not handed over are not looked at`() {
-    // The third octet lies behind the two that are here, and would be wrong.
+    // The third octet would be invalid, but follows the two that are received.
     let here = hex("82 7f 80")[..<2]
     var connection = End.client.connection()
     var events: [WebSocketEvent] = []

@@ -8,7 +8,7 @@ import Testing
   import Darwin
 #endif
 
-/// Octets behind which no memory can be read: to look at one more is a crash.
+/// Octets that are followed by unreadable memory, so that reading one more crashes.
 @Suite struct MemoryEndTests {
   @Test func `a text is read to its end and no further`() {
     let page = Int(getpagesize())

@@ -5,8 +5,8 @@ extension RandomInputs {
   /// Runs each seed, and expects that every property holds and that exactly these cases occurred.
   ///
   /// - Parameters:
-  /// - inputs: The names of the input cases, separated by white space.
-  /// - effects: The names of the effect cases, separated by white space.
+  ///   - inputs: The names of the input cases, separated by white space.
+  ///   - effects: The names of the effect cases, separated by white space.
   func expectSound(
     inputs: String, effects: String, sourceLocation: SourceLocation = #_sourceLocation
   ) {

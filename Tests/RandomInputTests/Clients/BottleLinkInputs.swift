@@ -273,7 +273,7 @@ extension BottleLinkInputs {
 }
 
 extension MachineStep<BottleModel> {
-  /// The requests that have no answer after this step.
+  /// Returns the requests that have no answer after this step.
   fileprivate func requests(after requests: Set<UInt64>) -> Set<UInt64> {
     var requests = requests
     if case .refresh(let id)? = input { requests.insert(id) }

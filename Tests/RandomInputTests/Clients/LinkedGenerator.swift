@@ -56,8 +56,7 @@ extension LinkedGenerator {
     tell(.device(.reachability(.reachable(path: PathID("wifi")))))
   }
 
-  /// Gives an input from a socket that is no message, such as its end. The socket may be an old
-  /// one.
+  /// Gives an input of a socket other than a message, such as a loss. It may be an old socket.
   ///
   /// - Parameter ping: The newest ping.
   mutating func disturbLink(ping: UInt64) {

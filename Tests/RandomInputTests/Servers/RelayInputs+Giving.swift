@@ -171,7 +171,7 @@ extension RelayInputs {
     return TokenHash(bytes).map { RelaySecret(text: text, hash: $0) }
   }
 
-  /// Answers the store's oldest change, in order.
+  /// Reports the outcome of the oldest pending change of the store.
   mutating func write() {
     guard let token = writes.first?.token else { return }
     give(.stored(token, failure: oneIn(12) ? storeFailure() : nil))
@@ -198,7 +198,7 @@ extension RelayInputs {
     }
   }
 
-  /// Restarts the process. The store completed the first part of the pending changes.
+  /// Restarts the process after the store completed a first part of the pending changes.
   private mutating func beginAnew() {
     var kept = kept
     for write in writes.prefix(number(0...writes.count)) {

@@ -69,7 +69,7 @@ extension SessionInputs {
       cursor: oneIn(3) ? .sequence(place) : .offset(place, signature: signature))
   }
 
-  /// Answers the store's oldest change, in order.
+  /// Reports the outcome of the oldest pending change of the store.
   mutating func write() {
     guard let token = writes.first?.token else { return }
     give(.stored(token, failure: oneIn(12) ? storeFailure() : nil, wall: wall))
@@ -105,7 +105,7 @@ extension SessionInputs {
     }
   }
 
-  /// Restarts the process. The store completed the first part of the pending changes.
+  /// Restarts the process after the store completed a first part of the pending changes.
   private mutating func beginAnew() {
     var kept = kept
     for write in writes.prefix(number(0...writes.count)) {

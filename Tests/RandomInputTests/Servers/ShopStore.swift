@@ -12,7 +12,7 @@ struct ShopStore {
     case append(LogEntry)
   }
 
-  /// A question without an answer. If it was already executed, `answer` is pending.
+  /// A question without an answer. If it was already executed, `answer` has its result.
   struct Open {
     let token: StoreToken
     let shop: ShopID

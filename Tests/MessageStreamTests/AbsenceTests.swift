@@ -5,11 +5,11 @@ import Testing
 
 @testable import MessageStream
 
-/// The newest page of a server without positions after a long absence.
+/// Tests of the newest page of a server without positions, fetched after a long absence.
 struct AbsenceTests {
   private static let kept = Hand.message(1000, isPlain: true)
 
-  /// Kept one message, and comes back a day after everything was there.
+  /// Returns a harness that has stored one message and returns one day after it was last whole.
   private static func back() -> Hand {
     let cursor = Cursor(
       time: kept.createdAt, wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MessageStream
 
-/// Messages that come over a socket before those in front of them.
+/// Tests of messages that arrive over a socket before the ones that precede them.
 struct AheadTests {
-  /// A message came out of turn, and what lies before it was not fetched.
+  /// Returns a harness that received a message out of turn and failed to fetch those before it.
   private static func ahead() throws -> Hand {
     var hand = Hand.connected(at: 5)
     hand.hear(Hand.message(9))
@@ -49,7 +49,7 @@ struct AheadTests {
     #expect(hand.model.recovery.ahead == [])
   }
 
-  /// Eight messages of a log that began anew.
+  /// Returns eight messages of a log that began anew.
   private static func anew() -> [Message] {
     (UInt64(1)...8).map { offset in
       var message = Hand.other(offset, "new")

@@ -5,9 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// What a socket brings first: what was missed, behind the position that the connect named.
+/// Tests of the backlog: the missed messages that a new socket delivers first, after the position
+/// named in the upgrade.
 struct BacklogTests {
-  /// It kept one message up to there, and was connected again.
+  /// Returns a harness that stored everything up to `offset`, lost its socket and reconnected.
   private static func lost(at offset: UInt64, head: UInt64, settles: Bool = true) -> Hand {
     var hand = kept(at: offset)
     hand.reconnect(head: head, settles: settles)
@@ -67,7 +68,7 @@ struct BacklogTests {
     #expect(plain.named == nil)
     var hand = Hand()
     hand.connect(Hand.page(1...3, head: 3), head: Hand.at(4))
-    #expect(hand.named == Hand.at(3), "the first page told one")
+    #expect(hand.named == Hand.at(3), "the first page states a position")
   }
 
   @Test func `who takes nothing wants nothing first`() {

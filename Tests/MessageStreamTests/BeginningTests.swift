@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Where history begins, what is whole, and where asking ends.
+/// Tests of where history begins, when a timeline is whole, and where fetching ends.
 struct BeginningTests {
   @Test(arguments: [(4, 1), (3, 0)])
   func `a message stamped before all that is kept leaves a gap, unless memory may not hold all`(
@@ -61,7 +61,7 @@ struct BeginningTests {
     #expect(hand.histories == (count == 0 ? [.history(hasMore: false)] : []))
   }
 
-  /// The server's clock went back before its second message: the oldest by stamp is the third.
+  /// The server's clock went back before its second message, so the oldest by stamp is the third.
   @Test(arguments: [
     ([UInt64(1), 2, 3, 4], nil), ([2, 3, 4], Hand.at(2)), ([1, 3, 4], Hand.at(3)),
   ])

@@ -5,9 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// What pages since a time bring of a plain server that lies below all that is kept.
+/// Tests of pages since a time, on a plain server, that reach below all stored messages.
 struct BottomTests {
-  /// Stamped more than the overlap before what is known to be whole.
+  /// The number of a message stamped more than the overlap before the time up to which the timeline
+  /// is whole.
   private static let late: UInt64 = 100_100
 
   private static func key(_ number: UInt64) -> TimelineKey {
@@ -16,7 +17,8 @@ struct BottomTests {
 
   private static let bottomGap = Gap(after: nil, before: key(304))
 
-  /// The newest page is kept, and there is more; the page since then is asked for.
+  /// Returns a harness that stored the newest page, knows of more, and has requested the page since
+  /// then.
   private static func fetching(
     _ screen: [UInt64] = [310, 305, 304], hasNext: Bool = true,
     change: (inout StreamSettings) -> Void = { _ in }
@@ -29,7 +31,8 @@ struct BottomTests {
     return hand
   }
 
-  /// The page since then goes on below what is kept, and leaves out what is stamped late there.
+  /// Returns a harness whose page since then goes below the stored messages but leaves out one that
+  /// was stamped late.
   private static func beyond(change: (inout StreamSettings) -> Void = { _ in }) -> Hand {
     var hand = fetching(change: change)
     hand.answer(Hand.plainPage([310, 305, 304, 303, 301], hasNext: false))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// What the pages of a catch-up cover, and where it ends.
+/// Tests of what the pages of a catch-up cover, and where it ends.
 struct CatchUpEndTests {
   @Test(arguments: [0, 1])
   func `each entry that cannot be read is told`(count: Int) {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MessageStream
 
-/// Making the timeline whole after an absence.
+/// Tests of making the timeline whole after an absence.
 struct CatchUpTests {
-  /// Connected, then cut off while `count` messages come.
+  /// Returns a phone that was connected and then in the background while `count` messages arrived.
   private func missed(
     _ kind: Shop.Kind, _ count: Int, change: (inout StreamSettings) -> Void = { _ in }
   ) -> StreamHarness {
@@ -31,7 +31,7 @@ struct CatchUpTests {
 
   private static let answers = [
     Hand.page(6...7, head: 9, hasNext: true), Hand.page(6...9, head: 9),
-    // It leads nowhere.
+    // An empty page that claims to have a successor.
     Hand.page([], head: 9, hasNext: true),
   ]
 
@@ -160,7 +160,7 @@ struct CatchUpTests {
     let expected = Gap(after: shown[2].key, before: world.ledger.shown[3].key)
     #expect(world.gaps == [expected])
     #expect(world.model.gaps == [expected])
-    #expect(world.disk.gaps == [expected], "the gap is kept")
+    #expect(world.disk.gaps == [expected], "the gap is stored")
     fillGap(&world, expected)
   }
 

@@ -5,9 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// A plain server whose clock goes back: what it stamps then is not found by time.
+/// Tests of a plain server whose clock goes back, so that its new messages are not found by time.
 struct ClockBackTests {
-  /// Away while the server's clock is an hour back and `count` messages come.
+  /// Returns a phone in the background, while the server's clock is one hour back and `count`
+  /// messages arrive.
   private func away(_ count: Int, sortsByStamp: Bool, kept: Int = 30) -> StreamHarness {
     var world = StreamHarness.connected(.plain, messages: kept)
     world.shop.sortsByStamp = sortsByStamp
@@ -131,15 +132,15 @@ struct ClockBackTests {
     #expect(hand.model.gaps == [gap])
     hand.answer(Hand.plainPage([1000, 999]))
     #expect(hand.model.gaps == [])
-    #expect(hand.commits.compactMap(\.gaps).last == [], "the store is told")
+    #expect(hand.commits.compactMap(\.gaps).last == [], "the store receives it")
     let first = Gap(after: nil, before: Hand.message(10).key)
     let told: [StreamUpdate] = [.gap(first), .gapClosed(first), .gap(gap), .gapClosed(gap)]
-    #expect(hand.updates.filter { told.contains($0) } == told, "so is the reader")
+    #expect(hand.updates.filter { told.contains($0) } == told, "so does the reader")
   }
 
   @Test func `what is stamped as the newest that is kept counts as stamped back, too`() throws {
     let kept = Hand.message(1000, isPlain: true)
-    // Another one of the same moment.
+    // A second message with the same stamp.
     let back = Hand.message(101_000, isPlain: true)
     let new = Hand.message(2000, isPlain: true)
     var hand = Hand.plain()

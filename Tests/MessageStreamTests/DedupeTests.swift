@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Once each, in order, within bounds.
+/// Tests that each message is shown once, in order, and within the memory limits.
 struct DedupeTests {
   @Test(arguments: Shop.Kind.allCases)
   func `a message that comes over the socket and by REST is shown once`(kind: Shop.Kind) {
@@ -70,7 +70,7 @@ struct DedupeTests {
     world.pass(.seconds(5))
     let timeline = world.model.timeline
     #expect(timeline.bytes <= 2_000_000)
-    // 2,000,000 / (9,890 + 5 + 256 and the author), and no fewer.
+    // At most 2,000,000 / (9,890 + 5 + 256 and the author), but not fewer than necessary.
     #expect((190...197).contains(timeline.messages.count), "\(timeline.messages.count)")
     #expect(!timeline.contains(first.id))
     #expect(world.disk.messages.count == 1311)
@@ -86,7 +86,7 @@ struct DedupeTests {
     return check.broken
   }
 
-  /// Each takes 100 + 3 + 256 bytes.
+  /// Each message takes 100 + 3 + 256 bytes.
   @Test(arguments: [(10, 10), (11, 10), (20, 10)])
   func `the bytes of memory`(count: UInt64, kept: Int) {
     var timeline = ShopTimeline(limit: 1000, bytes: 3_590)
@@ -152,7 +152,7 @@ struct DedupeTests {
     return message
   }
 
-  /// The first message is on its way to the store, and the second waits behind it.
+  /// The first message is on its way to the store; the second waits behind it.
   private static let edits: [(UInt64, [[String]])] = [
     (6, [["m6"], ["m7", "edited 6"]]), (7, [["m6"], ["edited 7"]]),
   ]
@@ -163,7 +163,7 @@ struct DedupeTests {
     hand.effects = []
     hand.keepsPromptly = false
     for message in [Hand.message(6), Hand.message(7), Self.edited(number)] { hand.hear(message) }
-    // An older text, and the same one, say nothing new.
+    // An older text and a repeated one change nothing.
     for message in [Hand.message(number), Self.edited(number)] { hand.hear(message) }
     hand.keepsPromptly = true
     hand.keepLast()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// On a plain server: which message is the one that was sent.
+/// Tests of recognizing a sent message on a plain server.
 struct EchoTests {
   private static let lost = LinkFailure.timeout(.response)
 
@@ -46,7 +46,7 @@ struct EchoTests {
     let own = Hand.message(9, text: "ok", user: "me", isPlain: true)
     hand.give(.posted(entry.id, own))
     #expect(hand.model.recovery.cursor.time == before)
-    // Nothing says yet that all that came before it is there.
+    // Nothing shows yet that all earlier messages have arrived.
     #expect(hand.model.recovery.unplaced == [own.id])
     hand.hear(own)
     #expect(hand.model.recovery.cursor.time == own.createdAt)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Frames that are no messages.
+/// Tests of frames that are not messages.
 struct FrameTests {
   private static let bad = MessageError.missing(field: "id")
 
@@ -111,7 +111,8 @@ struct FrameTests {
     try Self.expectLife { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
   }
 
-  /// The socket stands for 90 s after what came a minute after it opened.
+  /// Checks that the socket stays open for 90 s after an input that arrives a minute after it
+  /// opened.
   private static func expectLife(_ input: (AttemptID) -> StreamModel.Input) throws {
     var model = Hand.connected(at: 5).model
     let attempt = try #require(model.link.currentAttempt)
@@ -124,7 +125,7 @@ struct FrameTests {
     #expect(model.link.currentAttempt != attempt)
   }
 
-  /// A limit, how many malformed frames come, and whether that ends the connection.
+  /// A limit, the number of malformed frames, and whether they end the connection.
   @Test(arguments: [(0, 1, true), (1, 1, true), (5, 4, false), (5, 5, true)])
   func `as many malformed frames as the limit end the connection`(
     limit: Int, count: Int, isOver: Bool

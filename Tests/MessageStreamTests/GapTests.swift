@@ -5,9 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// Holes in a timeline: when one is there, and which pages fill it.
+/// Tests of gaps in a timeline: when one exists, and which pages fill it.
 struct GapTests {
-  /// One whose store has messages and a gap before the last of them; the reader asks for more.
+  /// Returns a harness whose store has messages and a gap before the last of them, and whose reader
+  /// requests older messages.
   private static func filling(
     _ gap: Gap, in messages: [Message], page: Int = 50
   ) -> Hand {
@@ -26,7 +27,7 @@ struct GapTests {
   }
 
   @Test func `a gap is filled when pages reach the position before it, whatever their stamps`() {
-    // The server's clock went back before message 40, which came alone.
+    // The server's clock went back before message 40, which arrived alone.
     var early = Hand.message(40)
     early.createdAt = Hand.wall.advanced(by: .seconds(5))
     let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
@@ -86,7 +87,8 @@ struct GapTests {
     #expect(hand.updates.filter { $0 == .gap(gap) } == [.gap(gap)])
   }
 
-  /// Connected to a plain server; the first page was refused, and is asked for again.
+  /// Returns a harness connected to a plain server, whose first page was refused and is fetched
+  /// again.
   private static func listening() throws -> Hand {
     var hand = Hand()
     let failed = try #require(hand.fetches.last?.id)
@@ -157,7 +159,7 @@ struct GapTests {
     #expect(hand.fetches.last?.query == .before(position(2), limit: 50))
   }
 
-  /// A message that stands elsewhere than where it lies by its stamp.
+  /// Returns a message whose position does not match its place by stamp.
   private static func message(_ number: UInt64, at offset: UInt64, seconds: Int64) -> Message {
     var message = Hand.message(number)
     message.position = Hand.at(offset)

@@ -5,9 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// Which pages bring what is older than the screen, and when they end.
+/// Tests of which pages deliver messages older than the screen, and where they end.
 struct HistoryTests {
-  /// Shows messages 151 to 200 without positions, counts so many, and asks for what is older.
+  /// Returns a harness that shows messages 151 to 200 without positions, has the given counts, and
+  /// requests older messages.
   private static func asking(
     shown: Int = 50, excess: Int = 0, change: (inout StreamSettings) -> Void = { _ in }
   ) -> Hand {
@@ -98,7 +99,7 @@ struct HistoryTests {
     #expect(hand.model.hasOlder == hasOlder)
   }
 
-  /// Shows messages with positions from 101, and asks for what is older.
+  /// Returns a harness that shows messages with positions from 101 and requests older ones.
   private static func placed() -> Hand {
     var hand = Hand()
     hand.connect(Hand.page(101...150, head: 150, hasNext: true), head: Hand.at(150))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Background, foreground, and changes of the network.
+/// Tests of background, foreground, and changes of the network.
 struct LifecycleTests {
   @Test(arguments: Shop.Kind.allCases)
   func `background closes at once, and nothing is left to wait for`(kind: Shop.Kind) {
@@ -115,7 +115,7 @@ struct LifecycleTests {
     world.accumulate(120, named: "x", apart: .milliseconds(10))
     let opens = world.log.opens.count
     world.pass(.seconds(300))
-    #expect(world.log.opens.count == opens, "offline costs no try")
+    #expect(world.log.opens.count == opens, "being offline costs no attempt")
     world.change(to: .reachable(path: PathID("wlan0")))
     world.pass(.seconds(5))
     #expect(world.texts.count == 123)

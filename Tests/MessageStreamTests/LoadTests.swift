@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// The first load, and scrolling back.
+/// Tests of the first load, and of scrolling back.
 struct LoadTests {
   @Test(arguments: Shop.Kind.allCases)
   func `the newest 50 are loaded, and only then the socket opens`(kind: Shop.Kind) {

@@ -5,10 +5,10 @@ import Testing
 
 @testable import MessageStream
 
-/// A log that was put back within its epoch is a new log: the newest page is fetched, and a gap
-/// stands above what is kept.
+/// Tests of a log that was rolled back within its epoch, which counts as a new log: the newest page
+/// is fetched, and a gap stands above the stored messages.
 struct NewLogTests {
-  /// What is known of a log that was replaced.
+  /// Returns the cursor of a log that was replaced.
   private static func unknown(wholeUntil newest: UInt64?) -> Cursor {
     Cursor(
       position: Hand.at(0), time: newest.map { Hand.message($0).createdAt },
@@ -17,7 +17,8 @@ struct NewLogTests {
 
   private static let newest = PageQuery.page(number: 1, limit: 100)
 
-  /// Messages 101 to 208 are kept; the socket is lost, and the log is put back.
+  /// Returns a harness that stored messages 101 to 208 and lost its socket before the log is rolled
+  /// back.
   private static func filledUp() -> Hand {
     var hand = Hand.connected(at: 100)
     for number in UInt64(101)...208 { hand.hear(Hand.message(number)) }
@@ -27,20 +28,20 @@ struct NewLogTests {
     return hand
   }
 
-  /// A post is accepted at the position of another message.
+  /// Has a post accepted at the position of another message.
   private static func post(_ hand: inout Hand) throws {
     let entry = try #require(hand.model.outbox.entries.first)
     hand.give(.posted(entry.id, Hand.other(207, "mine")))
   }
 
-  /// The next socket opens, and the newest page is asked for.
+  /// Opens the next socket and checks that the newest page is requested.
   private static func connect(_ hand: inout Hand) throws {
     let attempt = try #require(hand.model.link.currentAttempt)
     hand.give(.opened(attempt, head: Hand.at(207)))
     #expect(hand.fetches.last?.query == newest)
   }
 
-  // What shows it.
+  // What reveals a new log.
 
   @Test func `a log that ends before the cursor is a new one`() {
     var hand = Hand.connected(at: 150, head: 100)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Sending over REST: nothing lost, nothing twice.
+/// Tests of sending over REST: no message is lost or sent twice.
 struct OutboxTests {
   private static func entryStates(_ world: StreamHarness) -> [OutboxEntry.State] {
     world.model.outbox.entries.map(\.state)
@@ -177,7 +177,7 @@ struct OutboxTests {
     world.relaunch()
     world.pass(.seconds(30))
     #expect(world.accepted == ["once": 1])
-    #expect(world.log.posts.count == (kind == .ours ? 2 : 1), "a plain server is looked at first")
+    #expect(world.log.posts.count == (kind == .ours ? 2 : 1), "a plain server is searched first")
     #expect(world.disk.outbox == [])
     #expect(world.texts.filter { $0 == "once" }.count == 1)
     #expect(world.ledger.problems == [])

@@ -5,7 +5,8 @@ import Testing
 
 @testable import MessageStream
 
-/// On a plain server: an own message is known again over kills, whatever the phone's clock says.
+/// Tests that a plain server's messages are recognized as the user's own over kills, whatever the
+/// phone's clock shows.
 struct OwnMessageTests {
   private static let lost = LinkFailure.timeout(.response)
 

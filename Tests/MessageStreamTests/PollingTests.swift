@@ -4,11 +4,11 @@ import Testing
 
 @testable import MessageStream
 
-/// Real-time messaging is switched off: polls bring what comes.
+/// Tests of a stream with real-time messaging switched off, which polls.
 struct PollingTests {
   private static let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
 
-  /// It polls, and is whole.
+  /// Returns a harness that polls and is whole.
   private static func polling() -> Hand {
     var hand = Hand(cursor: cursor)
     hand.give(.realtime(false))
@@ -55,7 +55,7 @@ struct PollingTests {
     #expect(!hand.model.isWhole)
   }
 
-  /// A page was refused, and is asked for again with other credentials.
+  /// Returns a harness that fetches a refused page again with new credentials.
   private static func renewed() throws -> Hand {
     var hand = polling()
     hand.give(.refresh)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// What ends a socket, what brings it back, and what stands in for it.
+/// Tests of what ends a socket, what restores it, and what replaces it meanwhile.
 struct ReconnectTests {
   private static func http(_ status: Int) -> LinkFailure {
     .http(status: status, retryAfter: nil, detail: "")
@@ -31,7 +31,7 @@ struct ReconnectTests {
     world.shop.upgradeStatus = Self.http(404)
     world.cut()
     world.drive { $0.status.state == .failed }
-    // The second poll comes anywhere in an interval, so that a fleet fills it.
+    // The second poll falls anywhere in an interval, so that the polls of a fleet are spread.
     world.pass(.seconds(45))
     world.log = Log()
     world.pass(.seconds(600))
@@ -47,7 +47,7 @@ struct ReconnectTests {
     world.shop.upgradeStatus = Self.http(status)
     world.cut()
     world.drive { $0.status.state == .failed }
-    // The first poll that works asks once more.
+    // The first successful poll triggers one more attempt.
     world.pass(.seconds(10))
     world.log = Log()
     world.give(.refresh)
@@ -73,7 +73,7 @@ struct ReconnectTests {
     world.foreground()
     world.pass(.seconds(1))
     #expect(world.status.state == .failed)
-    #expect(world.status.reason == .failure(Self.http(status)), "and no switch of the user's")
+    #expect(world.status.reason == .failure(Self.http(status)), "not a choice of the user")
     world.give(.realtime(false))
     #expect(world.status.reason == .ended(.leaving))
     world.give(.realtime(true))
@@ -107,7 +107,7 @@ struct ReconnectTests {
     world.shop.isDown = false
     world.say("restarted")
     world.pass(.seconds(34))
-    #expect(world.status.state == .connected, "one poll that works is reason enough")
+    #expect(world.status.state == .connected, "one successful poll suffices")
     #expect(world.texts.last == "restarted")
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// How far a timeline is whole: what positions and stamps say.
+/// Tests of how far a timeline is whole, by positions and stamps.
 struct RecoveryTests {
   private static func recovery(at position: Position?, time: Timestamp? = nil) -> Recovery {
     var recovery = Recovery()

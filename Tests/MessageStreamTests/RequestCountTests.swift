@@ -4,9 +4,10 @@ import Testing
 
 @testable import MessageStream
 
-/// How much is asked of a server, against a client that only polls.
+/// Tests of how many requests a stream sends, compared with a client that only polls.
 struct RequestCountTests {
-  /// Requests and upgrades in an hour in which somebody writes each minute.
+  /// Returns the number of requests and upgrades in an hour in which one message arrives each
+  /// minute.
   private func requests(_ kind: Shop.Kind, prepare: (inout StreamHarness) -> Void) -> Int {
     var world = StreamHarness.connected(kind)
     prepare(&world)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// A store that fails loses nothing, and nothing is acknowledged before it is stored.
+/// Tests that a failing store loses nothing, and that nothing is acknowledged before it is stored.
 struct StoreTests {
   @Test(
     arguments: Shop.Kind.allCases,

@@ -6,9 +6,10 @@ import Testing
 @testable import LinkCore
 @testable import MessageStream
 
-/// The check of a stream, and that of each of its parts, can fail, and allows what may be.
+/// Tests that the checks of a stream and of each of its parts can fail, and accept every legal
+/// state.
 @Suite struct StreamInvariantTests {
-  /// Connected, whole up to offset 10, and showing two messages.
+  /// A connected model, whole up to offset 10, that shows two messages.
   private static var whole: StreamModel {
     var model = Hand.connected(at: 10).model
     model.timeline.insert(Hand.message(1))
@@ -95,7 +96,7 @@ import Testing
     #expect(unnoticed(plants, in: StreamModel(settings: StreamHarness.settings, seed: 1)) == [])
   }
 
-  /// The store is given the cursor 12, and this waits behind it.
+  /// Gives the cursor 12 to the store and puts a message and a cursor behind it.
   private static func wait(
     behind next: Cursor?, _ message: Message, via: Via = .live, _ model: inout StreamModel
   ) {
@@ -107,12 +108,12 @@ import Testing
   }
 
   private static let allowed: [@Sendable (inout StreamModel) -> Void] = [
-    // A message of a log that was put back.
+    // A message of a log that was rolled back.
     { model in
       wait(behind: Cursor(position: Hand.at(5)), Hand.message(8), &model)
       model.commits.waiting.isOfNewLog = true
     },
-    // A message of a page, one of another log, and an edit of one that is shown.
+    // A message of a page, one of another log, and an edit of a shown message.
     { wait(behind: nil, Hand.message(8), via: .catchUp, &$0) },
     { model in
       var other = Hand.message(8)
@@ -127,7 +128,7 @@ import Testing
     },
     // A position of another log.
     { $0.commits.waiting.change.cursor = Cursor(position: Position(epoch: "f", offset: 20)) },
-    // A reader that waits for a change that waits for the store.
+    // A reader that waits for a change on its way to the store.
     { model in
       model.history.isWanted = true
       model.commits.waiting.feedsHistory = true

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// What a journal of a stream begins with.
+/// Tests of the start of a stream's journal.
 struct StreamJournalTests {
   @Test(arguments: [false, true])
   func `a stream that is replayed only sends if the first one did`(sendsOnly: Bool) {

@@ -5,7 +5,8 @@ import Testing
 
 @testable import MessageStream
 
-/// The bounds of a batch, and what the commits know of the messages that wait for the store.
+/// Tests of the bounds of a batch, and of what commits store about messages that wait for the
+/// store.
 struct TimelineBatchTests {
   @Test func `a batch is full with 2,000 messages`() {
     var batch = TimelineBatch()
@@ -15,7 +16,7 @@ struct TimelineBatchTests {
     #expect(batch.isFull)
   }
 
-  /// Each takes 9,741 + 3 + 256 bytes.
+  /// Each message takes 9,741 + 3 + 256 bytes.
   @Test func `a batch is full with 1 MB, and the next one is empty once it is handed over`() {
     var commits = TimelineCommits()
     let text = String(repeating: "x", count: 9_741)

@@ -5,13 +5,13 @@ import Testing
 
 @testable import MessageStream
 
-/// What pages prove that are found by counting, on a server without positions.
+/// Tests of what pages found by counting prove, on a server without positions.
 struct WalkTests {
   private static func key(_ number: UInt64) -> TimelineKey {
     Hand.message(number, isPlain: true).key
   }
 
-  /// A fetch of what is older than message 50, at its first page.
+  /// Returns a fetch of messages older than message 50, at its first page.
   private static func fetch(page number: Int = 5, tie: History.Tie = .loose) -> History.Fetch {
     var fetch = History.Fetch(query: .page(number: number, limit: 3), below: key(50))
     fetch.pages = 1
@@ -141,7 +141,7 @@ struct WalkTests {
   }
 
   @Test func `it is met by a whole page of those up to it, wherever it stands among them`() {
-    // The upper edge of the gap was edited: it is stamped as an older one.
+    // The upper edge of the gap was edited and has the stamp of an older message.
     var edge = Hand.message(50, isPlain: true)
     edge.createdAt = Hand.message(28).createdAt
     let messages = [Hand.message(30, isPlain: true), edge, Hand.message(29, isPlain: true)]

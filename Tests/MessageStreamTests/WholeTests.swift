@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// When a stream says that everything is there.
+/// Tests of when a stream reports that its timeline is whole.
 struct WholeTests {
   @Test func `a stream is whole when its store has what came`() {
     var hand = Hand.connected(at: 5)

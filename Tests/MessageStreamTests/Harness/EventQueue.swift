@@ -4,22 +4,22 @@ import LinkWire
 
 @testable import MessageStream
 
-/// Events in flight between phone, disk and server.
+/// An event in flight between the phone, its disk and the server.
 enum Event {
-  /// Reaches the process, if it still runs.
+  /// An input that reaches the process if it still runs.
   case input(process: Int, StreamModel.Input)
-  /// Reaches the process over a socket, if that still stands.
+  /// An input that reaches the process over a socket, if the socket is still open.
   case socket(Socket, StreamModel.Input)
-  /// A request for a page, an upgrade or a post reaches the server.
+  /// A request for a page, an upgrade or a post that reaches the server.
   case fetch(process: Int, FetchID, PageQuery, token: Int)
   case upgrade(Socket, after: Position?, token: Int)
   case post(process: Int, OutboxEntry, TryID, token: Int)
-  /// The server's ping timer.
+  /// The expiry of the server's ping timer.
   case pings(Socket)
   case commit(process: Int, CommitID, TimelineChange)
   case refresh(process: Int)
 
-  /// Whether it is on the way between phone and server.
+  /// Whether the event is in transit between the phone and the server.
   var isOnTheWay: Bool {
     switch self {
     case .socket, .fetch, .upgrade, .post: true
@@ -29,14 +29,14 @@ enum Event {
   }
 }
 
-/// One try to have a socket, of one run of the process.
+/// An attempt to open a socket, made by one run of the process.
 struct Socket: Hashable {
   var process: Int
   var attempt: AttemptID
 }
 
 extension StreamModel.Input {
-  /// Whether the network brings it.
+  /// Whether the input is a response that arrives over the network.
   var isAnswer: Bool {
     switch self {
     case .fetched, .fetchFailed, .posted, .postFailed: true
@@ -45,7 +45,7 @@ extension StreamModel.Input {
   }
 }
 
-/// Events by time; equal times in the order in which they were added.
+/// A queue of events in the order of their times; events with equal times keep insertion order.
 struct EventQueue {
   private var entries: [(at: Instant, event: Event)] = []
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import MessageStream
 
-/// A model that a test leads step by step: each answer is given by hand, only the store is prompt.
+/// A harness that drives a stream model step by step. The test supplies each response; only the
+/// store responds on its own.
 struct Hand {
   static let wall = StreamHarness.epochStart
 
@@ -28,7 +29,8 @@ struct Hand {
     give(.loaded(TimelineSnapshot(cursor: cursor, outbox: outbox)))
   }
 
-  /// Connected, with everything up to this offset; a catch-up is under way to another head.
+  /// Returns a connected harness that has everything up to `offset`. If `head` is another offset, a
+  /// catch-up is under way.
   static func connected(
     at offset: UInt64, head: UInt64? = nil, change: (inout StreamSettings) -> Void = { _ in }
   ) -> Hand {
@@ -38,7 +40,7 @@ struct Hand {
     return hand
   }
 
-  /// Connected to a plain server that has nothing, with no catch-up under way.
+  /// Returns a harness connected to a plain server that has no messages; no catch-up is under way.
   static func plain(user: String? = nil) -> Hand {
     var hand = Hand(cursor: Cursor(time: wall, wholeAt: wall), user: user)
     hand.answer(nothing)
@@ -48,7 +50,7 @@ struct Hand {
     return hand
   }
 
-  /// A launch that finds this in its store, after what came before.
+  /// Returns a harness whose model handles `inputs` and then loads `snapshot` from its store.
   static func launched(
     with snapshot: TimelineSnapshot, after inputs: [StreamModel.Input] = []
   ) -> Hand {
@@ -64,10 +66,10 @@ struct Hand {
 
   mutating func give(_ input: StreamModel.Input) { carryOut(model.handle(input, at: now)) }
 
-  /// Gives the model an event of its socket.
+  /// Passes an event of the socket to the model.
   mutating func give(_ event: LinkEvent) { give(.link(event, at: Self.wall)) }
 
-  /// Gives the model a change of the device.
+  /// Passes a change of the device to the model.
   mutating func give(_ change: DeviceChange, at wall: Timestamp = Hand.wall) {
     give(.link(.device(change), at: wall))
   }
@@ -80,7 +82,7 @@ struct Hand {
     }
   }
 
-  /// Lets time pass on a link that is heard from; every new request for a page gets this answer.
+  /// Lets time pass while the server sends pings. Each new request for a page receives `page`.
   mutating func pass(_ seconds: Int, answering page: Page? = nil) {
     let end = now.advanced(by: .seconds(Int64(seconds)))
     while let due = model.deadline, due <= end {
@@ -93,14 +95,14 @@ struct Hand {
     now = end
   }
 
-  /// The store has the last change.
+  /// Reports the last change as stored.
   mutating func keepLast() {
     let last = effects.last { if case .commit = $0 { true } else { false } }
     guard case .commit(let id, let change) = last else { return }
     give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
   }
 
-  /// The store refuses the last change.
+  /// Reports that the store refused the last change.
   mutating func refuseCommit() {
     let ids = effects.compactMap { if case .commit(let id, _) = $0 { id } else { nil } }
     if let last = ids.last { give(.commitFailed(last, .full(detail: ""))) }
@@ -111,14 +113,15 @@ struct Hand {
     if let attempt = model.link.currentAttempt { give(.opened(attempt, head: head)) }
   }
 
-  /// The socket is lost, and the next one opens: behind the position that was named, if so.
+  /// Loses the socket and opens the next one. If `settles`, the server accepts the position that
+  /// the upgrade named.
   mutating func reconnect(head: UInt64, settles: Bool) {
     lose()
     guard let attempt = model.link.currentAttempt else { return }
     give(.opened(attempt, head: Self.at(head), after: settles ? named : nil))
   }
 
-  /// The socket is lost, and the next one is under way.
+  /// Loses the socket and waits until the next attempt is under way.
   mutating func lose() {
     guard let lost = model.link.currentAttempt else { return }
     give(.lost(lost, .reset))
@@ -128,7 +131,7 @@ struct Hand {
     }
   }
 
-  /// What the last try to connect wants first.
+  /// The position that the most recent upgrade names, after which it requests the backlog.
   var named: Position? {
     let opens = effects.compactMap { effect in
       if case .open(_, let after) = effect { after } else { Position?.none }
@@ -140,7 +143,7 @@ struct Hand {
     if let last = fetches.last { give(.fetched(last.id, page)) }
   }
 
-  /// The present try of an entry fails.
+  /// Fails the current attempt to send an entry.
   mutating func fail(_ id: UUID128, _ failure: LinkFailure) {
     guard let sending = model.outbox.queue.sending(id) else {
       Issue.record("no try of the entry is under way")
@@ -153,7 +156,7 @@ struct Hand {
     if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
   }
 
-  /// A message that is too large was dropped: what it was is asked for.
+  /// Reports a dropped message that was too large; the model then fetches it over REST.
   mutating func oversize() {
     if let attempt = model.link.currentAttempt { give(.oversized(attempt, bytes: 1)) }
   }
@@ -189,7 +192,7 @@ struct Hand {
     updates.filter { if case .history = $0 { true } else { false } }
   }
 
-  // What a server says.
+  // Responses and messages of the server.
 
   static let nothing = Page(messages: [], hasNext: false)
   static let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
@@ -215,19 +218,19 @@ struct Hand {
       recovered: recovered, rejected: rejected)
   }
 
-  /// Another message than the one of this number, at its position.
+  /// Returns a different message at the position that `message(_:)` gives to this offset.
   static func other(_ offset: UInt64, _ text: String = "theirs") -> Message {
     var message = message(1000 + offset, text: text, user: "me")
     message.position = at(offset)
     return message
   }
 
-  /// Messages without positions, in this order.
+  /// Returns a page of messages without positions, in the given order.
   static func plainPage(_ numbers: [UInt64], hasNext: Bool = true) -> Page {
     Page(messages: numbers.map { message($0, isPlain: true) }, hasNext: hasNext)
   }
 
-  /// Words that an earlier run left unsent.
+  /// Returns an outbox entry that an earlier run left unsent.
   static func entry(_ text: String) -> OutboxEntry {
     OutboxEntry(
       id: UUID128(high: 1, low: 1), shop: message(1).shop, text: text, createdAt: wall)

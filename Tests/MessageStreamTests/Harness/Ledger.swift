@@ -3,18 +3,18 @@ import LinkWire
 
 @testable import MessageStream
 
-/// What the user was shown, set against what must be true of it.
+/// A record of what the user was shown, which checks each update against the rules of a timeline.
 struct Ledger {
-  /// Shown in this run of the process, in timeline order.
+  /// The messages shown in this run of the process, in timeline order.
   private(set) var shown: [Message] = []
   private var ids: Set<MessageID> = []
-  /// Everything that was wrong, in any run.
+  /// The first 20 problems found, in any run.
   private(set) var problems: [String] = []
-  /// The messages reported in this run.
+  /// The updates reported in this run.
   private(set) var updates: [StreamUpdate] = []
   private(set) var hasMore = true
 
-  /// A new run of the process: its user sees an empty screen.
+  /// Begins a new run of the process, in which the screen starts empty.
   mutating func beginRun() {
     shown = []
     ids = []
@@ -54,8 +54,8 @@ struct Ledger {
     }
   }
 
-  /// Everything the server accepted was shown in this run, and nothing else; unless its log began
-  /// anew, what it forgot is still there.
+  /// Checks that every accepted message was shown in this run, and no other. If the log began anew,
+  /// messages that the server no longer has may still be shown.
   mutating func settle(with accepted: [Message], isWholeLog: Bool = true) {
     let missing = accepted.filter { !ids.contains($0.id) }
     if !missing.isEmpty {

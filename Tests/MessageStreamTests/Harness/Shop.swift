@@ -1,38 +1,39 @@
 import LinkCore
 import LinkWire
 
-/// The server as a value: what it accepted, and how it answers for it.
+/// A server as a value: the messages it accepted, and how it serves them.
 struct Shop {
-  /// Which contract it speaks.
+  /// The contract that a server implements.
   enum Kind: String, CaseIterable {
-    /// With positions, heads and idempotency keys.
+    /// A server with positions, heads and idempotency keys.
     case ours
-    /// What seed 001 says, and no more: times, page numbers, newest first.
+    /// A server that implements the requirements of seed 001 and no more: times, page numbers,
+    /// newest first.
     case plain
   }
 
   let kind: Kind
   let id: ShopID
   var epoch = "e1"
-  /// Everything accepted, in the order of acceptance.
+  /// All accepted messages, in the order of acceptance.
   private(set) var log: [Message] = []
-  /// The same in timeline order.
+  /// The same messages in timeline order.
   private(set) var ordered: [Message] = []
   private var keys: [UUID128: Message] = [:]
   private var lastNumber: UInt64 = 0
   private var offset: UInt64 = 0
 
-  /// Whether it sends first what an upgrade asks for, up to so many messages.
+  /// The largest backlog the server sends on a new socket; nil if it sends none.
   var backlog: Int? = 100
 
-  // How it may misbehave.
+  // Faults that a test can set.
   var ignoresSince = false
   var ignoresPage = false
-  /// How a plain server sorts its pages: as messages came, or by their stamps.
+  /// Whether a plain server sorts its pages by time stamp instead of by arrival.
   var sortsByStamp = true
-  /// Refuses connections.
+  /// Whether the server refuses connections.
   var isDown = false
-  /// Answers every request, or every upgrade, with this status.
+  /// The failures that answer every request and every upgrade.
   var restStatus: LinkFailure?
   var upgradeStatus: LinkFailure?
 
@@ -45,14 +46,14 @@ struct Shop {
     kind == .ours ? Position(epoch: epoch, offset: offset) : nil
   }
 
-  /// Takes a message; the same key brings the same message again.
+  /// Accepts a message. A repeated key returns the message of its first use.
   mutating func accept(
     _ text: String, from user: String, at time: Timestamp, key: UUID128? = nil
   ) -> (message: Message, isNew: Bool) {
     if kind == .ours, let key, let known = keys[key] { return (known, false) }
     lastNumber += 1
     offset += 1
-    // Ids in no order, as a server that draws them at random gives them.
+    // Ids in random order, as from a server that draws them at random.
     var mixer = Chance(seed: lastNumber)
     let message = Message(
       id: UUID128(high: mixer.next(), low: lastNumber), shop: id, user: user, username: nil,
@@ -64,7 +65,7 @@ struct Shop {
     return (message, true)
   }
 
-  /// Forgets where everything stood: the log begins anew under another epoch.
+  /// Begins the log anew under another epoch, with only the last `count` messages.
   mutating func beginAnew(keeping count: Int = 0) {
     epoch = "e\(lastNumber + 2)"
     let kept = log.suffix(count)
@@ -78,10 +79,10 @@ struct Shop {
     ordered = log.sorted { $0.key < $1.key }
   }
 
-  /// A short catch-up: by position, or by time and then a look at the newest page.
+  /// The requests of a short catch-up: one by position, or one by time and one for the newest page.
   var requestsOfCatchUp: Int { kind == .ours ? 1 : 2 }
 
-  /// After a reconnect that missed a little: none where the socket brings it.
+  /// The requests after a reconnect that missed a few messages; none if the socket delivers them.
   var requestsOfReconnect: Int { kind == .ours && backlog != nil ? 0 : requestsOfCatchUp }
 
   func page(_ query: PageQuery) -> Page {
@@ -115,7 +116,7 @@ struct Shop {
     return Page(messages: messages, hasNext: rest.count > messages.count, head: head)
   }
 
-  /// What is sent on a new socket first; nothing where that is not all that was missed.
+  /// Returns the backlog to send first on a new socket; nil if it cannot include everything missed.
   func owed(after position: Position) -> [Message]? {
     guard kind == .ours, let backlog, position.epoch == epoch, position.offset < offset,
       offset - position.offset <= UInt64(backlog)

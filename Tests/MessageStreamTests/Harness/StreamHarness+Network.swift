@@ -4,12 +4,12 @@ import LinkWire
 
 @testable import MessageStream
 
-/// The way between phone and server.
+/// The network between the phone and the server.
 struct Net {
   var reachability = Reachability.reachable(path: PathID("wlan0"))
-  /// Nothing passes although the device believes that it has a way out.
+  /// Whether all traffic is lost although the device reports a usable network.
   var isBlackHole = false
-  /// Sockets that stand on one side only.
+  /// The sockets that are half-open or have lost data.
   var dead: Set<Socket> = []
   /// The delay in each direction.
   var delay = Duration.milliseconds(40)
@@ -18,17 +18,18 @@ struct Net {
     if case .reachable = reachability { true } else { false }
   }
 
-  /// Whether something passes now; a socket that lost anything is as good as dead.
+  /// Returns whether traffic on the socket gets through now. A socket that loses any traffic counts
+  /// as dead from then on.
   mutating func isUp(_ socket: Socket) -> Bool {
     if isBlackHole { dead.insert(socket) }
     return !dead.contains(socket)
   }
 }
 
-/// The server's side of what is open.
+/// The server's state of sockets, tokens and membership.
 struct Server {
   var sockets: [Socket] = []
-  /// Older tokens are answered with 401.
+  /// The oldest valid token; older ones are answered with 401.
   var oldestToken = 1
   var newestToken = 1
   var isMember = true
@@ -36,7 +37,7 @@ struct Server {
 }
 
 extension StreamHarness {
-  /// Why a connection cannot be made at once, if so.
+  /// The reason why a connection fails at once, if it does.
   private var refusal: LinkFailure? {
     if !net.isReachable { return .unreachable(detail: "no route") }
     if shop.isDown { return .refused }
@@ -134,7 +135,7 @@ extension StreamHarness {
   mutating func hangUp(_ socket: Socket, _ code: UInt16) {
     log.closes.append(code)
     phone.sockets.remove(socket)
-    // What was on the way may still be handed over late.
+    // Data in transit may still be delivered late.
     if !net.isReachable { net.dead.insert(socket) }
     server.sockets.removeAll { $0 == socket }
   }
@@ -150,7 +151,7 @@ extension StreamHarness {
     add(.pings(socket), after: .seconds(54))
   }
 
-  /// Sends something down every socket, in order.
+  /// Sends an input over every socket, in order.
   mutating func sendDown(_ make: (AttemptID) -> StreamModel.Input) {
     for socket in server.sockets { deliver(make(socket.attempt), over: socket) }
   }
@@ -165,9 +166,10 @@ extension StreamHarness {
     sendDown { .frame($0, .message(frame)) }
   }
 
-  // What others do.
+  // What other users and the network do.
 
-  /// Somebody else writes; `late` stamps it before now, and `isExact` as late as others.
+  /// Posts a message by another user. `late` moves its stamp back, and `isExact` leaves out the
+  /// nanoseconds that make stamps unique.
   @discardableResult
   mutating func say(
     _ text: String, late: Duration = .zero, silently: Bool = false, isExact: Bool = false
@@ -180,7 +182,8 @@ extension StreamHarness {
     return message
   }
 
-  /// Many messages, a second apart, the last one now; nobody hears of them over a socket.
+  /// Posts `count` messages by another user, `apart` from each other, the last one now. None is
+  /// sent over a socket.
   mutating func accumulate(_ count: Int, named name: String = "m", apart: Duration = .seconds(1)) {
     for index in 0..<count {
       let age = apart * (count - 1 - index)
@@ -188,16 +191,16 @@ extension StreamHarness {
     }
   }
 
-  /// Every socket is lost, as both sides see it.
+  /// Loses every socket on both sides.
   mutating func cut(_ failure: LinkFailure = .reset) {
     sendDown { [wall] in .link(.lost($0, failure), at: wall) }
     server.sockets = []
   }
 
-  /// The socket looks open to the phone, and nothing comes any more.
+  /// Makes every socket half-open: the phone still holds it, but receives nothing.
   mutating func halfOpen() { net.dead.formUnion(phone.sockets) }
 
-  /// The device's way out changes; what was on the old way is gone.
+  /// Changes the device's network; everything in transit over the old one is lost.
   mutating func change(to reachability: Reachability) {
     net.reachability = reachability
     net.dead.formUnion(phone.sockets)

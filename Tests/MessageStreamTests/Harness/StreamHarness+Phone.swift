@@ -6,21 +6,21 @@ import LinkWire
 
 /// The device and its user.
 struct Phone {
-  /// Counts the runs of the process; what belongs to an older run is gone.
+  /// The number of the current run of the process. Events of older runs are dropped.
   var process = 1
   var isRunning = true
   var isSuspended = false
-  /// Sockets that it holds open.
+  /// The sockets that the phone holds open.
   var sockets: Set<Socket> = []
   var token = 1
   var tokenLife: Duration?
   var isRefreshRefused = false
 }
 
-/// The state that survives a kill: a disk that can also fail and be slow.
+/// The state that survives a kill, on a disk that can fail or be slow.
 struct Disk {
   var kept = StoredTimeline()
-  /// Every call fails so while it is set.
+  /// The failure of every call while it is set.
   var failure: StoreFailure?
   /// The duration of a commit.
   var delay = Duration.milliseconds(2)
@@ -32,7 +32,7 @@ struct Disk {
 }
 
 extension StreamHarness {
-  /// The app starts, is signed in, and shows the shop.
+  /// Starts the app, signed in, with the shop on the screen.
   mutating func launch() {
     give(.lifecycle(.foreground))
     give(.reachability(net.reachability))
@@ -40,7 +40,7 @@ extension StreamHarness {
     give(.open(at: wall))
   }
 
-  /// The process dies at once: what it had in memory is gone, and so are its sockets.
+  /// Kills the process at once, with everything it had in memory and its sockets.
   mutating func kill() {
     phone.isRunning = false
     phone.process += 1
@@ -66,7 +66,7 @@ extension StreamHarness {
 
   mutating func suspend() { phone.isSuspended = true }
 
-  /// The process goes on: its sockets are dead.
+  /// Resumes a suspended process, whose sockets are dead.
   mutating func resume() {
     phone.isSuspended = false
     net.dead.formUnion(phone.sockets)
@@ -102,7 +102,7 @@ extension StreamHarness {
     queue.add(.input(process: phone.process, input), at: now.advanced(by: .milliseconds(1)))
   }
 
-  /// Durable first, then answered: a kill may fall between the two.
+  /// Stores the change, then queues the response; a kill may fall between the two.
   mutating func commit(_ id: CommitID, _ change: TimelineChange) {
     let input: StreamModel.Input
     if let failure = disk.failure {
@@ -144,7 +144,7 @@ extension StreamHarness {
 }
 
 extension StreamHarness {
-  /// A phone that shows a shop with `count` messages, connected and quiet.
+  /// Returns a phone that shows a shop with `count` messages, connected and idle.
   static func connected(
     _ kind: Shop.Kind, messages count: Int = 3, seed: UInt64 = 1,
     change: (inout StreamSettings) -> Void = { _ in }

@@ -4,10 +4,10 @@ import LinkWire
 
 @testable import MessageStream
 
-/// A phone with one stream, its disk, a network and a server, which a test leads: no task, no
-/// clock, no chance.
+/// A phone with one stream, its disk, a network and a server, driven by a test without tasks, a
+/// real clock or unseeded randomness.
 ///
-/// `step()` jumps to whatever comes next: a deadline of the model, or a delivery.
+/// `step()` advances time to the next event: a deadline of the model, or a delivery.
 struct StreamHarness {
   static let epochStart = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
@@ -27,9 +27,10 @@ struct StreamHarness {
   var queue = EventQueue()
   var ledger = Ledger()
   var log = Log()
-  /// Counts what others said; each stamp is a little later than the one before.
+  /// The number of messages that other users posted; it makes each stamp a little later than the
+  /// previous one.
   var said = 0
-  /// How often each own text was accepted.
+  /// How often the server accepted each text of the user.
   var accepted: [String: Int] = [:]
 
   init(
@@ -44,7 +45,7 @@ struct StreamHarness {
 
   var wall: Timestamp { Self.epochStart.advanced(by: Instant.zero.duration(to: now)) }
 
-  /// Makes one thing happen; false when nothing is left to happen.
+  /// Processes the next event; returns false when none is due by `end`.
   private mutating func step(until end: Instant) -> Bool {
     let deadline = phone.isSuspended || !phone.isRunning ? nil : model.deadline
     guard let next = [deadline, queue.next].compactMap(\.self).min(), next <= end else {
@@ -70,7 +71,8 @@ struct StreamHarness {
     now = end
   }
 
-  /// Lets time pass until something is so, or `limit` is over; says whether it came.
+  /// Lets time pass until `isDone` returns true or `limit` has elapsed. Returns whether it became
+  /// true.
   @discardableResult
   mutating func drive(
     within limit: Duration = .seconds(600), until isDone: (StreamHarness) -> Bool
@@ -85,16 +87,16 @@ struct StreamHarness {
     return true
   }
 
-  /// Gives the model an input and does what it wants.
+  /// Passes an input to the model and carries out its effects.
   mutating func give(_ input: StreamModel.Input) {
     guard phone.isRunning else { return }
     carryOut(model.handle(input, at: now))
   }
 
-  /// Gives the model an event of its socket.
+  /// Passes an event of the socket to the model.
   mutating func give(_ event: LinkEvent) { give(.link(event, at: wall)) }
 
-  /// Gives the model a change of the device.
+  /// Passes a change of the device to the model.
   mutating func give(_ change: DeviceChange) { give(.link(.device(change), at: wall)) }
 
   private mutating func happen(_ event: Event) {
@@ -113,7 +115,7 @@ struct StreamHarness {
     }
   }
 
-  /// A suspended process hears nothing.
+  /// Passes an input to the model, unless the process is suspended.
   private mutating func arrive(_ input: StreamModel.Input) {
     if !phone.isSuspended { give(input) }
   }
@@ -150,7 +152,7 @@ struct StreamHarness {
   }
 }
 
-/// What was asked of the outside, and when.
+/// A record of the model's calls to the network, with their times.
 struct Log {
   var opens: [Instant] = []
   var closes: [UInt16] = []
@@ -158,7 +160,7 @@ struct Log {
   var posts: [(at: Instant, entry: OutboxEntry)] = []
   var refreshes = 0
 
-  /// Seconds between things that happened.
+  /// Returns the intervals between successive times, in seconds.
   static func waits(_ times: [Instant]) -> [Double] {
     zip(times, times.dropFirst()).map { Double($0.duration(to: $1).nanoseconds) / 1e9 }
   }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Session
 
-/// Answers and refusals: whose they are, and what is left of their prompts.
+/// Tests of which prompt an answer or a refusal belongs to, and what remains of the prompt.
 @Suite struct AnswerTests {
-  /// The conversations of the messages that were shown.
+  /// Returns the conversations of the messages shown.
   private static func conversations(_ bench: SessionBench) -> [String] {
     bench.updates.compactMap { update in
       if case .message(let entry, _, _) = update { entry.conversation } else { nil }
@@ -77,7 +77,7 @@ import Testing
     let long = String(repeating: "x", count: 30 * 16_384)
     bench.prompt("a")
     bench.prompt(long, in: "d")
-    // After 10 s the long one goes, and after 30 s the short one is to be sent again.
+    // After 10 s the long prompt is sent; after 30 s the short one is due for a retry.
     bench.pass(.seconds(35))
     #expect(bench.prompts.map(\.text) == ["a", long])
     #expect(bench.model.connection?.sent == [bench.key(long)])
@@ -99,7 +99,8 @@ import Testing
     #expect(bench.model.queue.items == [])
   }
 
-  /// One whose prompt "a" has an unknown end, and that is to be sent again, without a connection.
+  /// Returns a harness without a connection, whose prompt "a" has an unknown outcome and can be
+  /// retried.
   private static func failed() -> SessionBench {
     var bench = SessionBench.prompted([])
     bench.pass(.seconds(300))

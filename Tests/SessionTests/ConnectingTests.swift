@@ -136,7 +136,7 @@ import Testing
     bench.pass(.seconds(600))
     #expect(bench.model.isConnected)
     bench.answersPings = false
-    // At most 30 s to the next ping, then 5, 10 and 15 s.
+    // At most 30 s pass until the next ping, then 5, 10 and 15 s.
     bench.pass(.seconds(29))
     #expect(bench.model.isConnected)
     bench.pass(.seconds(31))
@@ -147,7 +147,7 @@ import Testing
     var bench = SessionBench.connected()
     bench.answersPings = false
     bench.prompt(String(repeating: "x", count: 20 * 16_384))
-    // 20 s to hand the prompt over, at most 30 s to the next ping, then 5, 10 and 15 s.
+    // The upload takes 20 s; at most 30 s pass until the next ping, then 5, 10 and 15 s.
     bench.pass(.seconds(49))
     #expect(bench.model.isConnected)
     bench.pass(.seconds(31))
@@ -165,7 +165,7 @@ import Testing
     }
     #expect(bench.attempt == attempt && bench.model.isConnected)
     let copies = bench.prompts.count
-    #expect(copies == 3, "after 130 s and 260 s it is sent again")
+    #expect(copies == 3, "it is sent again after 130 s and 260 s")
     for _ in 0..<7 {
       bench.pass(.seconds(10))
       bench.give(.link(.ping(attempt), at: bench.wall))

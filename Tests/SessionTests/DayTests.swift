@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// The numbers of days without a connection.
+/// Tests of the counts of days without a connection.
 @Suite struct DayTests {
   @Test func `tries without a connection are stored when the series ends, under their days`() {
     var bench = SessionBench.opening()

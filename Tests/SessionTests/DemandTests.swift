@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// The seed's own lines about tries and pings, in a session.
+/// Tests of the requirements for attempts and pings, in a session.
 @Suite struct DemandTests {
   @Test func `the first pong has 5 s, and a ping that follows has 5 s more each`() {
     var bench = SessionBench.connected()
@@ -30,7 +30,7 @@ import Testing
   {
     var bench = SessionBench.connected()
     bench.pass(.seconds(29))
-    // The ping of this connection would be due after one second; the next try waits for hello.
+    // The ping of this connection would be due after one second; the next attempt awaits hello.
     bench.lose()
     #expect(!bench.sent.contains(.ping))
     bench.connect()
@@ -39,7 +39,7 @@ import Testing
     bench.pass(.milliseconds(1))
     #expect(bench.sent.count { $0 == .ping } == 1)
     bench.pass(.seconds(30))
-    #expect(bench.sent.count { $0 == .ping } == 2, "one timer")
+    #expect(bench.sent.count { $0 == .ping } == 2, "only one timer runs")
   }
 
   @Test(arguments: [
@@ -77,11 +77,11 @@ import Testing
     let before = bench.opens
     change(.unreachable)
     bench.pass(.seconds(3_600))
-    #expect(bench.opens == before, "no try, and no timer")
+    #expect(bench.opens == before, "no attempt and no timer")
     #expect(bench.model.link.deadline == nil)
     change(.reachable(path: PathID("wlan0")))
     #expect(bench.opens == before + 1, "no wait")
     change(.reachable(path: PathID("wlan0")))
-    #expect(bench.opens == before + 1, "the same answer again")
+    #expect(bench.opens == before + 1, "the same state again")
   }
 }

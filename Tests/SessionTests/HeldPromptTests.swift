@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// What a long upload and a plain server mean for prompts that are under way.
+/// Tests of how a long upload and a plain server affect prompts in flight.
 @Suite struct HeldPromptTests {
   @Test func `while a long prompt is on its way, silence says nothing about the server`() {
     var bench = SessionBench.connected()
@@ -13,7 +13,7 @@ import Testing
     bench.answersPings = false
     bench.pass(.seconds(10))
     bench.prompt(String(repeating: "a", count: 30 * 16_384))
-    // A short prompt's connection would end 60 s after the last sign of life.
+    // With a short prompt the connection would end 60 s after the last sign of life.
     bench.pass(.seconds(52))
     #expect(bench.attempt == attempt)
     #expect(bench.model.link.status.phase == .connected)

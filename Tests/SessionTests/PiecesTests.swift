@@ -5,9 +5,10 @@ import Testing
 
 @testable import Session
 
-/// Long responses in pieces, conversations of other clients, and what `connect` says.
+/// Tests of long responses in pieces, of conversations of other clients, and of the contents of
+/// `connect`.
 @Suite struct PiecesTests {
-  /// What is shown of a response that was cut, behind these pieces of it.
+  /// Returns the texts shown for a truncated response that follows these pieces of it.
   private static func shown(_ pieces: [(Int, String)], of count: Int?) -> [String] {
     var bench = SessionBench.prompted([.idempotency, .parts])
     let key = bench.key("a").description

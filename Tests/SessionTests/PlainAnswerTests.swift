@@ -5,12 +5,12 @@ import Testing
 
 @testable import Session
 
-/// Answers of a server without keys, on one connection and over several.
+/// Tests of answers of a server without keys, on one connection and over several.
 @Suite struct PlainAnswerTests {
   private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
   private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)
 
-  /// One that is connected to a plain server, which took each of its prompts.
+  /// Returns a harness connected to a plain server that accepted the first prompt.
   private static func asking(_ texts: String...) -> SessionBench {
     var bench = SessionBench.connected([])
     for text in texts { bench.prompt(text) }
@@ -101,7 +101,7 @@ import Testing
     bench.respond("m1", to: nil, "A")
     #expect(bench.prompts.map(\.text) == ["a"])
     bench.commit()
-    // The store learns that the second one was handed over before it is.
+    // The store first records that the second prompt is about to be sent.
     #expect(bench.prompts.map(\.text) == ["a"])
     #expect(bench.changes.first?.change.prompts.map(\.floor) == [0])
     bench.holdsStore = false
@@ -132,7 +132,7 @@ import Testing
     bench.connect([])
     bench.say(.window([Self.asked, Self.said], next: 2))
     #expect(bench.messages.count == 1)
-    // The same words once more are news.
+    // The same text once more is a new message.
     bench.say(.window([.one("u3", .assistant, "A", at: 2)], next: 3))
     #expect(bench.messages.count == 2)
   }

@@ -5,12 +5,13 @@ import Testing
 
 @testable import Session
 
-/// What the history of a server without keys says about prompts, and what it does not say.
+/// Tests of what the history of a server without keys shows about prompts, and what it does not.
 @Suite struct PlainHistoryTests {
   private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
   private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)
 
-  /// One whose prompt "a" was lost before a plain server accepted it, on the next connection.
+  /// Returns a harness whose prompt "a" was lost before a plain server accepted it, on the next
+  /// connection.
   private static func unsure() -> SessionBench {
     var bench = SessionBench.prompted([])
     bench.lose()
@@ -18,7 +19,7 @@ import Testing
     return bench
   }
 
-  /// One whose prompt "a" waits for a connection that takes prompts.
+  /// Returns a harness whose prompt "a" waits for a connection that accepts prompts.
   private static func waiting() -> SessionBench {
     var bench = SessionBench.talking([])
     bench.say(.draining(message: "", retryAfter: .seconds(5), window: nil))
@@ -113,7 +114,7 @@ import Testing
       bench.relaunch()
     }
     bench.connect([])
-    // Message by message, as a server sends them that has little room.
+    // Message by message, as a server with little room in a window sends them.
     bench.say(.window([Self.asked], next: 1, isComplete: false))
     #expect(bench.prompts.count == 2)
     bench.say(.window([Self.said], next: 2))
@@ -134,7 +135,7 @@ import Testing
     bench.say(.window([Self.asked, Self.said], next: 2))
     #expect(bench.states.last == "a sent")
     #expect(bench.prompts.count == 2)
-    // A second message with these words is the second prompt's.
+    // A second message with this text belongs to the second prompt.
     bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
     #expect(bench.states.last == "a accepted")
     bench.pass(.seconds(300))
@@ -280,7 +281,7 @@ import Testing
     let subscriptions = bench.subscriptions
     bench.pass(.seconds(60))
     #expect(bench.subscriptions == subscriptions)
-    // The prompt may be in the hole.
+    // The prompt may lie in the hole.
     #expect(bench.prompts.count == 1)
   }
 

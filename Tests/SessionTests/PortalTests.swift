@@ -4,14 +4,15 @@ import Testing
 
 @testable import Session
 
-/// A login page of the network between a session and its server.
+/// Tests of a captive portal between a session and its server.
 @Suite struct PortalTests {
-  /// Whether an effect is a check for a login page.
+  /// Returns whether an effect is a check for a captive portal.
   private static func isProbe(_ effect: SessionModel.Effect) -> Bool {
     if case .probe = effect { true } else { false }
   }
 
-  /// A session whose first try a login page ended, and which was told so.
+  /// Returns a session whose first attempt was ended by a captive portal, and which received the
+  /// result of the check.
   private static func held(by failure: LinkFailure = .timeout(.connect)) -> SessionBench {
     var bench = SessionBench.opening()
     bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
@@ -135,7 +136,7 @@ import Testing
 }
 
 extension SessionBench {
-  /// Lets time pass, second by second, and each try fail.
+  /// Lets time pass, second by second, and fails each attempt.
   fileprivate mutating func fail(for duration: Duration) -> [SessionModel.Effect] {
     let (end, before) = (now.advanced(by: duration), log.count)
     while now < end {

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Session
 
-/// Turns of several clients in one conversation of a server without keys, and words of it that do
-/// not say what they are about.
+/// Tests of turns of several clients in one conversation of a server without keys, and of messages
+/// that do not name their prompt.
 @Suite struct PromptEvidenceTests {
   private static let asked = SessionEntry.one("u2", .user, "a", at: 1)
   private static let other = SessionEntry.one("u1", .user, "other", at: 0)
 
-  /// One whose prompt "a" was accepted while another client's prompt was under way, or after that
-  /// had ended.
+  /// Returns a harness whose prompt "a" was accepted while another client's prompt was in flight,
+  /// or after that one had ended.
   private static func shared(otherHasEnded: Bool = false) -> SessionBench {
     var bench = SessionBench.talking([])
     bench.say(.window([.one("u0", .user, "first", at: 0)], next: 1))
@@ -145,7 +145,7 @@ import Testing
       .response(SessionResponse(id: nil, conversation: nil, result: .failure(error: "no"))))
     #expect(bench.states.suffix(2) == ["a failed", "b sent"])
     bench.ack(nil)
-    // The same once more: whose failure it is cannot be told.
+    // The same failure again does not show which prompt failed.
     bench.say(
       .response(SessionResponse(id: nil, conversation: nil, result: .failure(error: "no"))))
     bench.pass(.seconds(30))
@@ -160,7 +160,7 @@ import Testing
 
   // MARK: Acks and refusals
 
-  /// What a server does with the size of messages that it is told.
+  /// How a server responds to the maximum message size.
   enum Size: CaseIterable {
     case unknown, silent, late
   }
@@ -213,7 +213,7 @@ import Testing
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("m1", to: nil, "A")
     bench.prompt("b")
-    // It may be the answer to the acknowledgement of the response.
+    // The error may answer the acknowledgement of the response.
     bench.say(.error(SessionError(message: "Error processing message")))
     #expect(bench.states.last == "b sent")
     bench.pass(.seconds(30))

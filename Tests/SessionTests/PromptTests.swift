@@ -67,7 +67,7 @@ import Testing
     var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(.connected(SessionConnected(message: "", session: "", version: .newest)))
-    // The size of messages was told.
+    // The maximum message size was sent.
     bench.prompt("a")
     #expect(bench.states == ["a queued"])
     bench.ack(nil)
@@ -140,7 +140,7 @@ import Testing
     let answer = SessionEntry.one("u2", .assistant, "A", at: 1)
     bench.say(.window([.one("u1", .user, "a", at: 0), answer], next: 2))
     #expect(bench.messages == ["u2 live"])
-    // The same words of another client are.
+    // The same text of another client is new.
     bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
     #expect(bench.messages == ["u2 live", "u3 live"])
   }
@@ -167,7 +167,7 @@ import Testing
     if isPlain { bench.ack(nil) }
     bench.ack(isPlain ? nil : bench.key("a"))
     bench.respond("m1", to: isPlain ? nil : bench.key("a"))
-    // From here on the conversation is known.
+    // From here on the server knows the conversation.
     bench.prompt("b")
     let before = bench.log.count
     bench.ack(isPlain ? nil : bench.key("b"))
@@ -176,7 +176,7 @@ import Testing
       if case .commit(_, let change) = effect { change } else { nil }
     }
     #expect(commits.map { $0.prompts.map(\.isAccepted) } == (isPlain ? [[true]] : []))
-    // With the next change it is stored in any case.
+    // The next change stores it in any case.
     bench.prompt("c")
     #expect(bench.store.open(as: SessionBench.client).prompts.map(\.isAccepted) == [true, false])
   }
@@ -234,7 +234,7 @@ import Testing
     let key = bench.key("a")
     for count in 1...21 {
       bench.refuse(key, "rate_limited")
-      // The longest wait is 37.5 s; a try without an answer would be repeated 30 s later.
+      // The longest wait is 37.5 s; an attempt without an answer would be retried 30 s later.
       for _ in 1...38 where bench.prompts.count == count { bench.pass(.seconds(1)) }
     }
     #expect(bench.prompts.count == 21)

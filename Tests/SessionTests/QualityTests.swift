@@ -5,10 +5,10 @@ import Testing
 
 @testable import Session
 
-/// The quality of a session's connection, as its user sees it.
+/// Tests of the connection quality that the user sees.
 @Suite struct QualityTests {
-  /// With room for variation (RFC 6298) the first round trip counts three times; the bounds are
-  /// 600 ms and 2 s.
+  /// With the allowance for variation (RFC 6298) the first round trip counts three times; the
+  /// bounds are 600 ms and 2 s.
   @Test(arguments: [
     (1, LinkQuality.good), (200, .good), (201, .degraded), (666, .degraded), (667, .poor),
   ])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Session
 
-/// A session with its clock, its store and everything that it asked for.
+/// A harness with a session model, its clock, its store and a log of its effects.
 struct SessionBench {
   var model: SessionModel
   var now = Instant.zero
@@ -16,9 +16,9 @@ struct SessionBench {
   var changes: [(id: SessionCommitID, change: ClientSessionChange)] = []
   /// Whether pings are answered at once.
   var answersPings = true
-  /// Whether each step is checked.
+  /// Whether the invariants are checked after each step.
   var isChecked = true
-  /// What it asked for, oldest first.
+  /// The model's effects, oldest first.
   var log: [SessionModel.Effect] = []
 
   static let client = UUID128(high: 1, low: 2)
@@ -28,7 +28,7 @@ struct SessionBench {
     model = SessionModel(SessionSettings(policy: policy), seed: seed)
   }
 
-  /// One whose store was read, and which tries to connect.
+  /// Returns a harness whose store was read and whose model is connecting.
   static func opening(_ policy: LinkPolicy = .session) -> SessionBench {
     var bench = SessionBench(policy)
     bench.restore()
@@ -36,7 +36,7 @@ struct SessionBench {
     return bench
   }
 
-  /// One that is connected, with nothing in its log.
+  /// Returns a connected harness with an empty log.
   static func connected(
     _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest,
     policy: LinkPolicy = .session
@@ -47,28 +47,28 @@ struct SessionBench {
     return bench
   }
 
-  /// One that is open, and has said nothing yet.
+  /// Returns a harness with an open socket, on which nothing was sent yet.
   static func opened() -> SessionBench {
     var bench = opening()
     bench.give(.opened(bench.attempt))
     return bench
   }
 
-  /// One that is connected, and has sent the prompt "a".
+  /// Returns a connected harness that has sent the prompt "a".
   static func prompted(_ features: Set<SessionFeature> = [.idempotency]) -> SessionBench {
     var bench = connected(features)
     bench.prompt("a")
     return bench
   }
 
-  /// One whose prompt "a" a plain server accepted.
+  /// Returns a harness whose prompt "a" was accepted by a plain server.
   static func acceptedByPlainServer() -> SessionBench {
     var bench = prompted([])
     bench.ack(nil)
     return bench
   }
 
-  /// The same on the connection after that one.
+  /// Returns the harness of `acceptedByPlainServer()` after a loss, on its next connection.
   static func lostByPlainServer() -> SessionBench {
     var bench = acceptedByPlainServer()
     bench.lose()
@@ -76,7 +76,7 @@ struct SessionBench {
     return bench
   }
 
-  /// One that is connected, and whose conversation the server knows by one answered prompt.
+  /// Returns a connected harness whose conversation the server knows, after one answered prompt.
   static func talking(
     _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest
   ) -> SessionBench {
@@ -95,7 +95,7 @@ struct SessionBench {
     give(.restored(store.open(as: Self.client), conversation: Self.conversation, at: wall))
   }
 
-  /// Gives an input and answers with what it led to, the store's part included.
+  /// Passes an input to the model and carries out its effects, those of the store included.
   @discardableResult
   mutating func give(_ input: SessionModel.Input) -> [SessionModel.Effect] {
     let before = log.count
@@ -118,13 +118,13 @@ struct SessionBench {
     }
   }
 
-  /// The store takes the oldest change.
+  /// Stores the oldest pending change and reports it to the model.
   mutating func commit() {
     let (id, change) = changes.removeFirst()
     give(.committed(id, store.commit(change)))
   }
 
-  /// Lets time pass, waking the model whenever it asked to be woken.
+  /// Lets time pass and calls the model at each of its deadlines.
   @discardableResult
   mutating func pass(_ duration: Duration) -> [SessionModel.Effect] {
     let end = now.advanced(by: duration)
@@ -162,11 +162,11 @@ struct SessionBench {
         SessionConnected(
           message: "", session: Self.client.description, version: version, features: features,
           isRecovered: isRecovered)))
-    // A plain server says of no ack what it is for.
+    // The ack of a plain server does not name the message it answers.
     if features.isEmpty, model.connection?.awaited == [.size] { ack(nil) }
   }
 
-  /// Loses the connection and waits for the next try.
+  /// Loses the connection and waits for the next attempt.
   mutating func lose(_ failure: LinkFailure = .reset) {
     give(.link(.lost(attempt, failure), at: wall))
     pass(.seconds(10))
@@ -194,7 +194,7 @@ struct SessionBench {
     give(.prompt(text, conversation: conversation, at: wall))
   }
 
-  /// The key of the last prompt with a text.
+  /// Returns the key of the last prompt with this text.
   func key(_ text: String) -> UUID128 {
     model.queue.items.last { $0.text == text }?.id ?? UUID128(high: 0, low: 0)
   }
@@ -205,7 +205,7 @@ struct SessionBench {
     log.compactMap { if case .send(_, let message) = $0 { message } else { nil } }
   }
 
-  /// The prompts that were handed to connections.
+  /// The prompts that the model sent.
   var prompts: [SessionPrompt] {
     sent.compactMap { if case .prompt(let prompt) = $0 { prompt } else { nil } }
   }
@@ -232,21 +232,21 @@ struct SessionBench {
     log.compactMap { if case .update(let update) = $0 { update } else { nil } }
   }
 
-  /// The states of prompts that were shown, as "text state".
+  /// The states of prompts shown to the user, as "text state".
   var states: [String] {
     updates.compactMap {
       if case .prompt(let one, _) = $0 { "\(one.text) \(one.state.rawValue)" } else { nil }
     }
   }
 
-  /// The reason of the last state that was shown.
+  /// The reason of the last state shown.
   var reason: String? {
     updates.last { if case .prompt = $0 { true } else { false } }.flatMap {
       if case .prompt(let one, _) = $0 { one.reason } else { nil }
     }
   }
 
-  /// The messages that were shown, as "id via".
+  /// The messages shown to the user, as "id via".
   var messages: [String] {
     updates.compactMap {
       if case .message(let entry, let via, _) = $0 { "\(entry.id) \(via.rawValue)" } else { nil }
@@ -267,7 +267,7 @@ extension Instant {
 }
 
 extension SessionEntry {
-  /// An entry of the usual conversation.
+  /// Returns an entry of the conversation `SessionBench.conversation`.
   static func one(
     _ id: String, _ role: SessionRole = .assistant, _ text: String = "text", at place: UInt64?
   ) -> SessionEntry {
@@ -277,7 +277,7 @@ extension SessionEntry {
 }
 
 extension SessionServerMessage {
-  /// A window by offsets.
+  /// Returns a window of a history by offsets.
   static func window(
     _ entries: [SessionEntry], next: UInt64, isReplaced: Bool = false, isComplete: Bool = true
   ) -> SessionServerMessage {
@@ -288,7 +288,7 @@ extension SessionServerMessage {
         isComplete: isComplete))
   }
 
-  /// A window by sequence numbers.
+  /// Returns a window of a history by sequence numbers.
   static func numbered(
     _ entries: [SessionEntry], next: UInt64, isComplete: Bool = true,
     gap: SessionHistory.Gap? = nil

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// The numbers of connections by day, before a store has them.
+/// Tests of the counts of connections by day, before they are stored.
 @Suite struct SessionDayTests {
   private static let day = Duration.seconds(86_400)
 
@@ -19,7 +19,7 @@ import Testing
     metrics.noteLoss(at: .second(5))
     metrics.noteTry(at: wall(Self.day))
     metrics.noteConnected(at: wall(Self.day), .second(12))
-    // Nothing was lost before this one.
+    // No connection was lost before this one.
     metrics.noteConnected(at: wall(Self.day), .second(20))
     let days = metrics.take()
     #expect(days.map(\.day) == [0, 1])
@@ -41,7 +41,7 @@ import Testing
     #expect(days.map(\.longestRoundTrip) == [.milliseconds(70)])
   }
 
-  /// A day that has ended by a nanosecond is over, before 1970 as well.
+  /// A day is over one nanosecond after its end, before 1970 as well.
   @Test(arguments: [
     (Int64(0), 0), (-1, -1), (86_399_999_999_999, 0), (86_400_000_000_000, 1),
     (-86_400_000_000_000, -1), (-86_400_000_000_001, -2),

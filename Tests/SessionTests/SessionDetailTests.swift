@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// What a session says and keeps besides its prompts.
+/// Tests of what a session reports and stores besides its prompts.
 @Suite struct SessionDetailTests {
   @Test func `each prompt becomes stale at its own time`() {
     var bench = SessionBench()
@@ -99,7 +99,7 @@ import Testing
 
   @Test func `an ack that nothing waits for changes nothing`() {
     var bench = SessionBench.connected()
-    // The first is the answer to the size.
+    // The first ack answers the message size.
     bench.ack(nil)
     bench.log = []
     bench.ack(nil)
@@ -143,7 +143,8 @@ import Testing
     #expect(bench.states.count { $0 == "a queued" } == 3)
   }
 
-  /// Two messages of a server that counts, at 1 and 2, and what their window says of its place.
+  /// Returns a window of a server with sequence numbers that has two messages, at 1 and 2, and
+  /// states this range.
   private static func window(first: UInt64?, last: UInt64?, next: UInt64) -> SessionServerMessage {
     .history(
       SessionHistory(

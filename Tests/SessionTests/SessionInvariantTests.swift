@@ -6,11 +6,12 @@ import Testing
 @testable import LinkCore
 @testable import Session
 
-/// The check of a session, and that of each of its parts, can fail, and allows what may be.
+/// Tests that the checks of a session and of each of its parts can fail, and accept every legal
+/// state.
 @Suite struct SessionInvariantTests {
   private static let nobody = UUID128(high: 9, low: 9)
 
-  /// Connected, with one prompt on its way.
+  /// A connected model with one prompt in flight.
   private static var prompting: SessionModel {
     var bench = SessionBench.connected()
     bench.prompt("one")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Session
 
-/// Every number of a session: one that changes is a decision, not an accident.
+/// Tests that state every constant of a session, so that none changes by accident.
 @Suite struct SessionNumberTests {
   @Test func `the times of a session`() {
     let times = [

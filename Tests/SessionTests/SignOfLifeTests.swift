@@ -4,15 +4,15 @@ import Testing
 
 @testable import Session
 
-/// What shows that a connection lives, and what does not.
+/// Tests of what counts as a sign of life of a connection, and what does not.
 @Suite struct SignOfLifeTests {
-  /// A session on a link that sends no pings: it ends 90 s after the last sign of life.
+  /// Returns a session on a link without pings, which ends 90 s after the last sign of life.
   private static func silent() throws -> SessionBench {
     let policy = try LinkPolicy.session.setting([("liveness.ping", "off")])
     return SessionBench.connected(policy: policy)
   }
 
-  /// How long a second prompt of 20 s may hold up pings behind such a one without an ack.
+  /// Returns how long a second 20-second prompt may delay pings after a first one without an ack.
   private static func deafness(after sign: (inout SessionBench) -> Void) -> Duration? {
     var bench = SessionBench.connected()
     bench.answersPings = false

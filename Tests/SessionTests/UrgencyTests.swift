@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// What goes first, and when tries pause.
+/// Tests of the order of sending, and of pauses between attempts.
 @Suite struct UrgencyTests {
   @Test func `acknowledgements go before a prompt of the same moment`() throws {
     var bench = SessionBench.connected()
@@ -69,7 +69,7 @@ import Testing
       waits.append(start.duration(to: bench.now))
     }
     #expect(failedAt.last.map { Instant.zero.duration(to: $0) < .seconds(600) } == true)
-    // The window lets 10 tries a minute through: nothing else delays the try behind the 41st.
+    // The window allows 10 attempts a minute; nothing else delays the attempt after the 41st.
     #expect(waits[40] < .seconds(60))
     #expect(waits[41] >= .seconds(60))
   }

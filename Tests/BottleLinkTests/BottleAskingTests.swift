@@ -5,7 +5,7 @@ import Testing
 
 @testable import BottleLink
 
-/// Refreshes and commands, step by step.
+/// Tests of refreshes and commands, step by step.
 @Suite struct BottleAskingTests {
   private static let tare = BottleRequest.command(.tare)
   private static let delete = BottleRequest.command(.delete(41))
@@ -207,7 +207,7 @@ import Testing
   }
 
   @Test func `a bottle that says that drinks wait is not called synced already`() throws {
-    // Its drinks come, and it goes on saying that there are some: it counts deleted records.
+    // Its drinks arrive, but it still reports some: it counts deleted records.
     var hand = try Self.ready(unsynced: 2)
     hand.chunk(0, of: 1, [Hand.record(1)])
     hand.committed([])
@@ -216,7 +216,7 @@ import Testing
     hand.chunk(0, of: 1, [Hand.record(1)])
     hand.committed([])
     #expect(hand.written().shown == [.refreshed(1, .synced(0))])
-    // A phone that fetches no drinks knows nothing of them.
+    // A phone that does not fetch drinks stores none of them.
     var commands = try Hand.ready(unsynced: 2) { $0.syncs = false }
     #expect(commands.give(.refresh(1)).shown == [.refreshed(1, .nothingCame(2))])
   }
@@ -235,7 +235,7 @@ import Testing
   @Test func `a refresh whose START is not answered fails, and does not say that nothing came`()
     throws
   {
-    // The time is not answered, and START waits behind it.
+    // The write of the time is not answered, and START waits behind it.
     var hand = try Hand.ready(unsynced: 2)
     hand.give(.refresh(1))
     let failed = BottleUpdate.notice(.syncFailed(.write(.timeout(.response))))
@@ -266,7 +266,7 @@ import Testing
     hand.give(.refresh(1))
     hand.chunk(0, of: 1, [Hand.record(1), Hand.record(2)])
     hand.committed([Hand.drink(1), Hand.drink(2)])
-    // The bottle has taken it, and says so.
+    // The bottle has received it and reports so.
     hand.give(.unwritten(hand.write, .reset))
     hand.say(.state(Hand.state(0)))
     #expect(hand.pass(.seconds(1)).shown == [.refreshed(1, .synced(2))])

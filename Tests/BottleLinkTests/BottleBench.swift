@@ -10,9 +10,9 @@ import VirtualBottle
 
 /// A phone and a bottle with a radio and a store between them, in virtual time.
 ///
-/// The phone's system behaves as iOS does: a burst sees an advertisement within a second; the
-/// queued connect notices one after `passive`; in the background the app's timers run for 10 s
-/// after each event of the radio and then stop until the next one.
+/// The phone's system behaves as iOS does. A burst sees an advertisement within a second, and the
+/// queued connect notices one after `passive`. In the background, the app's timers run for 10 s
+/// after each event of the radio and then stop until the next event.
 struct BottleBench {
   static let id = PeripheralID(UUID128(high: 7, low: 7))
   static let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
@@ -32,30 +32,30 @@ struct BottleBench {
   var adapter = AdapterState.on
   var isInBackground = false
   var isRunning = true
-  /// How long the system takes to notice an advertisement without a scan.
+  /// The time that the system takes to notice an advertisement without a scan.
   var passive = Duration.seconds(12)
-  /// How long the phone's system keeps a background app running after an event.
+  /// The time for which the system keeps a background app running after an event.
   var grant = Duration.seconds(10)
   var runsUntil = Instant.zero
   var longestValue = 244
-  /// How long a notification takes; the reply to a write takes 30 ms.
+  /// The duration of a notification. The reply to a write takes 30 ms.
   var notifying = Duration.milliseconds(40)
-  /// What the store does to a commit; `nil` keeps it.
+  /// The failure with which the store refuses commits of records; nil if it stores them.
   var storeFailure: StoreFailure?
-  /// Drops the notifications with these numbers, from 1.
+  /// The numbers of the notifications to drop, from 1.
   var dropped: Set<Int> = []
   var repeated: Set<Int> = []
-  /// The bytes that a notification really carries; `nil` for as many as were said.
+  /// The number of bytes that a notification carries; nil for all of them.
   var cutsAt: Int?
   var notified = 0
-  /// How many writes of the time are lost on their way.
+  /// The number of clock writes that are still to be lost in transit.
   var failingTimes = 0
 
   var updates: [BottleUpdate] = []
   var log: [(at: Double, effect: BottleModel.Effect)] = []
   private var queue: [(at: Instant, order: Int, event: Event)] = []
   private var order = 0
-  /// The tickets, oldest first.
+  /// The pending connects, oldest first.
   private var tickets: [(attempt: AttemptID, isQueued: Bool, restsUntil: Instant)] = []
   private var isScanning = false
   private(set) var isLinked = false
@@ -70,7 +70,7 @@ struct BottleBench {
     bottle = VirtualBottle(profile, at: .zero)
   }
 
-  /// A phone that knows the bottle, in the foreground, wanted; the bottle sleeps.
+  /// Returns a phone in the foreground with a known bottle and a started link; the bottle sleeps.
   static func wanted(
     _ profile: TimerProfile = .plan035, policy: LinkPolicy = .bottleLink
   ) -> BottleBench {
@@ -82,7 +82,7 @@ struct BottleBench {
     return bench
   }
 
-  /// The same, connected and synchronised.
+  /// Returns the harness of `wanted(_:policy:)`, connected and synchronized.
   static func connected(_ profile: TimerProfile = .plan035) -> BottleBench {
     var bench = wanted(profile)
     bench.touch(.moved)
@@ -106,7 +106,7 @@ struct BottleBench {
   /// Whether the system has suspended the app.
   var isSuspended: Bool { isInBackground && now >= runsUntil }
 
-  /// Starts the app: first launch, or again after it was ended.
+  /// Starts the app, for the first time or again after it was ended.
   mutating func launch(restoring: [RestoredPeripheral]? = nil) {
     isRunning = true
     give(.restored(store.snapshot))
@@ -115,8 +115,8 @@ struct BottleBench {
     give(.central(.adapter(adapter)))
   }
 
-  /// Ends the app; `keeping` leaves its tickets with the system, as iOS does unless the user did
-  /// it.
+  /// Ends the app. `keeping` leaves its pending connects with the system, as iOS does unless the
+  /// user ended the app.
   mutating func kill(keeping: Bool) {
     isRunning = false
     isScanning = false
@@ -130,10 +130,10 @@ struct BottleBench {
 
   mutating func touch(_ input: BottleInput) { radio(bottle.handle(.world(input), at: now)) }
 
-  /// The bottle's battery was taken out and put back.
+  /// Restarts the bottle, as after its battery was taken out and put back.
   mutating func restart() { radio(bottle.handle(.restarted, at: now)) }
 
-  /// Deletes a record as another phone would.
+  /// Deletes a record, as another phone would.
   mutating func deleteOnBottle(_ id: UInt32) {
     _ = bottle.handle(.connected(longestValue: 100), at: now)
     _ = bottle.handle(.written(.command, BottleCommand.delete(id).bytes), at: now)
@@ -175,8 +175,8 @@ struct BottleBench {
   /// Lets time pass.
   mutating func pass(_ seconds: Double) { pass(until: now.advanced(by: .milliseconds(seconds))) }
 
-  /// Lets time pass until something holds; returns how long that took in seconds, `nil` if it did
-  /// not come within `limit`.
+  /// Lets time pass until `holds` returns true. Returns how long that took in seconds, or nil if it
+  /// took longer than `limit`.
   mutating func wait(
     _ limit: Double, until holds: (BottleBench) -> Bool
   ) -> Double? {
@@ -312,7 +312,7 @@ struct BottleBench {
     }
   }
 
-  /// The connection is lost; the phone is told.
+  /// Loses the connection and reports the loss to the phone.
   mutating func drop(_ failure: LinkFailure?) {
     guard isLinked else { return }
     isLinked = false
@@ -325,7 +325,7 @@ struct BottleBench {
     later(.milliseconds(20), .bottle(.disconnected))
   }
 
-  /// The connection is ended by the phone.
+  /// Ends the connection from the phone.
   private mutating func unlink() {
     guard isLinked else { return }
     isLinked = false
@@ -338,7 +338,7 @@ struct BottleBench {
     later(.milliseconds(50), .bottle(.disconnected))
   }
 
-  /// Lets the phone and the bottle meet if both want to.
+  /// Connects the phone and the bottle if both are ready.
   private mutating func meet() {
     guard adapter == .on else { return }
     if isLinked, !isInRange { return drop(.timeout(.silence)) }
@@ -348,7 +348,7 @@ struct BottleBench {
     guard let first = awake.first else { return }
     let isEager = awake.contains { !$0.isQueued }
     if !isEager, !isScanning {
-      // Only the system's passive look, which takes its time after both are there.
+      // Only the system's passive scan remains, which takes its time once both are present.
       guard passiveIsDue(first.attempt) else { return }
     }
     radio(bottle.handle(.connected(longestValue: longestValue), at: now))

@@ -7,9 +7,10 @@ import VirtualBottle
 
 @testable import BottleLink
 
-/// The bottle's clock: the phone sets it on every connection, until the bottle has taken the time.
+/// Tests of the bottle's clock, which the phone sets on every connection until the bottle has
+/// accepted the time.
 @Suite struct BottleClockTests {
-  /// The times that the phone wrote, by when.
+  /// Returns the clock values that the phone wrote, with the time of each write.
   private static func times(_ bench: BottleBench) -> [(at: Double, clock: UInt32)] {
     bench.log.compactMap { at, effect in
       guard case .write(_, _, .command, let bytes) = effect,
@@ -52,7 +53,7 @@ import VirtualBottle
     bench.give(.hold(true))
     bench.pass(80)
     let times = Self.times(bench)
-    // Each failure is told after a second.
+    // Each failure is reported after one second.
     let waits = zip(times, times.dropFirst()).map { ($1.at - $0.at).rounded() }
     #expect(waits == [2, 6, 16])
     for (at, clock) in times {

@@ -4,13 +4,13 @@ import Testing
 
 @testable import BottleLink
 
-/// Synchronisations that fail, and when they begin again.
+/// Tests of failed synchronizations and their retries.
 @Suite struct BottleFailureTests {
   private static func start(_ count: UInt16, longest: Int = 244) -> [UInt8] {
     BottleSync.request(count: count, longestValue: longest).bytes
   }
 
-  /// A connection that a hold keeps, so that only drinks matter.
+  /// Returns a harness whose connection is kept by a hold, so that only drinks matter.
   private static func held(unsynced: UInt16) throws -> Hand {
     var hand = try Hand.ready(unsynced: unsynced)
     hand.written()
@@ -19,7 +19,8 @@ import Testing
     return hand
   }
 
-  /// What was asked for, at how many seconds; pings of the hold are answered.
+  /// Returns the requests for drinks by the second of their sending; pings of the hold are
+  /// answered.
   private static func asked(_ hand: inout Hand, within seconds: Int) -> [Int: [[UInt8]]] {
     var found: [Int: [[UInt8]]] = [:]
     let begin = hand.now
@@ -95,7 +96,7 @@ import Testing
     hand.chunk(0, of: 1, [Hand.record(1)])
     hand.give(.uncommitted(hand.commit, .full(detail: "full")))
     #expect(Self.asked(&hand, within: 40) == [:])
-    #expect(hand.say(.state(Hand.state(1, level: 15))).writes == [], "nothing new was said")
+    #expect(hand.say(.state(Hand.state(1, level: 15))).writes == [], "nothing new was reported")
     #expect(hand.say(.state(Hand.state(1, level: 14))).writes == [Self.start(1)])
     hand.written()
     hand.chunk(0, of: 1, [Hand.record(1)])
@@ -176,7 +177,7 @@ import Testing
     let acknowledgement = hand.write
     #expect(
       hand.give(.unwritten(acknowledgement, .reset)).notices == [.syncFailed(.write(.reset))])
-    #expect(hand.give(.unwritten(acknowledgement, .reset)) == [], "told twice")
+    #expect(hand.give(.unwritten(acknowledgement, .reset)) == [], "reported twice")
   }
 
   @Test func `a write that fails after its synchronisation has ended changes nothing`() throws {
@@ -220,7 +221,7 @@ import Testing
     #expect(hand.model.status.phase == .disconnected)
     var woken = try Hand.ready()
     woken.give(.hold(true))
-    #expect(woken.give(.unwritten(woken.write, .refused)) == [], "it was only to wake it")
+    #expect(woken.give(.unwritten(woken.write, .refused)) == [], "the ping only wakes it")
   }
 
   @Test func `each failure has its words`() {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import BottleLink
 
-/// What each input of the app, the device and the radio leads to.
+/// Tests of the effects of each input of the app, the device and the radio.
 @Suite struct BottleStepTests {
   private static let other = KnownBottle(PeripheralID(UUID128(high: 1, low: 1)), name: "Other")
 
-  /// A phone whose first burst has ended.
+  /// Returns a phone whose first burst has ended, and its queued connect.
   private static func waiting() throws -> (hand: Hand, queue: AttemptID) {
     var hand = Hand.looking()
     hand.pass(.seconds(10))
@@ -58,7 +58,7 @@ import Testing
         Self.status(.connecting, [.connect, .queuedConnect], hand.model),
       ])
     #expect(hand.model.bottle == Hand.bottle)
-    // A radio tells the oldest one first.
+    // A radio reports the oldest attempt first.
     let opened = hand.give(.central(.connected(queue)))
     #expect(opened.contains(.discover(queue)))
     #expect(opened.contains(.cancel(burst)))
@@ -103,7 +103,7 @@ import Testing
     #expect(effects.contains(.stopScan))
     #expect(!effects.contains(.cancel(queue)))
     #expect((hand.model.queue, hand.model.burst == nil) == (nil, true))
-    #expect(hand.give(.central(.connected(queue))) == [], "told twice")
+    #expect(hand.give(.central(.connected(queue))) == [], "reported twice")
   }
 
   @Test func `a connection that nothing waits for is ended`() throws {

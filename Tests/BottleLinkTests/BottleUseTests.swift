@@ -5,7 +5,7 @@ import Testing
 
 @testable import BottleLink
 
-/// What a connection is used for, step by step.
+/// Tests of the uses of a connection, step by step.
 @Suite struct BottleUseTests {
   private static let setTime = BottleCommand.setTime(1_768_766_400).bytes
   private static let ping = BottleCommand.ping.bytes
@@ -69,7 +69,7 @@ import Testing
     #expect(hand.give(.hold(true)).writes == [Self.ping])
     #expect(hand.give(.hold(false)).writes == [])
     #expect(hand.give(.hold(false)).writes == [])
-    #expect(hand.give(.hold(false)).writes == [], "given back more often than taken")
+    #expect(hand.give(.hold(false)).writes == [], "released more often than taken")
     #expect(hand.give(.hold(true)).writes == [Self.ping])
   }
 
@@ -96,7 +96,7 @@ import Testing
         == BottleSync(count: 3, command: .start, chunkSize: records).bytes)
   }
 
-  // What the bottle says.
+  // Values of the bottle.
 
   @Test func `a state is shown when it changes`() throws {
     var hand = try Hand.ready()
@@ -200,7 +200,7 @@ import Testing
     #expect(hand.written().writes == [Self.start(2)])
     hand.chunk(0, of: 1, [Hand.record(2)])
     hand.committed([Hand.drink(2)])
-    #expect(hand.written().writes == [], "nothing more was said")
+    #expect(hand.written().writes == [], "nothing more was reported")
   }
 
   @Test func `an answer of another write ends nothing`() throws {
@@ -280,7 +280,7 @@ import Testing
     var hand = try Hand.ready()
     let time = hand.write
     #expect(hand.give(.unwritten(time, .reset)) == [])
-    #expect(hand.give(.unwritten(time, .reset)) == [], "told twice")
+    #expect(hand.give(.unwritten(time, .reset)) == [], "reported twice")
     hand.wall = hand.wall.advanced(by: .seconds(3_600))
     hand.say(.state(Hand.state(0, level: 490)))
     #expect(hand.pass(.milliseconds(999)).writes == [])

@@ -7,9 +7,9 @@ import VirtualBottle
 
 @testable import BottleLink
 
-/// Drinks on their way from the bottle into the store: each once, and none lost.
+/// Tests that each drink reaches the store once, and that none is lost.
 @Suite struct DrinkSyncTests {
-  /// A bottle with drinks that comes near; the phone is in front.
+  /// Returns a harness with a bottle that has drinks and comes near, and a phone in the foreground.
   private static func meeting(
     _ drinks: Int, _ profile: TimerProfile = .plan035,
     prepare: (inout BottleBench) -> Void = { _ in }
@@ -228,7 +228,7 @@ import VirtualBottle
   }
 
   @Test func `a chunk that is cut off is asked for again, shorter`() {
-    // The radio says 244 and carries 120.
+    // The radio reports 244 bytes and carries 120.
     var bench = Self.meeting(30) { $0.cutsAt = 120 }
     bench.give(.hold(true))
     bench.pass(60)
@@ -249,7 +249,7 @@ import VirtualBottle
     #expect(bench.drinks.map(\.number) == [3])
   }
 
-  // The part by itself.
+  // `DrinkSync` by itself.
 
   private static func chunk(_ index: UInt16, _ total: UInt16) -> BottleChunk {
     BottleChunk(

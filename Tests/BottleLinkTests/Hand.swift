@@ -5,8 +5,8 @@ import Testing
 
 @testable import BottleLink
 
-/// A phone whose radio and store a test plays by hand, so that each step's effects can be compared
-/// as a whole.
+/// A harness that drives a phone's model step by step. The test plays the radio and the store, so
+/// that it can compare the effects of each step as a whole.
 struct Hand {
   static let bottle = KnownBottle(PeripheralID(UUID128(high: 7, low: 7)), name: "Bottle")
   static let start = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
@@ -16,7 +16,7 @@ struct Hand {
   var wall = Hand.start
   /// The attempt of the open connection.
   private(set) var attempt = AttemptID(0)
-  /// What the last write was named.
+  /// The id of the last write.
   private(set) var write = WriteID(0)
   private(set) var commit: UInt64 = 0
 
@@ -26,7 +26,7 @@ struct Hand {
     model = BottleModel(settings, seed: 7)
   }
 
-  /// A phone that looks for its bottle.
+  /// Returns a phone that scans for its bottle.
   static func looking(_ change: (inout BottleSettings) -> Void = { _ in }) -> Hand {
     var hand = Hand(change)
     var snapshot = DrinkSnapshot()
@@ -37,7 +37,7 @@ struct Hand {
     return hand
   }
 
-  /// The same, connected; services are not discovered.
+  /// Returns a connected phone whose bottle's services are not discovered.
   static func opened(_ change: (inout BottleSettings) -> Void = { _ in }) throws -> Hand {
     var hand = looking(change)
     hand.give(.central(.found(bottle.id, name: "Bottle")))
@@ -46,7 +46,7 @@ struct Hand {
     return hand
   }
 
-  /// The same, discovered; the clock is set and the bottle stored.
+  /// Returns a connected phone that discovered the services, set the clock and stored the bottle.
   static func ready(
     unsynced: UInt16 = 0, _ change: (inout BottleSettings) -> Void = { _ in }
   ) throws -> Hand {
@@ -77,7 +77,7 @@ struct Hand {
     give(.heard(attempt, news, at: wall))
   }
 
-  /// Answers the last write.
+  /// Reports the last write as done.
   @discardableResult
   mutating func written() -> [BottleModel.Effect] { give(.written(write)) }
 
@@ -93,7 +93,7 @@ struct Hand {
     say(.chunk(BottleChunk(index: index, total: total, records: records)))
   }
 
-  /// Lets time pass, with all timers; the phone's clock goes on with it.
+  /// Lets time pass and runs all timers. The phone's clock advances with it.
   @discardableResult
   mutating func pass(_ time: Duration) -> [BottleModel.Effect] {
     let end = now.advanced(by: time)
@@ -122,7 +122,7 @@ struct Hand {
 }
 
 extension [BottleModel.Effect] {
-  /// What was written, without the names of the writes.
+  /// The bytes of the writes, without their ids.
   var writes: [[UInt8]] {
     compactMap { if case .write(_, _, _, let bytes) = $0 { bytes } else { nil } }
   }
@@ -131,7 +131,7 @@ extension [BottleModel.Effect] {
     compactMap { if case .update(.notice(let notice)) = $0 { notice } else { nil } }
   }
 
-  /// What the user was shown, except for states of the link.
+  /// The updates shown to the user, except for the status of the link.
   var shown: [BottleUpdate] {
     compactMap {
       switch $0 {

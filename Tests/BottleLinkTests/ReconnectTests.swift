@@ -7,7 +7,7 @@ import VirtualBottle
 
 @testable import BottleLink
 
-/// When a bottle's link looks for its bottle, and what is outstanding with the system.
+/// Tests of the scans for a bottle, and of the tasks outstanding with the system.
 @Suite struct ReconnectTests {
   private static func arms(_ bench: BottleBench) -> Int {
     bench.log.count { if case .connect(_, _, true, _) = $0.effect { true } else { false } }
@@ -75,7 +75,7 @@ import VirtualBottle
 
   @Test func `after 60 idle seconds it disconnects and queues a connect`() {
     var bench = BottleBench.connected(.plan028)
-    // A bottle that stays awake without drinks, as long as its level changes.
+    // The bottle stays awake without drinks as long as its level changes.
     for _ in 0..<56 {
       bench.pass(1)
       bench.touch(.moved)
@@ -86,8 +86,8 @@ import VirtualBottle
     #expect(Self.arms(bench) == 1)
   }
 
-  /// Two connections of a bottle that is carried about, so that it is awake all the time: the end
-  /// of the first one, and how long it was until the second.
+  /// Returns how long after the end of its first connection the phone connects again to a bottle
+  /// that is carried about, and so is awake all the time.
   private static func pause(_ bench: inout BottleBench, _ limit: Int) -> Double? {
     var ended: Double?
     for step in 0..<limit * 20 {
@@ -99,7 +99,7 @@ import VirtualBottle
     return nil
   }
 
-  /// The system notices the bottle 0.1 s after it looks.
+  /// The system notices the bottle 0.1 s after it begins to look.
   @Test(arguments: [false, true])
   func `a bottle that stays awake is left alone for 30 s after an idle connection`(
     isInBackground: Bool
@@ -147,7 +147,7 @@ import VirtualBottle
     bench.touch(.moved)
     bench.foreground()
     let time = try #require(bench.wait(10) { $0.status.phase == .connected })
-    #expect(time <= 5, "the burst, as the seed's test 1 has it: \(time)")
+    #expect(time <= 5, "found by the burst, as in test 1 of the seed: \(time)")
   }
 
   @Test func `a hold keeps the connection with a ping every 25 s, until it is given back`() {
@@ -155,13 +155,13 @@ import VirtualBottle
     bench.give(.hold(true))
     bench.give(.hold(true))
     bench.give(.hold(false))
-    // Plan 034 sleeps 180 s after it stood still, whatever the phone writes.
+    // Plan 034 sleeps after 180 s without motion, whatever the phone writes.
     bench.pass(150)
     #expect(bench.status.phase == .connected)
     let pings = bench.log.count {
       if case .write(_, _, .command, BottleCommand.ping.bytes) = $0.effect { true } else { false }
     }
-    #expect((7...9).contains(pings), "two at the begin of holds, and one every 25 s")
+    #expect((7...9).contains(pings), "two at the start of the holds, then one every 25 s")
     bench.give(.hold(false))
     bench.pass(100)
     #expect(bench.status.phase != .connected)
@@ -169,7 +169,7 @@ import VirtualBottle
 
   @Test func `a hold counts as use from its begin to its end`() {
     var bench = BottleBench.connected(.plan028)
-    // A bottle that stays awake, as one that is carried about.
+    // Keeps the bottle awake, as if it were carried about.
     func carry(_ seconds: Int) {
       for _ in 0..<seconds {
         bench.pass(1)
@@ -272,7 +272,7 @@ import VirtualBottle
     var bench = BottleBench.connected()
     let attempt = bench.model.link.currentAttempt
     #expect(attempt != nil)
-    // The system keeps the connection while the app is gone.
+    // The system keeps the connection while the app does not run.
     bench.kill(keeping: true)
     bench.launch(restoring: [RestoredPeripheral(BottleBench.id, isConnected: true)])
     bench.pass(1)

@@ -7,7 +7,7 @@ import VirtualBottle
 @testable import BottleLink
 @testable import LinkCore
 
-/// Refreshes with their results, and commands.
+/// Tests of refreshes with their results, and of commands.
 @Suite struct BottleRequestTests {
   private static func result(
     _ bench: inout BottleBench, within seconds: Double = 16
@@ -183,7 +183,7 @@ import VirtualBottle
   }
 }
 
-/// Each invariant of a bottle's link can fail.
+/// Tests that each invariant of a bottle's link can fail.
 @Suite struct BottleInvariantTests {
   struct Planted: Sendable {
     let name: String

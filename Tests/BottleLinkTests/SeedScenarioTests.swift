@@ -7,7 +7,8 @@ import VirtualBottle
 
 @testable import BottleLink
 
-/// The seed's test scenarios and its table of expected behaviour, with its timings as bounds.
+/// Tests of the scenarios and the table of expected behavior in seed 002, with its timings as
+/// bounds.
 @Suite struct SeedScenarioTests {
   private static let profiles: [TimerProfile] = [.plan028, .plan034, .plan035]
 

@@ -176,7 +176,7 @@ struct ConnectionTests {
     #expect(bench.opens.count == 1)
     bench.give(.lost(bench.attempt, .refused))
     let retryAt = try #require(bench.model.link.status.retryAt)
-    // 1 s, a quarter either way, where the ninth wait has 30 s.
+    // The wait is 1 s, a quarter either way; the ninth wait would be 30 s.
     #expect((0.75...1.25).contains(bench.now.duration(to: retryAt) / .seconds(1)))
   }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeldSocket
 
-/// What the app's pure functions say reaches the model as data.
+/// Tests of the results of the app's pure functions, which reach the model as data.
 struct ProtocolTests {
   @Test func `notes positions, greets with the newest, and resumes once connected`() {
     var bench = SocketBench(SocketSettings.confirmed)

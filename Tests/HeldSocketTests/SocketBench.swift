@@ -3,18 +3,18 @@ import Testing
 
 @testable import HeldSocket
 
-/// A held socket with its clock and everything that it asked for.
+/// A harness with a held socket, its clock and a log of its effects.
 struct SocketBench {
   var model: SocketModel
   var now = Instant.zero
-  /// What it asked for, oldest first.
+  /// The model's effects, oldest first.
   var log: [SocketModel.Effect] = []
 
   init(_ settings: SocketSettings = .plain, seed: UInt64 = 7) {
     model = SocketModel(settings, seed: seed)
   }
 
-  /// One that is connected, with nothing in its log.
+  /// Returns a connected harness with an empty log.
   static func connected(_ settings: SocketSettings = .plain) -> SocketBench {
     var bench = SocketBench(settings)
     bench.give(.start)
@@ -24,10 +24,10 @@ struct SocketBench {
     return bench
   }
 
-  /// The attempt that is under way, or 0.
+  /// The current attempt, or 0.
   var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }
 
-  /// Gives an input and answers with what it led to.
+  /// Passes an input to the model and returns its effects.
   @discardableResult
   mutating func give(_ input: SocketModel.Input) -> [SocketModel.Effect] {
     let effects = model.handle(input, at: now)
@@ -36,13 +36,13 @@ struct SocketBench {
     return effects
   }
 
-  /// A text message comes in.
+  /// Delivers a text message to the model.
   @discardableResult
   mutating func say(_ text: String, _ marks: SocketMarks = SocketMarks()) -> [SocketModel.Effect] {
     give(.message(attempt, .text(text), marks))
   }
 
-  /// Lets time pass, waking the model whenever it asked to be woken; answers with what happened.
+  /// Lets time pass, calls the model at each of its deadlines, and returns the effects.
   @discardableResult
   mutating func pass(_ duration: Duration) -> [SocketModel.Effect] {
     let end = now.advanced(by: duration)
@@ -63,17 +63,17 @@ struct SocketBench {
     give(.opened(attempt, subprotocol: nil))
   }
 
-  /// The statuses that were shown.
+  /// The statuses shown.
   var statuses: [LinkStatus] {
     log.compactMap { if case .update(.status(let status)) = $0 { status } else { nil } }
   }
 
-  /// The instants at which sockets were opened.
+  /// The attempts for which sockets were opened.
   var opens: [AttemptID] {
     log.compactMap { if case .open(let attempt) = $0 { attempt } else { nil } }
   }
 
-  /// The texts that were handed to sockets.
+  /// The texts passed to sockets.
   var handed: [String] {
     log.compactMap { effect in
       guard case .send(_, let message) = effect else { return nil }
@@ -83,12 +83,12 @@ struct SocketBench {
 }
 
 extension SocketSettings {
-  /// The preset, for a protocol that needs nothing.
+  /// The settings of the preset, for a protocol without needs of its own.
   static let plain = SocketSettings(policy: .socket)
 
-  /// For a protocol whose greeting is confirmed.
+  /// The settings for a protocol whose greeting is confirmed.
   static let confirmed = change { $0.awaitsConfirmation = true }
-  /// For a protocol with a ping of its own.
+  /// The settings for a protocol with a ping of its own.
   static let withPing = change { $0.hasPing = true }
 
   static func sending(_ outbox: Outbox) -> SocketSettings { change { $0.outbox = outbox } }
@@ -125,11 +125,11 @@ extension SocketMarks {
 }
 
 extension LinkStatus {
-  /// Connected, with or without a measured round trip.
+  /// The status of a connection with good quality, whether a round trip was measured or not.
   static let connected = LinkStatus(phase: .connected, mode: .live, quality: .good)
 }
 
-/// Inputs by their short names.
+/// Shorthands for inputs.
 extension SocketModel.Input {
   static func opened(_ attempt: AttemptID, subprotocol: String?) -> Self {
     .socket(attempt, .opened(subprotocol: subprotocol))

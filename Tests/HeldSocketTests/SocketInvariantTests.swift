@@ -4,9 +4,9 @@ import Testing
 @testable import HeldSocket
 @testable import LinkCore
 
-/// The check of a held socket, and that of each of its parts, can fail.
+/// Tests that the checks of a held socket and of each of its parts can fail.
 @Suite struct SocketInvariantTests {
-  /// Connected, with one message on its way.
+  /// A connected model with one message in flight.
   private static var sending: SocketModel {
     var bench = SocketBench.connected(.sending(.memory))
     bench.give(.send(.text("one")))

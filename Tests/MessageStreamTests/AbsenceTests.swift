@@ -9,7 +9,7 @@ import Testing
 struct AbsenceTests {
   private static let kept = Hand.message(1000, isPlain: true)
 
-  /// Returns a harness that has stored one message and returns one day after it was last whole.
+  /// Returns a harness with one stored message, opened a day after its timeline was last whole.
   private static func back() -> Hand {
     let cursor = Cursor(
       time: kept.createdAt, wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))

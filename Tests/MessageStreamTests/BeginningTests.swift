@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of where history begins, when a timeline is whole, and where fetching ends.
+/// Tests of the beginning of history, of whole timelines, and of the end of fetching.
 struct BeginningTests {
   @Test(arguments: [(4, 1), (3, 0)])
   func `a message stamped before all that is kept leaves a gap, unless memory may not hold all`(

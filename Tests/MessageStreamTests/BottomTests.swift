@@ -17,8 +17,8 @@ struct BottomTests {
 
   private static let bottomGap = Gap(after: nil, before: key(304))
 
-  /// Returns a harness that stored the newest page, knows of more, and has requested the page since
-  /// then.
+  /// Returns a harness that stored the newest page, which has a successor, and then requested the
+  /// page since its time.
   private static func fetching(
     _ screen: [UInt64] = [310, 305, 304], hasNext: Bool = true,
     change: (inout StreamSettings) -> Void = { _ in }
@@ -31,8 +31,8 @@ struct BottomTests {
     return hand
   }
 
-  /// Returns a harness whose page since then goes below the stored messages but leaves out one that
-  /// was stamped late.
+  /// Returns a harness whose page since that time goes below the stored messages but leaves out one
+  /// that was stamped late.
   private static func beyond(change: (inout StreamSettings) -> Void = { _ in }) -> Hand {
     var hand = fetching(change: change)
     hand.answer(Hand.plainPage([310, 305, 304, 303, 301], hasNext: false))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of what the pages of a catch-up cover, and where it ends.
+/// Tests of the range that the pages of a catch-up cover, and of its end.
 struct CatchUpEndTests {
   @Test(arguments: [0, 1])
   func `each entry that cannot be read is told`(count: Int) {

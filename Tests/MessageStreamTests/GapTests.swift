@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of gaps in a timeline: when one exists, and which pages fill it.
+/// Tests of gaps in a timeline, and of the pages that fill them.
 struct GapTests {
   /// Returns a harness whose store has messages and a gap before the last of them, and whose reader
   /// requests older messages.

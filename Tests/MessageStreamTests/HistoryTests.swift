@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of which pages deliver messages older than the screen, and where they end.
+/// Tests of the pages that deliver messages older than the screen, and of their end.
 struct HistoryTests {
   /// Returns a harness that shows messages 151 to 200 without positions, has the given counts, and
   /// requests older messages.

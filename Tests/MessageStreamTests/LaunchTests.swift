@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of what the stream fetches at a launch, at a return and when a screen closes.
+/// Tests of the fetches at a launch, at a return and when a screen closes.
 struct LaunchTests {
   private static let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
   private static var later: Timestamp { Hand.wall.advanced(by: .seconds(600)) }

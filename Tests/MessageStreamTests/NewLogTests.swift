@@ -152,7 +152,7 @@ struct NewLogTests {
     #expect(recovery.isBeyond(head) == isBefore)
   }
 
-  // What follows.
+  // What follows a new log.
 
   @Test func `what is being asked for gives way to the newest page`() throws {
     var hand = Self.filledUp()
@@ -241,7 +241,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(head))
   }
 
-  // Other offsets.
+  // Extreme offsets, and gaps.
 
   @Test(arguments: [UInt64.max - 1, .max])
   func `the last offset of all is followed by nothing`(offset: UInt64) {

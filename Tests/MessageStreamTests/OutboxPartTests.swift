@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of what an outbox stores about its entries besides their attempts.
+/// Tests of the data that an outbox stores about its entries besides their attempts.
 struct OutboxPartTests {
   @Test func `what is known of the server at the first try bounds a message, whatever comes`() {
     let entry = Hand.entry("ok")

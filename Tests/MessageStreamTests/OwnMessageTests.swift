@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests that a plain server's messages are recognized as the user's own over kills, whatever the
+/// Tests that the user's own messages on a plain server are recognized after a kill, whatever the
 /// phone's clock shows.
 struct OwnMessageTests {
   private static let lost = LinkFailure.timeout(.response)

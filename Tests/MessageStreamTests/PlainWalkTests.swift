@@ -5,11 +5,11 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of how a catch-up without positions leads down from the newest page.
+/// Tests of a catch-up without positions, which leads down from the newest page.
 struct PlainWalkTests {
   private static func plain(_ number: UInt64) -> Message { Hand.message(number, isPlain: true) }
 
-  /// Returns a harness that received these messages and fetches what it may have missed.
+  /// Returns a harness that received these messages and fetches those it may have missed.
   private static func fetching(after numbers: [UInt64]) -> Hand {
     var hand = Hand.plain()
     for number in numbers { hand.hear(plain(number)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of what ends a socket, what restores it, and what replaces it meanwhile.
+/// Tests of the loss of a socket, its restoration, and polling in the meantime.
 struct ReconnectTests {
   private static func http(_ status: Int) -> LinkFailure {
     .http(status: status, retryAfter: nil, detail: "")

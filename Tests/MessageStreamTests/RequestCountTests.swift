@@ -4,7 +4,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of how many requests a stream sends, compared with a client that only polls.
+/// Tests of the number of requests of a stream, compared with a client that only polls.
 struct RequestCountTests {
   /// Returns the number of requests and upgrades in an hour in which one message arrives each
   /// minute.

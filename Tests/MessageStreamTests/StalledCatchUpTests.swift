@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of responses that do not deliver what the server has.
+/// Tests of responses that do not deliver the messages of the server.
 struct StalledCatchUpTests {
   @Test func `pages of which nothing can be read are gone past, entry by entry`() {
     var hand = Hand.connected(at: 3, head: 205)

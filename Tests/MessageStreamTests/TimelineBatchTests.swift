@@ -5,8 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of the bounds of a batch, and of what commits store about messages that wait for the
-/// store.
+/// Tests of the bounds of a batch, and of the lookup of messages that wait for the store.
 struct TimelineBatchTests {
   @Test func `a batch is full with 2,000 messages`() {
     var batch = TimelineBatch()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of what pages found by counting prove, on a server without positions.
+/// Tests of the conclusions from pages found by counting, on a server without positions.
 struct WalkTests {
   private static func key(_ number: UInt64) -> TimelineKey {
     Hand.message(number, isPlain: true).key

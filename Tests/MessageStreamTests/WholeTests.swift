@@ -5,7 +5,7 @@ import Testing
 
 @testable import MessageStream
 
-/// Tests of when a stream reports that its timeline is whole.
+/// Tests of the condition under which a stream reports a whole timeline.
 struct WholeTests {
   @Test func `a stream is whole when its store has what came`() {
     var hand = Hand.connected(at: 5)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of which prompt an answer or a refusal belongs to, and what remains of the prompt.
+/// Tests that match answers and refusals to prompts, and check the remaining state of the prompts.
 @Suite struct AnswerTests {
   /// Returns the conversations of the messages shown.
   private static func conversations(_ bench: SessionBench) -> [String] {

@@ -165,7 +165,7 @@ import Testing
     }
     #expect(bench.attempt == attempt && bench.model.isConnected)
     let copies = bench.prompts.count
-    #expect(copies == 3, "it is sent again after 130 s and 260 s")
+    #expect(copies == 3, "after 130 s and 260 s it is sent again")
     for _ in 0..<7 {
       bench.pass(.seconds(10))
       bench.give(.link(.ping(attempt), at: bench.wall))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of the requirements for attempts and pings, in a session.
+/// Tests of the requirements of seed 003 for attempts and pings.
 @Suite struct DemandTests {
   @Test func `the first pong has 5 s, and a ping that follows has 5 s more each`() {
     var bench = SessionBench.connected()
@@ -39,7 +39,7 @@ import Testing
     bench.pass(.milliseconds(1))
     #expect(bench.sent.count { $0 == .ping } == 1)
     bench.pass(.seconds(30))
-    #expect(bench.sent.count { $0 == .ping } == 2, "only one timer runs")
+    #expect(bench.sent.count { $0 == .ping } == 2, "one timer")
   }
 
   @Test(arguments: [
@@ -82,6 +82,6 @@ import Testing
     change(.reachable(path: PathID("wlan0")))
     #expect(bench.opens == before + 1, "no wait")
     change(.reachable(path: PathID("wlan0")))
-    #expect(bench.opens == before + 1, "the same state again")
+    #expect(bench.opens == before + 1, "the same answer again")
   }
 }

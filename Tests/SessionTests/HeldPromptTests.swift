@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of how a long upload and a plain server affect prompts in flight.
+/// Tests of the effects of a long upload and of a plain server on prompts in flight.
 @Suite struct HeldPromptTests {
   @Test func `while a long prompt is on its way, silence says nothing about the server`() {
     var bench = SessionBench.connected()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of what the history of a server without keys shows about prompts, and what it does not.
+/// Tests of the conclusions about prompts from the history of a server without keys.
 @Suite struct PlainHistoryTests {
   private static let asked = SessionEntry.one("u1", .user, "a", at: 0)
   private static let said = SessionEntry.one("u2", .assistant, "A", at: 1)

@@ -167,7 +167,7 @@ import Testing
     if isPlain { bench.ack(nil) }
     bench.ack(isPlain ? nil : bench.key("a"))
     bench.respond("m1", to: isPlain ? nil : bench.key("a"))
-    // From here on the server knows the conversation.
+    // From here on the conversation is known.
     bench.prompt("b")
     let before = bench.log.count
     bench.ack(isPlain ? nil : bench.key("b"))

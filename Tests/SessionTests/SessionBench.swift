@@ -76,7 +76,7 @@ struct SessionBench {
     return bench
   }
 
-  /// Returns a connected harness whose conversation the server knows, after one answered prompt.
+  /// Returns a connected harness whose conversation the server has, after one answered prompt.
   static func talking(
     _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest
   ) -> SessionBench {

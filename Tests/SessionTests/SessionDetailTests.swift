@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of what a session reports and stores besides its prompts.
+/// Tests of the reports and the stored data of a session besides its prompts.
 @Suite struct SessionDetailTests {
   @Test func `each prompt becomes stale at its own time`() {
     var bench = SessionBench()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of what counts as a sign of life of a connection, and what does not.
+/// Tests of the inputs that count as a sign of life of a connection, and of those that do not.
 @Suite struct SignOfLifeTests {
   /// Returns a session on a link without pings, which ends 90 s after the last sign of life.
   private static func silent() throws -> SessionBench {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Session
 
-/// Tests of where windows begin and end, and what is requested after them.
+/// Tests of the bounds of windows, and of the requests that follow them.
 @Suite struct WindowTests {
   @Test func `a live message behind the one that a subscription brings asks for nothing more`() {
     var bench = SessionBench.talking(version: .oldest)

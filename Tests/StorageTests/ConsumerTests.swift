@@ -1,7 +1,7 @@
 import LinkStorage
 import Testing
 
-/// The names of consumers, and where they begin.
+/// Tests of the names and the default start of consumers.
 @Suite struct ConsumerTests {
   @Test(arguments: [("a", true), ("a.b_C-9", true), ("", false), ("a/b", false), ("é", false)])
   func `a consumer is named like a shop`(text: String, isName: Bool) {

@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// How far a timeline is known.
+/// Tests of the known range of a timeline.
 @Suite struct CursorTests {
   @Test(arguments: [
     (Cursor(), false), (Cursor(position: Position(epoch: "e", offset: 0)), true),

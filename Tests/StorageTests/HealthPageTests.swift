@@ -3,7 +3,7 @@ import LinkHealth
 import LinkStorage
 import Testing
 
-/// Pages of samples, whatever store they are read from.
+/// Tests of pages of samples, independent of the store.
 @Suite struct HealthPageTests {
   private static func time(_ second: Int) -> Timestamp {
     Timestamp(nanoseconds: Int64(second) * 1_000_000_000)

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// Values that the tests share.
+/// Values shared by the tests.
 enum Sample {
   static let shop = shopID("123e4567-e89b-12d3-a456-426614174000")
   /// 2026-01-03T15:30:00Z.
@@ -11,7 +11,7 @@ enum Sample {
     createdAt: time)
 
   private static func shopID(_ text: String) -> ShopID {
-    // A literal of allowed characters.
+    // The literal has only allowed characters.
     ShopID(text) ?? { preconditionFailure("no shop id: \(text)") }()
   }
 }

@@ -4,7 +4,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-/// What each store keeps, as a value: the contract that databases keep, too.
+/// Tests of the values that each store holds, with the contract suites that databases pass, too.
 @Suite struct StoreValueTests {
   @Test func `the timeline store in memory keeps its contract`() async throws {
     try await timelineStoreContract { MemoryTimelineStore() }

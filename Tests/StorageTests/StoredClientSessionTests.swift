@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// What a client of a session keeps, change by change.
+/// Tests of the data that a session's client stores, change by change.
 @Suite struct StoredClientSessionTests {
   private static let id = UUID128(high: 1, low: 2)
   private static let prompt = StoredPrompt(
@@ -11,7 +11,7 @@ import Testing
   private static let own = SessionEntry(
     id: id.description, role: .user, text: "hi", conversation: "c", timestamp: Sample.time)
 
-  /// Makes changes of an empty store, one after the other.
+  /// Returns a store after these changes, applied in order to an empty one.
   private static func kept(_ changes: ((inout ClientSessionChange) -> Void)...)
     -> StoredClientSession
   {

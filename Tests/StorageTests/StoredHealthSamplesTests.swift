@@ -3,7 +3,7 @@ import LinkHealth
 import LinkStorage
 import Testing
 
-/// The health samples of a person as a value, change by change.
+/// Tests of a person's health samples as a value, change by change.
 @Suite struct StoredHealthSamplesTests {
   private static func sample(
     _ type: String, _ start: Int64, to end: Int64? = nil
@@ -17,7 +17,7 @@ import Testing
     HealthBatch([sample(type, start)])
   }
 
-  /// Removes what begins in a stretch, and all of it.
+  /// Returns a change that removes all samples that begin in an interval.
   private static func removal(_ type: String, _ from: Int64, _ to: Int64) -> HealthSettlement {
     let (first, last) = (Timestamp(nanoseconds: from), Timestamp(nanoseconds: to))
     return HealthSettlement(stretches: [HealthStretch(type: type, from: first, to: last)])

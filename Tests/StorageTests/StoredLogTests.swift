@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The log of a shop as a value.
+/// Tests of a shop's log as a value.
 @Suite struct StoredLogTests {
   private static func message(_ number: UInt64, at offset: UInt64? = nil) -> Message {
     var message = Sample.message

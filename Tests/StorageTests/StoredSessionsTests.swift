@@ -2,7 +2,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// What a server of sessions keeps, change by change.
+/// Tests of the data that a session server stores, change by change.
 @Suite struct StoredSessionsTests {
   private static func entry(_ place: UInt64?) -> SessionEntry {
     SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", place: place)

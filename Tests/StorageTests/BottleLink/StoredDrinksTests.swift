@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// What a phone keeps of a bottle, as a value.
+/// Tests of a phone's stored data of a bottle, as a value.
 @Suite struct StoredDrinksTests {
   private static let time = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
 
@@ -83,7 +83,7 @@ import Testing
     kept.confirm(99)
     #expect(unshown() == [])
     _ = kept.commit(Self.change([Self.record(5)]))
-    #expect(unshown() == [5], "what did not exist cannot have been shown")
+    #expect(unshown() == [5], "a drink that did not exist cannot have been shown")
   }
 
   @Test func `a snapshot has all drinks that were not shown`() {

@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The queue of a phone as a value, change by change.
+/// Tests of a phone's queue as a value, change by change.
 @Suite struct StoredSyncQueueTests {
   private static func time(_ second: Int64) -> Timestamp {
     Timestamp(nanoseconds: second * 1_000_000_000)

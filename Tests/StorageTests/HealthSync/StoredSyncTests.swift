@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The samples that phones have synced as a value, batch by batch.
+/// Tests of the samples that phones have synced, as a value, batch by batch.
 @Suite struct StoredSyncTests {
   @Test(arguments: [[100, 200], [200, 100]] as [[Int64]])
   func `of several deletions of a sample the latest one counts`(times: [Int64]) throws {

@@ -4,13 +4,13 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// What a store is given of a batch.
+/// Tests of the samples that a store receives from a batch.
 @Suite struct SyncDeliveryTests {
   private static func time(_ second: Int64) -> SyncTime {
     SyncTime(Timestamp(nanoseconds: second * 1_000_000_000))
   }
 
-  /// The one sample of a batch as a store is given it.
+  /// Returns the only sample of a batch, as a store receives it.
   private static func sample(
     _ record: SyncRecord? = nil, _ workout: SyncWorkout? = nil
   ) throws -> SyncSample {

@@ -2,10 +2,10 @@ import LinkCore
 import LinkStorage
 import Testing
 
-/// The effective times of the batches of a phone whose clock is ahead.
+/// Tests of the effective times of batches from a phone whose clock is ahead.
 @Suite struct SyncStampsTests {
-  /// Six batches of a phone that read six pages at 10 s, which come in any order: their order is
-  /// that of their stamps.
+  /// Six batches of a phone that read six pages at 10 s. They arrive in any order, but their stamps
+  /// give the order.
   @Test(arguments: [[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1], [3, 6, 1, 5, 2, 4]] as [[Int64]])
   func `stamps that ran ahead count in their order, and none behind the clock`(order: [Int64]) {
     var stamps = SyncStamps()
@@ -23,7 +23,7 @@ import Testing
       let later = arrived.advanced(by: .seconds(3_600))
       #expect(stamps.note(made, of: "p", arrived: later) == time, "a copy")
     }
-    // A phone whose page was bounded long ago, and whose batches come in another order now.
+    // The page of this phone was bounded long ago, and its batches arrive in another order now.
     let second: Int64 = 1_000_000_000
     func note(_ made: Int64, at arrived: Int64) -> Timestamp {
       stamps.note(

@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// What a phone stores of an upload that a server knows.
+/// Tests of the data that a phone stores about an upload in progress on a server.
 @Suite struct UploadTicketTests {
   @Test func `a ticket comes back from its file, and is for its bytes alone`() throws {
     let bytes: [UInt8] = [1, 2, 3]

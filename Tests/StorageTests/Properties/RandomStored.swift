@@ -4,7 +4,7 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-// Random stored values and changes of them. Names are drawn from few, so that they meet again.
+// Random stored values and changes of them. Names are drawn from a small set so that they repeat.
 extension Chance {
   private mutating func uuid() -> UUID128 { UUID128(high: 0, low: one([1, 2, .max])) }
 
@@ -62,13 +62,13 @@ extension Chance {
   }
 
   private mutating func hash() -> TokenHash {
-    // 32 bytes.
+    // The array has 32 bytes.
     TokenHash([UInt8](repeating: 7, count: 31) + [one([0, 7, 255])])
       ?? { preconditionFailure("no hash of 32 bytes") }()
   }
 
   private mutating func requestID() -> RelayRequestID {
-    // A text within the bounds.
+    // The text is within the bounds.
     RelayRequestID(one(["a", "b", "c"])) ?? { preconditionFailure("no request id") }()
   }
 
@@ -163,7 +163,7 @@ extension Chance {
   }
 
   private mutating func healthTime() -> HealthTime {
-    // Far enough from the ends of time for any offset.
+    // The time is far enough from the ends of the range for any offset.
     let time = Int64.random(in: -2_000_000_000...7_000_000_000, using: &self) * 1_000_000_000
     return flag()
       ? .local(CivilTime(nanoseconds: time + 500_000_000))

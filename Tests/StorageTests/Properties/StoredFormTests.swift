@@ -6,12 +6,12 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The coded form in which stores and journals hold a value, with a generator of random values.
+/// The encoded form of a value in stores and journals, with a generator of random values.
 struct StoredForm: Sendable, CustomTestStringConvertible {
   let testDescription: String
-  /// Draws a value in its form.
+  /// Draws a random value and returns its encoded form.
   let draw: @Sendable (inout Chance) throws -> [UInt8]
-  /// Reads a form and writes it again; throws if it is none.
+  /// Decodes a form and encodes it again. Throws if the form is invalid.
   let rewritten: @Sendable ([UInt8]) throws -> [UInt8]
 
   init<Value: Codable & Equatable & Sendable>(
@@ -135,7 +135,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
 }
 
 extension JSONTree {
-  /// Returns the value with one member somewhere inside left out or of another kind.
+  /// Returns the value with one member, at any depth, left out or replaced by another kind.
   fileprivate func damaged(by chance: inout Chance, isDropped: Bool) -> JSONTree? {
     switch self {
     case .object(var members):

@@ -3,17 +3,17 @@ import Testing
 
 @testable import LinkHealth
 
-/// What questions and replies need, and the most that they hold.
+/// The required members of questions and replies, and their upper bounds.
 @Suite struct HealthBoundsTests {
   private static let span = #""start_time":"2026-01-03","end_time":"2026-01-04""#
   private static let query = ask(.steps, "2026-01-03", "2026-01-04")
 
-  /// A reply with these members besides its question.
+  /// Returns a reply with the given members in addition to those of its question.
   private static func reply(_ members: String) -> [UInt8] {
     Array(#"{"success":true,"value_type":"STEPS",\#(span),\#(members)}"#.utf8)
   }
 
-  /// A summary of metrics that are not known and of some that were rejected before.
+  /// Returns a summary question with unknown metrics and with metrics rejected before.
   private static func summary(unknown: Int, rejected: Int) -> [UInt8] {
     func list(_ element: String, _ count: Int) -> String {
       Array(repeating: element, count: count).joined(separator: ",")
@@ -59,7 +59,7 @@ import Testing
 
   private static let fresh = #""health_data":[],"answered_at":"2026-01-05T12:00:00Z""#
   private static let dates = #""date_from":"2026-01-03","date_to":"2026-01-04""#
-  /// Members of replies, each with a place for a name.
+  /// Reply members, each with a placeholder `@` for a name.
   private static let named: [(String, String)] = [
     ("time_zone", #"\#(fresh),"time_zone":"@""#),
     ("type", #"\#(fresh),"time_zone":"UTC","last_samples":[{"type":"@"}]"#),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// What a complete reading covers, and what a store holds besides.
+/// The time a complete import covers, and the stored samples that it does not contain.
 @Suite struct HealthCensusTests {
   private static let bucket: Int64 = 1 << 50
 
@@ -16,7 +16,7 @@ import Testing
 
   private static func census(_ samples: [HealthSample]) -> HealthCensus {
     var census = HealthCensus()
-    // In batches of 3, whose names have other numbers each.
+    // Batches of 3, in which a name has a different number each time.
     for place in stride(from: 0, to: samples.count, by: 3) {
       census.add(HealthBatch(samples[place..<min(place + 3, samples.count)]))
     }
@@ -60,7 +60,7 @@ import Testing
     #expect(census.isAll("a", stored: stored))
     #expect(!census.isAll("a", stored: nil))
     #expect(!census.isAll("c", stored: stored))
-    // As many samples, and one of them is another one.
+    // The same number of samples, but one of them differs.
     #expect(!census.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
   }
 
@@ -82,7 +82,7 @@ import Testing
     let stored = (0...2).map { Self.count([Self.sample("a", $0 * Self.bucket + 5)]) }
     let all = Self.stretch("a", 5, 2 * Self.bucket + 5)
     #expect(census.suspects(all, stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
-    // One has two samples, one has another sample, one has none of the reading.
+    // One has two samples, one has a different sample, and one has none of the imported samples.
     let two = Self.count([Self.sample("a", 5), Self.sample("a", 6)])
     let other = Self.count([Self.sample("a", Self.bucket + 6)])
     #expect(
@@ -91,7 +91,7 @@ import Testing
         Self.stretch("a", Self.bucket, 2 * Self.bucket - 1),
         Self.stretch("a", 2 * Self.bucket, 2 * Self.bucket + 5),
       ])
-    // Nothing of a type that the reading does not hold is in it.
+    // The import contains no samples of this type.
     let none = Self.stretch("none", 1, 9)
     #expect(census.suspects(none, stored: [0: stored[0]]) == [none])
     #expect(census.suspects(none, stored: [:]) == [])
@@ -106,10 +106,10 @@ import Testing
     #expect(census.repeated("a") == 0)
     census.add(HealthBatch([samples[69_999], samples[3]]))
     #expect(census.repeated("a") == 1)
-    // Compared key by key then, which finds nothing.
+    // The counts differ although no sample does; a comparison by key follows and finds no mismatch.
     #expect(!census.isAll("a", stored: Self.count(samples)))
     #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: Self.count(samples)]).count == 1)
-    // A stored sample that is gone and one that is repeated are as many together.
+    // The stale stored sample and the repeated sample make both counts equal.
     let stale = Self.count(samples + [Self.sample("a", 5, value: 2)])
     #expect(!census.isAll("a", stored: stale))
     #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: stale]).count == 1)
@@ -131,7 +131,7 @@ import Testing
     #expect(census.repeated("a") == 3)
   }
 
-  /// A row with this key, of the type with this number.
+  /// Returns a row with the given key; its type is the name at the given index.
   private static func row(_ type: UInt16, key: UInt64, at start: Int64) -> HealthRow {
     let start = Timestamp(nanoseconds: start)
     return HealthRow(
@@ -143,7 +143,7 @@ import Testing
     var census = HealthCensus()
     func add(_ rows: [HealthRow]) { census.add(HealthBatch(names: names, rows: rows)) }
     let numbers: Range<UInt64> = 0..<65_536
-    // Neither a type with too many samples nor one that is read twice takes the room of others.
+    // Neither a type with too many samples nor a repeated sample uses up the room of other types.
     let many: Range<UInt64> = 0..<65_538
     add(many.map { Self.row(17, key: $0, at: Int64($0)) })
     add([Self.row(17, key: 65_537, at: 65_537)])
@@ -154,10 +154,10 @@ import Testing
     }
     add([Self.row(0, key: 5, at: 5)])
     #expect(census.repeated("t0") == 3)
-    // One more that has no room, and the last one that had some.
+    // One more sample, which finds no room, and the last one that did.
     add([Self.row(15, key: 70_000, at: 70_000), Self.row(15, key: 65_535, at: 65_535)])
     #expect(census.repeated("t15") == 1)
-    // Two samples that begin at one moment, and both of them again, at once and later.
+    // Two samples with the same start, then both again, immediately and later.
     let later: [(key: UInt64, start: Int64)] = [(1, 1), (2, 1), (1, 1), (2, 1), (3, 2), (1, 1)]
     add(later.map { Self.row(16, key: $0.key, at: $0.start) })
     #expect(census.repeated("t16") == 2)
@@ -222,7 +222,7 @@ import Testing
     let whole = fingerprint([batch(rows, digests)])
     let halves = [batch(Array(rows[..<2]), [digests[0]]), batch(Array(rows[2...]), [digests[1]])]
     #expect(fingerprint(halves) == whole)
-    // Digests of fewer samples.
+    // The same digests, but of fewer samples.
     #expect(fingerprint([batch(Array(rows[..<2]), digests)]) != whole)
   }
 
@@ -296,7 +296,7 @@ import Testing
     let first = batch.spans[0].count
     #expect(batch.spans.count > 2)
     #expect(batch.without([]) == batch)
-    // The last row of the first span, the first one of the third.
+    // Removes the last row of the first span and the first row of the third.
     let third = first + batch.spans[1].count
     let rest = batch.without([first - 1, third])
     #expect(rest.spans == [batch.spans[1]] + batch.spans[3...])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Replies that tell only a part of how fresh they are.
+/// Replies that contain only some of the members describing their freshness.
 @Suite struct HealthFreshnessEdgeTests {
   @Test(arguments: [
     #""time_zone":"Europe/Berlin""#, #""answered_at":"2026-01-05T12:00:00Z""#,

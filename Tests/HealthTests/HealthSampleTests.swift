@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Samples in batches, in questions for them, and in the walk through their changes.
+/// Samples in batches and in queries, and the anchors of a walk through their changes.
 @Suite struct HealthSampleTests {
   private static func moment(_ nanoseconds: Int64) -> Timestamp {
     Timestamp(nanoseconds: nanoseconds)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Why a text is no time, at the ends of the calendar.
+/// The faults of texts that are not times, and times at the ends of the calendar.
 @Suite struct HealthTimeEdgeTests {
   @Test func `the 29th of February is a day in leap years only`() {
     let years = ["1900", "2000", "2023", "2024"]

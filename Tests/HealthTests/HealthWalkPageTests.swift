@@ -3,9 +3,9 @@ import Testing
 
 @testable import LinkHealth
 
-/// Pages of changes: how much they hold, and where the next one begins.
+/// Pages of changes: their limit, and the position at which the next page begins.
 @Suite struct HealthWalkPageTests {
-  /// What changed of one type, with the numbers of the changes.
+  /// The changes to samples of one type, with their numbers.
   private struct Changes {
     var deleted: [(change: Int64, key: HealthSampleKey)] = []
     var added: [(change: Int64, sample: KeyedHealthSample)] = []
@@ -47,7 +47,7 @@ import Testing
       }
     }
 
-    /// All pages until one tells nothing new.
+    /// Returns all pages up to the first one that contains no change.
     func pages(after anchor: HealthAnchor, limit: Int) -> [HealthChangePage] {
       var pages: [HealthChangePage] = []
       var anchor = anchor
@@ -104,7 +104,7 @@ import Testing
     #expect(page.added == earlier.added.map { $0.sample })
   }
 
-  /// The bytes of an anchor of store 7 up to its stage, of a reader that took nothing yet.
+  /// The bytes of an anchor of store 7 up to its stage, for a reader that has received nothing yet.
   private static let head: [UInt8] =
     [1, 0, 0, 0, 0, 0, 0, 0, 7] + [UInt8](repeating: 0xFF, count: 8)
 
@@ -137,12 +137,12 @@ import Testing
     #expect(walk?.reach == 4)
     #expect(walk?.anchor == page.anchor)
     let unmarked = bytes + [UInt8](repeating: 0, count: 8) + [0]
-    #expect(HealthWalk(HealthAnchor(unmarked), of: 7) == nil, "a mark is not 0")
+    #expect(HealthWalk(HealthAnchor(unmarked), of: 7) == nil, "a mark is never 0")
     var next = query
     next.after = page.anchor
     #expect(next.checked(of: 7) { $0 == 4 ? 0x0102 : 0 } == next)
-    #expect(next.checked(of: 7) { _ in 0x0103 } == query, "another change has the number 4 now")
-    #expect(next.checked(of: 8) { _ in 0x0103 } == next, "another store finds out by itself")
+    #expect(next.checked(of: 7) { _ in 0x0103 } == query, "change 4 is a different one now")
+    #expect(next.checked(of: 8) { _ in 0x0103 } == next, "another store's anchor is unchanged")
     #expect(query.checked(of: 7) { _ in 0x0103 } == query)
   }
 

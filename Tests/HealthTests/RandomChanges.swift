@@ -2,12 +2,12 @@ import LinkCore
 
 @testable import LinkHealth
 
-/// A generator of changes in a store of samples of two types, which are read page by page.
+/// A generator of changes to a store with samples of two types, which are read page by page.
 struct RandomChanges: RandomInput {
   private struct Entry {
     var type: String
     var sample: KeyedHealthSample
-    /// The numbers of the changes that added and deleted it.
+    /// The numbers of the changes that added and deleted the sample.
     var added: Int64
     var deleted: Int64?
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Properties of codecs, batches and pages, with random values.
+/// Property tests of codecs, batches and pages with random values.
 @Suite struct RandomValueTests {
   @Test(arguments: randomSeeds)
   func `questions and replies are read as they were written`(seed: UInt64) throws {
@@ -55,7 +55,7 @@ import Testing
     var (known, seen): (Set<HealthSampleKey>, Set<HealthSampleKey>) = ([], [])
     var anchor: HealthAnchor?
     for round in 0..<30 {
-      // At the end nothing changes any more.
+      // The last rounds make no changes.
       if round < 20 { random.change() }
       let limit = round < 20 ? random.number(1...5) : 100
       let page = random.page(after: anchor, limit: limit)

@@ -86,7 +86,7 @@ struct RandomValues: RandomInput {
 
   mutating func reply() -> HealthReply {
     var query = query()
-    // These are not part of a reply.
+    // A reply does not contain these members.
     query.maxBytes = nil
     if query.groupBy == nil { query.statistic = nil }
     return HealthReply(
@@ -130,7 +130,7 @@ struct RandomValues: RandomInput {
 
   mutating func samples() -> [HealthSample] { (0..<number(0...9)).map { _ in sample() } }
 
-  /// Draws times of the types of samples, some of which contain the start of one.
+  /// Draws coverage intervals for the types of the samples; some contain the start of a sample.
   mutating func stretches(_ samples: [HealthSample]) -> [HealthStretch] {
     guard !samples.isEmpty else { return [] }
     return (0..<number(0...3)).map { _ in

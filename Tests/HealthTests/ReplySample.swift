@@ -2,9 +2,9 @@ import LinkCore
 
 @testable import LinkHealth
 
-/// A reply with points of every kind, and the times of its question.
+/// A sample reply with points of every kind, and the times of its question.
 enum ReplySample {
-  /// 2026-01-03T15:30:00Z, as a question of the user's own clock and of a server's.
+  /// 2026-01-03T15:30:00 as local time; the next two constants are the same time in zones.
   static let local = HealthTime.local(CivilTime(nanoseconds: time.nanoseconds))
   static let utc = HealthTime.instant(time, minutesEast: nil)
   static let zoned = HealthTime.instant(time, minutesEast: -210)

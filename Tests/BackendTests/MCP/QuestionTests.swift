@@ -35,7 +35,7 @@ struct QuestionTests {
     #expect(unanswered == ["How many steps did I take in 1999?"])
   }
 
-  @Test(.enabled(if: realExport != nil, "no real export here; name one by HOLDFAST_EXPORT"))
+  @Test(.enabled(if: realExport != nil, "no real export; set HOLDFAST_EXPORT to its path"))
   func `so they have of a real export`() async throws {
     let path = try #require(Self.realExport)
     _ = try await Self.ask(path, "Europe/Berlin", Assistant.Kind.all[1])

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LinkHealth
 
-/// What an answer reads and keeps when there is little room, or nothing more to read.
+/// The samples that an answer reads and keeps when there is little room or nothing left to read.
 @Suite struct AnswerRoomTests {
-  /// An answer by days, from the 5th of January 2026 to the 8th.
+  /// Returns an answer grouped by day, from January 5 to 8, 2026.
   private static func answer(
     _ valueType: HealthValueType, _ statistic: HealthStatistic,
     _ limits: AnswerLimits = AnswerLimits()
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func `a sample that finds no room takes none in the span that is given up`() throws {
-    // Room for four: each span has a point of all sources too.
+    // Room for four cells; each span also has one for all sources.
     var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 240))
     let second = ["A", "B", "C"].map { Self.pulse("2026-01-06T09:00:00Z", $0) }
     answer.take(HealthSamplePage(samples: [Self.pulse("2026-01-05T09:00:00Z", "A")] + second))
@@ -84,7 +84,7 @@ import Testing
       answering.take(shelf.page(query))
       pages += 1
     }
-    // A point takes more than 50 bytes: fewer than 70 of them fill what is left of the answer.
+    // A point takes more than 50 bytes, so fewer than 70 points fill the rest of the answer.
     #expect(pages <= 10)
   }
 
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test func `nights are read from 12 hours before them to 12 hours behind them`() throws {
-    // Days of sleep go from 21:00 to 21:00.
+    // Days of sleep last from 21:00 to 21:00.
     let wanted = try #require(try Self.answer(.sleep, .sum).wanted)
     #expect(wanted.from == at("2026-01-04T09:00:00Z"))
     #expect(wanted.to == at("2026-01-08T09:00:00Z"))

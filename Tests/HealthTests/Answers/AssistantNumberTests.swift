@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Numbers as a language model reads them: rounded, over time, of all sources, with heart rates.
+/// Numbers for a language model: rounded, averaged over time, of all sources, with heart rates.
 @Suite struct AssistantNumberTests {
   private static let limits = AnswerLimits(maxBytes: 8 << 20, pageLimit: 2)
   private static let hour = ("2026-01-05T10:00:00", "2026-01-05T11:00:00")
@@ -26,8 +26,8 @@ import Testing
     let workout = ["05", "10", "15", "20", "25"].map { Self.pulse(180, "10:10:\($0)") }
     let query = ask(.heartRate, Self.hour.0, Self.hour.1, .hour, .average)
     let points = try Self.points(rest + workout, query)
-    // 60 for 300 + 300 + 5 s and for 600, the longest time that a reading counts; 180 for 25 s:
-    // 76,800 / 1,230. The plain mean is 126.7.
+    // 60 counts for 300 + 300 + 5 s and for 600 s, the most that one reading counts; 180 counts for
+    // 25 s. 76,800 / 1,230 is 62.439; the plain mean is 126.7.
     #expect(points.map(\.value) == [.number(62.439), .number(62.439)])
     #expect(points.map(\.statistic) == ["average_over_time", "average_over_time"])
   }
@@ -38,7 +38,7 @@ import Testing
       Self.pulse(60, "10:00:00", source: "Copy"), Self.pulse(100, "10:05:00"),
     ]
     let points = try Self.points(samples, ask(.heartRate, Self.hour.0, Self.hour.1, .hour))
-    // All: 75 for 5 minutes and 100 for 10; the watch: 60 and 100.
+    // All sources: 75 for 5 minutes and 100 for 10. The watch: 60 for 5 minutes and 100 for 10.
     #expect(points.map(\.source) == ["all", "Copy", "Strap", "Watch"])
     #expect(
       points.map(\.value) == [.number(91.6667), .number(60), .number(90), .number(86.6667)])
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func `steps are whole, also where days share a sample`() throws {
-    // A third of an hour lies on the first day.
+    // A third of the hour lies in the first day.
     let walk = steps(100, "2026-01-05T23:40:00Z", "2026-01-06T00:40:00Z")
     let points = try Self.points([walk], ask(.steps, "2026-01-05", "2026-01-07", .day))
     #expect(points.filter(\.isMerged).map(\.value) == [.number(33), .number(67)])
@@ -105,7 +105,7 @@ import Testing
     workout("Running", "2026-01-06T10:00:00Z", "2026-01-06T10:20:00Z", distance: 5_000),
     workout("Yoga", "2026-01-06T12:00:00Z", "2026-01-06T13:00:00Z"),
   ]
-  /// Before, during and after the first run.
+  /// Heart rates before, during and after the first run.
   private static let pulses = [
     pulse(70, "09:59:59"), pulse(120, "10:00:00"), pulse(150, "10:05:00"),
     pulse(180, "10:15:00", source: "Strap"), pulse(90, "10:20:00"),
@@ -133,7 +133,7 @@ import Testing
     let rates = points.map { point -> Double? in
       if case .workout(let totals) = point.value { totals.heartRate } else { nil }
     }
-    // The last run was not measured.
+    // The last run has no heart rates.
     #expect(rates == [statistic == .latest ? nil : 150, nil])
   }
 

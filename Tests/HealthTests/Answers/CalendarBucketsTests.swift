@@ -5,7 +5,7 @@ import Testing
 @testable import LinkHealth
 
 @Suite struct CalendarBucketsTests {
-  /// Hours of the day that holds a moment.
+  /// Returns the length, in hours, of the day that contains a moment.
   private static func hours(_ zone: ZoneRules, _ moment: String) -> Double {
     let day = CalendarBuckets(zone: zone, grouping: .day).bucket(at: at(moment))
     return day.start.distance(to: day.end) / 3_600e9
@@ -62,7 +62,7 @@ import Testing
     let buckets = CalendarBuckets(zone: rules, grouping: pair.grouping)
     var chance = Chance(seed: 23)
     var seconds = (0..<400).map { _ in Int.random(in: 0..<4_102_444_800, using: &chance) }
-    // Around each change, where calendars err.
+    // Moments around each change, where calendars are most likely to be wrong.
     for change in rules.transitions.prefix(150) {
       let second = Int(change.at.nanoseconds / 1_000_000_000)
       seconds += [-90_000, -3_601, -1, 0, 1, 1_800, 7_200, 90_000].map { second + $0 }
@@ -85,8 +85,8 @@ import Testing
     #expect(compared > 300)
   }
 
-  /// Whether Foundation's span of this moment is not to be had: around a change that does not leave
-  /// full hours full, its hours overlap, and its weeks with a day left out have holes after them.
+  /// Whether Foundation's span of this moment cannot be compared. Its hours overlap around a change
+  /// that is not aligned to full hours, and gaps follow its weeks with a skipped day.
   private static func isOdd(
     _ moment: Timestamp, _ grouping: HealthGrouping, _ rules: ZoneRules
   ) -> Bool {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The cells of an answer, and the numbers of those who stand behind them.
+/// The cells of an answer, and the numbers of their sources and lanes.
 @Suite struct CellsTests {
   private static func day(_ number: Int64) -> Bucket {
     CalendarBuckets(zone: .utc, grouping: .day)

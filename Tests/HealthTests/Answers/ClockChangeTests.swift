@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Zones whose clocks are set at odd times, or by odd amounts.
+/// Zones whose clocks change at unusual times or by unusual amounts.
 @Suite struct ClockChangeTests {
   @Test(arguments: [
     (HealthGrouping.day, "2026-06-02T00:00:00Z"), (.week, "2026-06-08T00:00:00Z"),
@@ -12,7 +12,7 @@ import Testing
   func `what the clocks show again after midnight belongs to the span that has begun`(
     grouping: HealthGrouping, end: String
   ) {
-    // At 00:30 of a Monday, the first of a month, back to 23:30.
+    // At 00:30 on a Monday, the first of a month, the clocks go back to 23:30.
     let zone = ZoneRules(
       initialSecondsEast: 3_600,
       transitions: [.init(at: at("2026-05-31T23:30:00Z"), secondsEast: 0)])

@@ -87,7 +87,7 @@ import Testing
 
   private static let figures: [(HealthStatistic?, String, Double)] = [
     (nil, "sum", 60), (.sum, "sum", 60),
-    // Of the days with 40, 10, 10 and 0 steps; the 8th has no data.
+    // The steps of the days are 40, 10, 10 and 0; the 8th has no data.
     (.average, "average_per_day", 15), (.min, "min_per_day", 0), (.max, "max_per_day", 40),
     (.count, "count", 4), (.latest, "latest", 0),
   ]
@@ -118,7 +118,7 @@ import Testing
   ]
 
   private static let readingFigures: [(HealthStatistic?, String, Double, String)] = [
-    // Each of the four counts for 10 minutes.
+    // Each of the four readings counts for 10 minutes.
     (nil, "average_over_time", 67.5, "beatsPerMinute"),
     (.average, "average_over_time", 67.5, "beatsPerMinute"),
     (.min, "min", 50, "beatsPerMinute"), (.max, "max", 90, "beatsPerMinute"),
@@ -177,7 +177,7 @@ import Testing
 
   private static let edges: [(String, String, [Bool])] = [
     ("2026-01-05T00:00:00", "2026-01-06T00:00:00", [false]),
-    // A second of the span may be missing, as of 23:59:59; two may not.
+    // One second of the span may be missing, as with an end at 23:59:59; two may not.
     ("2026-01-05T00:00:00", "2026-01-05T23:59:59", [false]),
     ("2026-01-05T00:00:00", "2026-01-05T23:59:58", [true]),
     ("2026-01-05T00:00:01", "2026-01-06T00:00:00", [false]),

@@ -14,7 +14,7 @@ import Testing
       type: type, value: .quantity(value), unit: unit, start: time, end: time, source: source)
   }
 
-  /// The readings of samples that come in two pages.
+  /// Returns the readings of samples that arrive in two pages.
   private static func readings(
     _ samples: [HealthSample], east: Int = 0, type: String = type
   ) -> HealthReadings {
@@ -49,7 +49,7 @@ import Testing
       Self.sample(1, 60), Self.sample(1, 60, source: "Copy"), Self.sample(1, 66),
       Self.sample(1, 60, source: "Third"), Self.sample(2, 60),
     ])
-    // Over time: 10 minutes of the mean of 60 and 66, and 10 of 60.
+    // Averaged over time: 63, the mean of 60 and 66, for 10 minutes, and 60 for 10 minutes.
     #expect(found.figures.count == 3 && found.figures.average == 61.5)
   }
 
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `what the clocks show again after midnight belongs to the day that has begun`() {
-    // At 00:30 of the second day back to 23:30.
+    // At 00:30 of the second day the clocks go back to 23:30.
     let change = Timestamp(nanoseconds: 23 * Self.hour + Self.hour / 2)
     let zone = ZoneRules(
       initialSecondsEast: 3_600, transitions: [.init(at: change, secondsEast: 0)])

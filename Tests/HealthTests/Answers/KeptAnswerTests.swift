@@ -3,11 +3,11 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// Answers to all kinds of questions about the same days, as they were before.
+/// Answers to questions of all kinds about the same days, compared with stored ones.
 ///
-/// Where one differs, the answers before and after tell why.
+/// If an answer differs, compare its text before and after the change.
 @Suite struct KeptAnswerTests {
-  /// Days around a change of the clocks in Europe.
+  /// Samples of days around a clock change in Europe.
   private static let samples: [HealthSample] =
     (try? Export(Export.generated(firstDay: 20_538, days: 5, density: 0.05)).samples) ?? []
   private static let shelf = Shelf(samples)

@@ -4,7 +4,7 @@ import Testing
 @testable import LinkHealth
 
 @Suite struct LongAnswerTests {
-  /// Samples of 2026 with readable sources; `count` of them, at whole seconds.
+  /// Returns `count` random samples of 2026 with named and unnamed sources, at whole seconds.
   private static func samples(
     _ count: Int, of kinds: [HealthKind], from chance: inout Chance
   ) -> [HealthSample] {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// Asks on from where each answer was cut, until all was told.
+  /// Returns the points of all answers; each question continues where the previous answer was cut.
   private static func all(
     _ query: HealthDataQuery, of shelf: Shelf, zone: ZoneRules, limits: AnswerLimits
   ) throws -> [HealthPoint] {
@@ -35,7 +35,7 @@ import Testing
       #expect(!reply.points.isEmpty)
       query.start = next
     }
-    Issue.record("it never ends")
+    Issue.record("the answers never end")
     return points
   }
 
@@ -72,7 +72,7 @@ import Testing
       answering.take(shelf.page(query))
       pages += 1
     }
-    // A point takes more than 50 bytes: fewer than 100 of them fill the answer, on 10 pages.
+    // A point takes more than 50 bytes, so fewer than 100 points, from 10 pages, fill the answer.
     #expect(pages <= 10)
   }
 
@@ -107,7 +107,7 @@ import Testing
   @Test func `a sample that finds no room takes none behind the cut`() throws {
     let days = (5...8).map { "2026-01-0\($0)T00:00:00Z" }
     let query = ask(.heartRate, days[0], "2026-01-09T00:00:00Z", .day, .average)
-    // Room for three spans, each with a point of all sources too.
+    // Room for three spans, each of which also has a point for all sources.
     var answer = try HealthAnswer(
       query, zone: .utc, now: at("2027-01-01T00:00:00Z"), limits: AnswerLimits(maxBytes: 360),
       stored: StoredHealth())
@@ -143,7 +143,7 @@ import Testing
     ZoneRules(initialSecondsEast: before, transitions: [.init(at: at, secondsEast: after)])
   }
 
-  /// Clocks that skip the 6th of January, the 1st of February, and the first hour of the 6th.
+  /// Zones whose clocks skip January 6, February 1, the first hour of January 6, or nothing.
   private static let skipping = [
     "day": zone(-36_000, at("2026-01-06T10:00:00Z"), 50_400),
     "first": zone(-36_000, at("2026-02-01T10:00:00Z"), 50_400),
@@ -167,7 +167,7 @@ import Testing
   ) throws {
     let zone = try #require(Self.skipping[zone])
     let first = at("2025-10-30T00:30:00Z")
-    // A nap of 50 minutes every other hour.
+    // A nap of 50 minutes every two hours.
     let shelf = Shelf(
       (0..<2_500).map { nap in
         let start = first.advanced(by: .seconds(nap * 7_200))
@@ -189,7 +189,7 @@ import Testing
       (0..<30).map { quantity("StepCount", 1, "count", "2026-01-05T09:00:\(10 + $0)Z") })
     let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T00:00:00")
     let points = try shelf.parts(query).points
-    // Each with its comma, and 1,500 bytes for what stands around them.
+    // Each point with its comma, and 1,500 bytes for the members around the points.
     let room = points.reduce(1_500) { $0 + $1.length + 1 }
     func reply(_ maxBytes: Int) throws -> HealthReply {
       try shelf.parts(query, limits: AnswerLimits(maxBytes: maxBytes))
@@ -211,7 +211,7 @@ import Testing
     let day = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
     let object = shelf.answer(.healthData(ask(.steps, day.0, day.1)), limits: limits)
     #expect(object.reason == "more at one time than an answer can hold; ask with group_by")
-    // As it advises.
+    // Asks with `group_by`, as the error advises.
     let sum = try shelf.parts(ask(.steps, day.0, day.1, .day, .sum), limits: limits)
     #expect(sum.points.map(\.value) == [.number(40 * 39 / 2)])
   }

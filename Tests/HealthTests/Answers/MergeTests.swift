@@ -16,7 +16,7 @@ import Testing
   @Test func `where a watch and a phone overlap only the watch counts`() throws {
     let watch = steps(90, "2026-01-05T10:02:00Z", "2026-01-05T10:05:00Z")
     let phone = steps(100, Self.walk.0, Self.walk.1, source: "iPhone")
-    // The watch's three minutes, and the phone's seven others.
+    // The watch's three minutes, and the phone's other seven.
     #expect(try Self.merged([watch, phone]) == [.number(90 + 70)])
     let points = try Shelf([watch, phone]).reply(ask(.steps, "2026-01-05", "2026-01-06", .day))
       .points
@@ -48,7 +48,7 @@ import Testing
     let watch = steps(50, Self.walk.0, Self.walk.1)
     let phone = steps(7, moment, moment, source: "iPhone")
     #expect(try Self.merged([watch, phone]) == [.number(counts ? 57 : 50)])
-    // The other way around both count: a moment takes no time from what lasts.
+    // With the ranks exchanged both count, because an instant takes no time from a longer sample.
     let span = steps(50, Self.walk.0, Self.walk.1, source: "iPhone")
     let tap = steps(7, moment, moment)
     #expect(try Self.merged([span, tap]) == [.number(57)])
@@ -130,10 +130,11 @@ import Testing
     #expect(try shelf.merged(ask(.heartRate, "2026-01-05", "2026-01-06", .day)).isEmpty)
   }
 
-  /// A sample, its rank and its value in a second.
+  /// A sample, its rank, and its value per second.
   private typealias Ranked = (sample: HealthSample, rank: SourceRank, value: Double)
 
-  /// Each second by itself: which source counts, and which part of its samples.
+  /// Returns the sums by day. Each second is counted separately: the source with the best rank
+  /// counts, with the part of its samples in that second.
   private static func slow(
     _ samples: [HealthSample], _ days: Range<Timestamp>
   ) -> [Timestamp: Double] {
@@ -167,7 +168,7 @@ import Testing
       steps(60, "2026-01-06T23:50:00Z", "2026-01-07T00:10:00Z"),
       steps(60, "2026-01-06T23:40:00Z", "2026-01-07T00:20:00Z", source: "iPhone"),
     ]
-    // The watch's half of its steps, and those of the phone before it.
+    // Half of the watch's steps, and the phone's steps before them.
     #expect(try Self.merged(samples, .total) == [.number(30 + 15)])
   }
 
@@ -217,7 +218,7 @@ import Testing
       merge.take(1, sample, from: first, lane: lane, lanes.ranks)
     }
     merge.finish(at: first.advanced(by: .seconds(86_400 * 31)), lanes.ranks)
-    // The least name counts all the time from its start to its end.
+    // The source whose name sorts first counts from its start to its end.
     #expect(merge.finished.count == 1)
     #expect(merge.finished.allSatisfy { $0.value >= 1 })
   }

@@ -3,13 +3,13 @@ import LinkJSON
 
 @testable import LinkHealth
 
-/// Samples in memory that are read as a store is read.
+/// Samples in memory that can be read like a store.
 struct Shelf {
-  /// What most tests ask with: numbers as they are computed.
+  /// The limits that most tests use; numbers are not rounded.
   static let exact = AnswerLimits(maxBytes: 8 << 20, pageLimit: 7, isExact: true)
 
   private var samples: [HealthSample]
-  /// Whether the edges of a span count on both sides, as those of the platforms do.
+  /// Whether a query includes both ends of its span, as those of the platforms do.
   private let isLoose: Bool
 
   init(_ samples: [HealthSample], isLoose: Bool = false) {
@@ -32,7 +32,7 @@ struct Shelf {
     return HealthSamplePage(samples: page, next: found.count > page.count ? next : nil)
   }
 
-  /// The object that answers a question.
+  /// Returns the object that answers a question.
   func answer(
     _ question: HealthQuestion, zone: ZoneRules = .utc, now: String = "2027-01-01T00:00:00Z",
     limits: AnswerLimits = Shelf.exact,
@@ -48,7 +48,7 @@ struct Shelf {
     }
   }
 
-  /// The reply to a question for samples.
+  /// Returns the reply to a question for samples.
   func reply(
     _ query: HealthDataQuery, zone: ZoneRules = .utc,
     limits: AnswerLimits = Shelf.exact
@@ -56,7 +56,8 @@ struct Shelf {
     try HealthReply.read(answer(.healthData(query), zone: zone, limits: limits).bytes)
   }
 
-  /// The series of the sources alone, without what marks their points and tells how fresh they are.
+  /// Returns a reply with the points of single sources only, without freshness, statistic labels,
+  /// partial marks and sleep times.
   func parts(
     _ query: HealthDataQuery, zone: ZoneRules = .utc,
     limits: AnswerLimits = Shelf.exact
@@ -72,13 +73,13 @@ struct Shelf {
     return reply
   }
 
-  /// The merged values, in order.
+  /// Returns the merged points in order.
   func merged(_ query: HealthDataQuery, zone: ZoneRules = .utc) throws -> [HealthPoint] {
     try reply(query, zone: zone).points.filter(\.isMerged)
   }
 }
 
-/// A question, in a few words.
+/// Returns a question from texts.
 func ask(
   _ valueType: HealthValueType, _ start: String, _ end: String, _ groupBy: HealthGrouping? = nil,
   _ statistic: HealthStatistic? = nil
@@ -88,7 +89,7 @@ func ask(
     statistic: statistic)
 }
 
-/// A quantity; `type` without HealthKit's prefix.
+/// Returns a quantity; `type` is HealthKit's identifier without its prefix.
 func quantity(
   _ type: String, _ value: Double, _ unit: String?, _ start: String, _ end: String? = nil,
   source: String = "Watch"
@@ -98,14 +99,14 @@ func quantity(
     end: at(end ?? start), source: source)
 }
 
-/// Steps.
+/// Returns a sample of steps.
 func steps(_ value: Double, _ start: String, _ end: String, source: String = "Watch")
   -> HealthSample
 {
   quantity("StepCount", value, "count", start, end, source: source)
 }
 
-/// A stage of sleep.
+/// Returns a sample of a sleep stage.
 func stage(_ name: String, _ start: String, _ end: String, source: String = "Watch")
   -> HealthSample
 {
@@ -115,7 +116,7 @@ func stage(_ name: String, _ start: String, _ end: String, source: String = "Wat
     source: source)
 }
 
-/// A training.
+/// Returns a workout.
 func workout(
   _ activity: String, _ start: String, _ end: String, distance: Double? = nil,
   energy: Double? = nil, steps: Double? = nil
@@ -129,7 +130,7 @@ func workout(
     start: at(start), end: at(end), source: "Watch")
 }
 
-/// A point with one number.
+/// Returns a point with one number.
 func point(
   _ type: String, _ value: Double, _ unit: String, _ start: String, _ end: String,
   source: String? = "Watch"

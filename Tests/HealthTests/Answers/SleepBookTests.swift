@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Sessions of sleep and the days that they are kept by.
+/// Sleep sessions and the days that they belong to.
 @Suite struct SleepBookTests {
   private static let span = SleepSpan(
     start: at("2026-01-06T13:00:00Z"), end: at("2026-01-06T14:00:00Z"), stage: .core, lane: 0)
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func `the evening before a day that clocks skip is not the next day's`() throws {
-    // From the end of the 5th to the beginning of the 7th.
+    // The clocks skip from the end of the 5th to the beginning of the 7th.
     let zone = ZoneRules(
       initialSecondsEast: -36_000,
       transitions: [.init(at: at("2026-01-06T10:00:00Z"), secondsEast: 50_400)])

@@ -14,7 +14,7 @@ import Testing
     stage("Awake", "2026-01-06T06:00:00Z", "2026-01-06T06:20:00Z"),
   ]
 
-  /// The points of one source, or merged; without those of the other.
+  /// Returns the points of single sources or, if `isMerged`, the merged points.
   private static func points(
     _ samples: [HealthSample], _ start: String, _ end: String,
     _ groupBy: HealthGrouping = .day, _ statistic: HealthStatistic? = .sum,
@@ -105,7 +105,7 @@ import Testing
     let query = ask(.sleep, Self.day.0, Self.day.1, .day, .sum)
     let points = try Shelf(samples).reply(query).points
     #expect(points.map(\.source) == ["merged", "Ring", "Watch"])
-    // The watch counts from 02:00 on, and says that ten minutes were awake.
+    // The watch counts from 02:00 on, and records ten minutes awake.
     #expect(points.map(\.value) == [.number(470), .number(270), .number(230)])
     #expect(points.map(\.sleep?.awake) == [10, nil, 10])
   }
@@ -115,7 +115,7 @@ import Testing
     ("2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z", false),
     ("2026-01-06T13:00:00Z", "2026-01-06T16:00:00Z", true),
     ("2026-01-06T13:00:00Z", "2026-01-06T15:59:00Z", false),
-    // The middle just before and at 09:00, just before and at 21:00.
+    // Sessions with their middle just before and at 09:00, and just before and at 21:00.
     ("2026-01-06T08:29:00Z", "2026-01-06T09:30:00Z", true),
     ("2026-01-06T08:30:00Z", "2026-01-06T09:30:00Z", false),
     ("2026-01-05T20:29:00Z", "2026-01-05T21:30:00Z", false),
@@ -252,7 +252,7 @@ import Testing
   @Test func `asking day by day finds each night once`() throws {
     var chance = Chance(seed: 31)
     for _ in 0..<40 {
-      // Sessions at any hour; from a fixed set of sources that sleep one after the other.
+      // Sessions of one source at any hour, one after the other.
       var samples: [HealthSample] = []
       var start = at("2026-03-20T00:00:00Z")
       while start < at("2026-04-05T00:00:00Z") {

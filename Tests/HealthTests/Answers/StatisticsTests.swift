@@ -9,9 +9,9 @@ import Testing
       // 20 minutes, 10 of them on each day.
       steps(20, "2026-01-05T23:50:00Z", "2026-01-06T00:10:00Z"),
       steps(100, "2026-01-06T08:00:00Z", "2026-01-06T08:05:00Z"),
-      // 40 minutes, of which only the last 10 are asked for.
+      // 40 minutes, of which only the last 10 are requested.
       steps(40, "2026-01-04T23:30:00Z", "2026-01-05T00:10:00Z"),
-      // 10 minutes, of which the end of the question leaves 3.
+      // 10 minutes, of which only the first 3 are requested.
       steps(10, "2026-01-06T17:57:00Z", "2026-01-06T18:07:00Z"),
     ])
     let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T18:00:00", .day, .sum)
@@ -23,7 +23,7 @@ import Testing
     #expect(try shelf.parts(query) == HealthReply(query: query, points: points))
     var mean = query
     (mean.groupBy, mean.statistic) = (.week, .average)
-    // Of the two days, however many samples they have.
+    // The average of the two days, whatever number of samples they have.
     #expect(try shelf.parts(mean).points.map(\.value) == [.number((sums[0] + sums[1]) / 2)])
   }
 
@@ -115,7 +115,7 @@ import Testing
       try shelf.parts(query).points == [
         point("HEART_RATE", 60, "beatsPerMinute", "2026-01-05T09:00:00", "2026-01-05T10:00:00"),
         point(
-          // 70 for the longest time that a reading counts, 600 s, and 90 for the last second.
+          // 70 for 600 s, the most that one reading counts, and 90 for the last second.
           "HEART_RATE", 42_090.0 / 601, "beatsPerMinute", "2026-01-05T10:00:00",
           "2026-01-05T11:00:00"),
         point(
@@ -124,7 +124,8 @@ import Testing
   }
 
   @Test func `each type keeps its own rule, whichever came first`() throws {
-    // A weight is of a moment, water is drunk over time: the original took both for the first.
+    // A weight is measured at a moment, and water is drunk over time. The original treats both like
+    // the first type.
     let shelf = Shelf([
       quantity("BodyMass", 80, "kg", "2026-01-05T23:00:00Z", "2026-01-06T01:00:00Z"),
       quantity("DietaryWater", 500, "mL", "2026-01-05T23:30:00Z", "2026-01-06T00:30:00Z"),
@@ -148,7 +149,7 @@ import Testing
       ])
     var mean = query
     mean.statistic = .average
-    // Of the one day that has meals, not of the meals.
+    // The average of the one day with meals, not of the meals.
     #expect(
       try shelf.parts(mean).points.last == meal(NutritionTotals(calories: 600, protein: 40)))
   }
@@ -172,7 +173,8 @@ import Testing
 
   @Test func `a session counts where more than half of it lies`() throws {
     let mindful = [
-      // 40 of 60 minutes after ten, 30 of 40 before eleven, and one of 2 h 20 min over three hours.
+      // 40 of 60 minutes after 10:00, 30 of 40 before 11:00, and 2 h 20 min with the middle at
+      // 10:00.
       ("2026-01-05T09:40:00Z", "2026-01-05T10:40:00Z"),
       ("2026-01-05T10:30:00Z", "2026-01-05T11:10:00Z"),
       ("2026-01-05T08:50:00Z", "2026-01-05T11:10:00Z"),
@@ -223,7 +225,7 @@ import Testing
         point(riding, days[0], days[1], "noUnit"), point(running, days[0], days[1], "noUnit"),
         point(lifting, days[1], days[2], "noUnit"),
       ])
-    // Of the days that have workouts of the kind.
+    // The average of the days with workouts of the same kind.
     let mean = try shelf.parts(ask(.workout, days[0], days[2], .week, .average)).points
     #expect(mean == [riding, running, lifting].map { point($0, days[0], days[2], "noUnit") })
   }
@@ -270,7 +272,7 @@ import Testing
     }
     let sum = Double.greatestFiniteMagnitude
     let points = try HealthReply.read(answer(sum - 1e308).bytes).points
-    // Merged, and of the one source; the average is that of the one day.
+    // The merged value and that of the one source. The average is that of the one day.
     #expect(points.map(\.value) == [.number(sum), .number(sum)])
     #expect(
       answer(1e308)

@@ -10,7 +10,7 @@ import Testing
     stage("Asleep", "2026-01-04T23:00:00Z", "2026-01-05T06:00:00Z"),
   ])
 
-  /// A step at each of 500 hours.
+  /// One step in each of 500 hours.
   private static let hours = Shelf(
     (0..<500).map { hour in
       let start = at("2026-01-05T00:00:00Z").advanced(by: .seconds(3_600 * hour))
@@ -51,10 +51,10 @@ import Testing
     ("2026-03-01T00:00:00", "2026-04-01T00:00:01", .week),
     ("2026-03-01T00:00:00", "2026-06-02T00:00:00", .week),
     ("2026-03-01T00:00:00", "2026-06-02T00:00:01", .month),
-    // 31 days of which one has 25 hours, and 31 of which one has 23.
+    // 31 days, one of which has 25 hours; one day of March above has 23.
     ("2026-10-01T00:00:00", "2026-11-01T00:00:00", .day),
     ("2026-10-01T00:00:00", "2026-11-01T00:00:01", .week),
-    // More nanoseconds than a number of 64 bits holds.
+    // More nanoseconds than a 64-bit integer holds.
     ("1900-01-02T00:00:00", "2199-12-31T00:00:00", .month),
   ])
   func `the span of a point follows from that of the question, by the calendar`(
@@ -137,7 +137,7 @@ import Testing
       Self.hours.answer(
         .healthData(ask(.steps, start, end, .hour, .sum)), limits: AnswerLimits(maxBytes: maxBytes))
     }
-    // So many that each result is cut at another point.
+    // Enough sizes to cut each result at several points.
     for maxBytes in 10_000..<10_600 {
       let object = Self.hours.answer(.summary(query), limits: AnswerLimits(maxBytes: maxBytes))
       let room = maxBytes - 1_000

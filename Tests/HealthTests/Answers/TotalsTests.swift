@@ -3,9 +3,9 @@ import Testing
 
 @testable import LinkHealth
 
-/// Sums of the same time, cut into spans of different lengths.
+/// Sums over the same time, grouped by spans of different lengths.
 @Suite struct TotalsTests {
-  /// Steps of some sources around a span, also across both of its ends.
+  /// Returns steps of several sources around a span, some across its ends.
   private static func samples(
     around span: Range<Timestamp>, from chance: inout Chance
   ) -> [HealthSample] {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// The sum of all spans for each source, and of all of them merged.
+  /// Returns the sum of all spans for each source, and for the merged values.
   private static func sums(_ points: [HealthPoint]) -> [String: Double] {
     points.reduce(into: [:]) { sums, point in
       if case .number(let value) = point.value { sums[point.source ?? "", default: 0] += value }

@@ -36,12 +36,12 @@ private func local(_ text: String) -> CivilTime {
 
   @Test(arguments: [
     ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z"),
-    // Left out: as far after the gap as it is into it.
+    // Skipped local times; the offset before the gap applies.
     ("2026-03-29T02:00:00", "2026-03-29T01:00:00Z"),
     ("2026-03-29T02:30:00", "2026-03-29T01:30:00Z"),
     ("2026-03-29T03:00:00", "2026-03-29T01:00:00Z"),
     ("2026-10-25T01:59:59", "2026-10-24T23:59:59Z"),
-    // Shown twice: the first.
+    // A repeated local time; its first occurrence counts.
     ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),
     ("2026-10-25T03:00:00", "2026-10-25T02:00:00Z"),
   ])

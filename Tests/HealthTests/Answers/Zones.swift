@@ -3,10 +3,10 @@ import Holdfast
 import LinkCore
 import LinkHealth
 
-/// Zones with habits of their own, and their rules.
+/// Time zones with unusual rules.
 enum Zones {
-  /// Half-hour and 45-minute offsets, changes at midnight, changes by half an hour, both
-  /// hemispheres, a winter that is called standard time, days that were left out.
+  /// The names of zones with half-hour and 45-minute offsets, changes at midnight, changes by half
+  /// an hour, both hemispheres, a winter time that is not standard time, and skipped days.
   static let names = [
     "UTC", "Europe/Berlin", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe",
     "Asia/Kathmandu", "America/St_Johns", "Africa/Casablanca", "Europe/Dublin", "Asia/Beirut",
@@ -18,7 +18,7 @@ enum Zones {
     uniqueKeysWithValues: names.map { ($0, ZoneRules(zone($0))) })
 
   static func zone(_ name: String) -> TimeZone {
-    // A literal of the table above.
+    // The name is a literal of the table above.
     TimeZone(identifier: name) ?? { preconditionFailure("no zone \(name)") }()
   }
 
@@ -30,14 +30,14 @@ enum Zones {
   static let newYork = rules("America/New_York")
 }
 
-/// The moment of `yyyy-mm-ddThh:mm:ssZ`, or with another offset.
+/// Returns the instant of `yyyy-mm-ddThh:mm:ssZ`, or of a text with another offset.
 func at(_ text: String) -> Timestamp {
-  // A literal of RFC 3339.
+  // The text is an RFC 3339 literal.
   RFC3339.parse(text) ?? { preconditionFailure("no time: \(text)") }()
 }
 
-/// A time as a question writes it.
+/// Returns a time in the form that questions use.
 func time(_ text: String) -> HealthTime {
-  // A literal of ISO 8601.
+  // The text is an ISO 8601 literal.
   HealthTime(text) ?? { preconditionFailure("no time: \(text)") }()
 }

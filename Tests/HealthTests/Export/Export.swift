@@ -3,14 +3,14 @@ import HoldfastTestKit
 import LinkCore
 import LinkHealth
 
-/// What a reader made of an export.
+/// The result of reading an export.
 struct Export: Equatable {
   var samples: [HealthSample] = []
   var keys: [HealthSampleKey] = []
   var digests: [HealthSampleKey] = []
   var tally: HealthExportTally
 
-  /// Reads bytes in pieces of this size.
+  /// Reads bytes in pieces of the given size.
   init(_ bytes: some Collection<UInt8>, pieces: Int = 64 << 10) throws(HealthExportError) {
     let bytes = Array(bytes)
     var reader = HealthExportReader()
@@ -27,7 +27,7 @@ struct Export: Equatable {
     tally = reader.tally
   }
 
-  /// Reads what stands between the tags of the root.
+  /// Reads an export with the given content in its root element.
   init(body: String, pieces: Int = 64 << 10) throws(HealthExportError) {
     try self.init(
       "<?xml version=\"1.0\"?>\n<HealthData>\n\(body)\n</HealthData>\n".utf8, pieces: pieces)
@@ -41,7 +41,7 @@ struct Export: Equatable {
     }
   }
 
-  /// How much was left out, for each reason.
+  /// The number of skipped elements for each reason.
   var skipped: [HealthExportSkip: Int] {
     Dictionary(uniqueKeysWithValues: tally.skipped.map { ($0.reason, $0.count) })
   }
@@ -50,7 +50,7 @@ struct Export: Equatable {
     RFC3339.parse(text) ?? Timestamp(nanoseconds: .min)
   }
 
-  /// A record with these attributes besides a usual type, source and dates.
+  /// Returns a record with the given attributes besides its usual type, source and dates.
   static func record(_ more: String = "value=\"1\"", body: String? = nil) -> String {
     let tag =
       "<Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"Phone\" "
@@ -58,14 +58,14 @@ struct Export: Equatable {
     return body.map { "\(tag)>\($0)</Record>" } ?? "\(tag)/>"
   }
 
-  /// What `record` is.
+  /// Returns the sample that `record` describes.
   static func sample(_ value: Double = 1, unit: String? = nil) -> HealthSample {
     HealthSample(
       type: "HKQuantityTypeIdentifierStepCount", value: .quantity(value), unit: unit,
       start: time("2026-01-05T07:00:00Z"), end: time("2026-01-05T07:10:00Z"), source: "Phone")
   }
 
-  /// The bytes of a generated export.
+  /// Returns the bytes of a generated export.
   static func generated(
     seed: UInt64 = 1, firstDay: Int = 20_540, days: Int = 3, density: Double = 0.2
   ) -> [UInt8] {
@@ -77,7 +77,7 @@ struct Export: Equatable {
   }
 }
 
-/// A real export, where there is one: `HOLDFAST_EXPORT`, or the one beside the checkout.
+/// A real export, if there is one: `HOLDFAST_EXPORT`, or the file next to the checkout.
 enum RealExport {
   static let path: String? = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

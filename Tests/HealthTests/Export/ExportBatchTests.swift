@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// How samples are packed into batches and stretches.
+/// The packing of samples into batches and spans.
 @Suite struct ExportBatchTests {
   private static let dates =
     "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
@@ -19,7 +19,7 @@ import Testing
     while let batch = try reader.next() {
       rows.append(batch.rows.count)
       #expect(batch.spans.reduce(0) { $0 + $1.count } == batch.rows.count)
-      // So many fit at the most.
+      // The most names that fit into a batch.
       #expect(batch.names.count <= 32_768)
       guard rows.count < 10 else { break }
     }
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `behind a stretch that ends with the last sample there is no other`() throws {
-    // A key with these lowest bits ends one.
+    // A key whose lowest ten bits are zero ends a span.
     let last = try #require((0..<50_000).first { Export.sample(Double($0)).key.low & 1_023 == 0 })
     let export = try Export(body: Export.record("value=\"\(last)\""))
     #expect(export.samples == [Export.sample(Double(last))])

@@ -2,13 +2,13 @@ import Testing
 
 @testable import LinkHealth
 
-/// Words and marks in the bytes of an export.
+/// Reading words and finding marks in the bytes of an export.
 @Suite struct ExportBytesTests {
   @Test(arguments: 0...10)
   func `a word has as many bytes as there are before its end, eight at the most`(length: Int) {
     let bytes = Array("abcdefghijklmnopqrstuvwxyz".utf8)
     let word = bytes.span.word(at: 3, before: 3 + length)
-    // The first byte is the lowest.
+    // The first byte is the least significant one.
     let expected = bytes[3..<3 + min(length, 8)].reversed().reduce(0 as UInt64) {
       $0 << 8 | UInt64($1)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The ends of what an export may write, and what stands just behind them.
+/// The limits of values in an export, and input just beyond them.
 @Suite struct ExportEdgeTests {
   private func number(_ text: String) -> Double? {
     let bytes = Array(text.utf8)
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `a name with both ends of a known one and more between is another one`() throws {
-    // The known one is `WorkoutEvent`.
+    // The known name is `WorkoutEvent`.
     let elements = (0..<40).map { length in
       "<WorkoutE" + String(repeating: "x", count: length) + "outEvent/>"
     }

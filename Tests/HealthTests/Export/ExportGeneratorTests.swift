@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastTestKit
 @testable import LinkHealth
 
-/// What generated exports are good for.
+/// Generated exports: the same for the same plan, and similar to real ones.
 @Suite struct ExportGeneratorTests {
   @Test func `the same plan writes the same bytes, another seed does not`() {
     #expect(Export.generated(seed: 4) == Export.generated(seed: 4))

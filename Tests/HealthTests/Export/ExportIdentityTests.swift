@@ -3,9 +3,9 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// What tells entries of an export apart, and which distance is that of a workout.
+/// The identity of entries in an export, and the choice of a workout's distance.
 @Suite struct ExportIdentityTests {
-  /// The usual record with a date of creation.
+  /// Returns the usual record with a date of creation.
   private static func record(created: String) -> String {
     Export.record("value=\"1\" creationDate=\"\(created)\"")
   }
@@ -56,8 +56,8 @@ import Testing
     #expect(export.keys[0] != export.keys[2])
   }
 
-  /// The counts are those of a script in Python, which compares the attributes as texts.
-  @Test(.enabled(if: RealExport.path != nil, "no real export here; name one by HOLDFAST_EXPORT"))
+  /// The expected counts come from a Python script that compares the attributes as texts.
+  @Test(.enabled(if: RealExport.path != nil, "no real export; set HOLDFAST_EXPORT to its path"))
   func `a real export has as many entries as differ in content or creation`() throws {
     let path = try #require(RealExport.path)
     let export = try Export(Data(contentsOf: URL(filePath: path)))
@@ -72,7 +72,7 @@ import Testing
     #expect(abs(carbohydrates.values.reduce(0, +) - 2_704.057_3) < 0.000_1)
   }
 
-  // What cannot be read.
+  // Unreadable parts.
 
   @Test(arguments: [
     "x", "Record type=\"t\"/>", "\u{0}", "<Record/>", "<Record type=\"t\"\"/>", "<", "< >",

@@ -3,12 +3,12 @@ import Testing
 
 @testable import LinkHealth
 
-/// Markup that is no element, at the bytes where it begins and ends.
+/// Markup other than elements, at the bytes where it begins and ends.
 @Suite struct ExportMarkupTests {
   private static let root = "<HealthData>"
   private static let one = Export.record()
 
-  /// A reader of a file that is there at once.
+  /// Returns a reader that received a whole file at once.
   private static func reader(_ text: String) -> HealthExportReader {
     var reader = HealthExportReader()
     reader.append(Array(text.utf8).span)
@@ -65,7 +65,7 @@ import Testing
     reader.finish()
     let batch = try #require(try reader.next())
     #expect(batch.rows.map { batch[$0] } == [Export.sample()])
-    #expect(reader.tally.version == nil, "a comment tells it at its beginning")
+    #expect(reader.tally.version == nil, "the version must be at the start of a comment")
   }
 
   @Test func `the version stands at the beginning of a comment of any length`() throws {

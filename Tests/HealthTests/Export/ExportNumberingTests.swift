@@ -2,9 +2,9 @@ import Testing
 
 @testable import LinkHealth
 
-/// Which texts have one number, and which have numbers of their own.
+/// The texts that share a number, and those that have numbers of their own.
 @Suite struct ExportNumberingTests {
-  /// The numbers of a hundred texts, each read in two ways.
+  /// Returns the numbers of a hundred texts, each read in two ways.
   private static func numbers(
     _ round: Int, _ pair: (Int, inout ExportNames) -> [UInt16]
   ) -> [UInt16] {

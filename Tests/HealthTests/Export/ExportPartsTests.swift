@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastTestKit
 @testable import LinkHealth
 
-/// Dates and numbers, compared with slower readers of the same, and texts.
+/// Dates and numbers, compared with the results of slower parsers, and texts.
 @Suite struct ExportPartsTests {
   private func date(_ text: String) -> Timestamp? {
     let bytes = Array(text.utf8)
@@ -17,7 +17,7 @@ import Testing
     return ExportNumber.read(bytes.span, 0..<bytes.count)
   }
 
-  /// The first bytes of a text, as a value.
+  /// Returns the first bytes of a text, read as a value.
   private func value(_ text: String, upTo end: Int) -> String {
     let bytes = Array(text.utf8)
     return ExportText(bytes.span, 0..<end).text

@@ -3,7 +3,7 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// What sound exports come to.
+/// The samples and counts read from valid exports.
 @Suite struct ExportReadingTests {
   @Test func `a record becomes a sample with all that it says`() throws {
     let export = try Export(
@@ -84,7 +84,7 @@ import Testing
     #expect(export.skipped == [.workoutDetail: 2])
   }
 
-  /// The totals of a workout with these attributes.
+  /// Returns the totals of a workout with the given attributes.
   private static func workout(_ attributes: String) throws -> WorkoutValue? {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
     let export = try Export(
@@ -136,7 +136,7 @@ import Testing
       #expect(batch.workouts.count == batch.rows.count)
       counts.append(batch.rows.count)
     }
-    // All have one key, at which no stretch ends: each is as long as it may be.
+    // All samples have the same key, which ends no span, so each batch is as long as allowed.
     #expect(counts == [8_192, 8_192, 8_192, 8_192, 7_232])
   }
 
@@ -275,12 +275,12 @@ import Testing
     let known = Set(older.digests)
     let kept = older.digests.count { newer.digests.contains($0) }
     #expect(older.digests.count > 10)
-    // Each type has an end, and its last stretch goes on there; short types share one.
+    // The last span of each type goes on in the newer export; types with few samples share one.
     #expect(kept * 2 > older.digests.count, "\(kept) of \(older.digests.count)")
     #expect(newer.digests.contains { !known.contains($0) })
   }
 
-  @Test(.enabled(if: RealExport.path != nil, "no real export here; name one by HOLDFAST_EXPORT"))
+  @Test(.enabled(if: RealExport.path != nil, "no real export; set HOLDFAST_EXPORT to its path"))
   func `a real export of iOS 11 is read whole`() throws {
     let path = try #require(RealExport.path)
     let export = try Export(Data(contentsOf: URL(filePath: path)))

@@ -2,13 +2,13 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// What exports of the field do to those who read them, and what stays of them.
+/// Defects of real exports, and the samples that can be read in spite of them.
 @Suite struct ExportTroubleTests {
   private static let root = "<HealthData locale=\"en_US\">"
   private static let one = Export.record()
 
   @Test(arguments: [
-    // iOS 16 forgot to end a declaration and left lines behind.
+    // iOS 16 leaves a declaration open and writes stray lines.
     """
     <!DOCTYPE HealthData [
     <!-- HealthKit Export Version: 12 -->
@@ -86,7 +86,7 @@ import Testing
     let more: [UInt8] = [UInt8(ascii: "x")]
     reader.append(more.span)
     let second = try reader.next()
-    // The last two bytes may be the beginning of what ends it.
+    // The last two bytes may be the beginning of the comment's end.
     #expect(reader.tally.bytes == head.utf8.count + 255)
     #expect([first, second] == [nil, nil])
   }

@@ -3,11 +3,11 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// What is read of damaged exports, as it was before.
+/// The results of reading damaged exports, compared with stored ones.
 @Suite struct KeptExportTests {
   private static let sound = Export.generated(seed: 7, days: 1, density: 0.01)
 
-  /// The same bytes with changes in some places.
+  /// Returns the bytes of the sound export with random changes.
   private static func damaged(_ seed: UInt64) -> [UInt8] {
     var chance = Chance(seed: seed)
     var bytes = sound

@@ -1,4 +1,4 @@
-/// The Gregorian calendar, by a table of months and a search for the year.
+/// The Gregorian calendar, computed with a table of months and a search for the year.
 enum CalendarDays {
   private static let months = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -21,7 +21,7 @@ enum CalendarDays {
     (1..<month).reduce(newYear(year) + day - 1) { $0 + length($1, year) }
   }
 
-  /// Returns year, month and day of so many days after 1970-01-01.
+  /// Returns the year, month and day of a number of days after 1970-01-01.
   static func date(_ days: Int) -> [Int] {
     var years = 1..<10_001
     while years.count > 1 {

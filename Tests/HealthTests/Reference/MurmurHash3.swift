@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// The hash function MurmurHash3 x64 128 as it is published, and the keys of samples and texts.
+/// The hash function MurmurHash3 x64 128 as published, and the keys of samples and texts.
 enum MurmurHash3 {
   private static let factors: [UInt64] = [9_782_798_678_568_883_157, 5_545_529_020_109_919_103]
   private static let rotations = [[31, 27], [33, 31]]
@@ -41,15 +41,16 @@ enum MurmurHash3 {
     return mixed ^ mixed / half
   }
 
-  /// Returns eight bytes, the lowest first.
+  /// Returns the eight bytes of a word, the least significant first.
   private static func bytes(_ word: UInt64) -> [UInt8] {
     (0...7).map { UInt8(word >> ($0 * 8) & 255) }
   }
 
-  /// Returns the block that a key is in the hash of several keys.
+  /// Returns the block that represents a key in the hash of several keys.
   static func block(_ key: HealthSampleKey) -> [UInt8] { bytes(key.low) + bytes(key.high) }
 
-  /// Returns the key of a text: its bytes, zeroes up to a whole block, at least one, its length.
+  /// Returns the key of a text: the hash of its bytes, zeros up to a whole block, at least one
+  /// zero, and its length.
   static func key(_ text: String) -> HealthSampleKey {
     var all = Array(text.utf8)
     let length = UInt64(all.count)
@@ -57,8 +58,8 @@ enum MurmurHash3 {
     return hash(all + bytes(length) + bytes(0))
   }
 
-  /// Returns the key of a sample: of its type, source and unit, its times, its value, and when it was
-  /// created, if that is known.
+  /// Returns the key of a sample: the hash of its type, source, unit, times and value, and of its
+  /// time of creation if that is known.
   static func key(_ sample: HealthSample, created: Timestamp? = nil) -> HealthSampleKey {
     var texts = [sample.type, sample.source]
     if let unit = sample.unit { texts.append(unit) }

@@ -6,7 +6,7 @@ protocol RandomInput {
 }
 
 extension RandomInput {
-  /// Returns a whole number of a range.
+  /// Returns an integer in a range.
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(chance.next() % UInt64(range.count))
   }
@@ -16,10 +16,10 @@ extension RandomInput {
     values[number(0...values.count - 1)]
   }
 
-  /// Returns true with a probability of one in so many.
+  /// Returns true with a probability of one in `times`.
   mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
 
-  /// Returns the value half of the time.
+  /// Returns the value half of the time, otherwise `nil`.
   mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }
 }
 

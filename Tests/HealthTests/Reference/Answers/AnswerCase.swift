@@ -1,14 +1,14 @@
 import LinkCore
 import LinkHealth
 
-/// A question with all that its answer depends on.
+/// A question, with everything that its answer depends on.
 struct AnswerCase {
   var question: HealthQuestion
   var scenario: AnswerScenario
   var limits: AnswerLimits
   var stored: StoredHealth
   var store: ReferenceStore
-  /// Whether the answer is made without limits and without what is stored.
+  /// Whether the answer has the default limits and ignores `stored`.
   var isPlain = false
   /// The number of the read that fails, from 1; 0 for none.
   var failing = 0
@@ -26,7 +26,7 @@ struct AnswerCase {
       question, zone: scenario.zone, now: scenario.now, limits: limits, stored: stored)
   }
 
-  /// Returns what the reference implementation answers.
+  /// Returns the outcome of the reference implementation.
   func expected() -> AnswerOutcome {
     var reference = reference
     reference.failing = failing
@@ -37,7 +37,7 @@ struct AnswerCase {
       hasTooManyGroups: reference.hasTooManyGroups)
   }
 
-  /// Returns what `HealthAnswering` answers, or `nil` if it does not end.
+  /// Returns the outcome of `HealthAnswering`, or `nil` if it does not end.
   func found() -> AnswerOutcome? {
     var answering = answering
     var reads: [HealthSampleQuery] = []
@@ -59,17 +59,17 @@ struct AnswerCase {
   }
 }
 
-/// All that can be observed of an answer.
+/// Everything that can be observed of an answer.
 struct AnswerOutcome: Equatable {
   var text: String
   var succeeded: Bool
-  /// The number of points that were made.
+  /// The number of points created.
   var points: Int
   var isCut: Bool
   var reads: [HealthSampleQuery]
   /// Whether another page after the end changes nothing.
   var isFinal = true
-  /// Whether there are more groups than are kept, so that fewer samples may be read.
+  /// Whether there are more groups than are stored, so that fewer samples may be read.
   var hasTooManyGroups = false
 
   /// Returns the first difference from the expected outcome.
@@ -87,7 +87,7 @@ struct AnswerOutcome: Equatable {
     return firstDifference(found, must)
   }
 
-  /// Returns whether two texts differ only in how numbers are rounded.
+  /// Returns whether two texts differ only in the rounding of numbers.
   private static func isClose(_ left: String, _ right: String) -> Bool {
     guard left != right else { return true }
     let marks: Set<Character> = [",", ":", "{", "}", "[", "]", "\""]

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// The zone, the present, the interval of a question and the samples of a store.
+/// The zone, the present time, the interval of a question and the samples of a store.
 struct AnswerScenario {
   var zone = ZoneRules.utc
   var now = Timestamp(nanoseconds: 0)
@@ -16,24 +16,24 @@ struct AnswerScenario {
   var clock: ReferenceClock { ReferenceClock(zone) }
   var from: Int64 { clock.moment(of: start) }
   var to: Int64 { clock.moment(of: end) }
-  /// Whether it takes many batches of the usual length.
+  /// Whether the interval takes many batches of the usual length.
   var isLong: Bool { to - from > 400 * ReferenceClock.day }
 
-  /// Half a quarter of an hour.
+  /// An eighth of an hour, in nanoseconds.
   static let unit: Int64 = 450_000_000_000
-  /// The 29th of March 2026, a Sunday.
+  /// March 29, 2026, a Sunday, in days from 1970.
   static let day: Int64 = 20_541
 
-  /// Zones, most of which change their offset near that day.
+  /// Zones, most of which change their offset near `day`.
   static let zones: [ZoneRules] = [
     .utc, zone("Europe/Berlin", 3_600, [(0, 3_600, 7_200)]),
     zone("Autumn", 7_200, [(0, 3_600, 3_600)]),
-    // A change over midnight, back and forth.
+    // A change across midnight, back and forth.
     zone("Back", 3_600, [(0, -1_800, 0)]), zone("Forth", -10_800, [(0, 10_800, -7_200)]),
     // A change at the beginning of a night.
     zone("Evening", 0, [(-1, 75_600, 3_600)]), zone("Early", 0, [(-1, 75_600, -3_600)]),
     zone(nil, 39_600, [(-1, 54_000, 37_800)]),
-    // A day that is skipped, or comes twice.
+    // A day that is skipped or repeated.
     zone("Pacific/Apia", -36_000, [(0, 36_000, 50_400)]),
     zone("Twice", 43_200, [(0, -43_200, -43_200)]),
     zone("Short", 0, [(-31, 0, 7_200), (0, 7_200, 3_600), (2, 7_200, 5_400)]),
@@ -119,7 +119,7 @@ extension RandomQuestions {
     }
   }
 
-  /// Draws the present: mostly later, or near a bound.
+  /// Draws the present time: mostly after the interval, or near a bound.
   private mutating func present(_ scenario: AnswerScenario) -> Int64 {
     let (from, to) = (scenario.from, scenario.to)
     let second = ReferenceClock.second

@@ -33,7 +33,7 @@ struct RandomQuestions: RandomInput {
     return drawn
   }
 
-  /// Limits the length of an answer to what some of its points need, or a byte less or more.
+  /// Limits the length of an answer to that of its first points, or to a byte less or more.
   private mutating func limit(_ drawn: inout AnswerCase, _ query: HealthDataQuery) {
     var query = query
     query.maxBytes = 8 << 20

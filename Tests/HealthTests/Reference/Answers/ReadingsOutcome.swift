@@ -16,12 +16,12 @@ struct ReadingsOutcome: Equatable {
       to: Timestamp(nanoseconds: scenario.to))
   }
 
-  /// A number to its ninth digit behind the point.
+  /// Rounds a number to nine decimals.
   private static func withoutLastBits(_ number: Double) -> Double {
     (number * 1e9).rounded() / 1e9
   }
 
-  /// Reads pages of three samples; `nil` if `HealthReadings` wants another page than the next one.
+  /// Reads pages of three samples; `nil` if `HealthReadings` requests any page but the next one.
   init?(found scenario: AnswerScenario, _ type: String, isLoose: Bool) {
     let store = ReferenceStore(scenario.samples, isLoose: isLoose, most: 3)
     var query = Self.query(scenario, type)
@@ -33,7 +33,7 @@ struct ReadingsOutcome: Equatable {
       query.after = page.next
     } while query.after != nil
     guard readings.wanted == nil else { return nil }
-    // A page that nobody wants changes nothing.
+    // A page that was not requested changes nothing.
     readings.take(HealthSamplePage(samples: scenario.samples))
     func figures(_ figures: HealthReadings.Figures) -> [Double?] {
       [
@@ -47,7 +47,8 @@ struct ReadingsOutcome: Equatable {
     ofDays = readings.days.map { figures($0.figures) }
   }
 
-  /// Counts each value at a moment once; the unit is converted if the type is known.
+  /// Computes the expected statistics. Each value at a moment counts once, and the unit is
+  /// converted if the type is known.
   init(expected scenario: AnswerScenario, _ type: String, _ known: ReferenceType?, isLoose: Bool) {
     let (query, clock) = (Self.query(scenario, type), scenario.clock)
     var readings: [(start: Timestamp, value: Double)] = []
@@ -61,7 +62,7 @@ struct ReadingsOutcome: Equatable {
         readings.append((sample.start, value))
       }
     }
-    // What clocks show again after midnight belongs to the day that has begun.
+    // A time that clocks repeat after midnight belongs to the day that has begun.
     func day(_ start: Timestamp) -> Int64 {
       clock.localDay(clock.span(start.nanoseconds, .day).start) * ReferenceClock.day
     }

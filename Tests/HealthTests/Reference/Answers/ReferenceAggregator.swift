@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// The samples of one type, sorted into cells; a sample with a length is split at every edge.
+/// The samples of one type, sorted into cells; a sample with a duration is split at every edge.
 struct ReferenceAggregator {
   let window: ReferenceWindow
   let kind: ReferenceType
@@ -78,7 +78,7 @@ struct ReferenceAggregator {
     }
   }
 
-  /// Adds samples without a length; the merged value has those that no better source overlaps.
+  /// Adds samples without a duration. The merged value has those that no better source overlaps.
   private func count(
     _ brief: [ClippedSample], among lasting: [ClippedSample],
     into tallies: inout [ReferenceCell: ReferenceTally]
@@ -112,11 +112,11 @@ struct ReferenceAggregator {
     if kind.form == .workout, statistic == "latest" { tally = ReferenceTally() }
     tally.add(numbers, from: start, to: end)
     tallies[cell] = tally
-    // Sessions that two apps recorded at once would be counted twice.
+    // Otherwise sessions that two apps recorded at once would be counted twice.
     guard !isSession else { return }
     cell = ReferenceCell(type: type, all: "all", span: cell.span)
     tally = tallies[cell] ?? ReferenceTally()
-    // Of readings one that a second source repeats counts once.
+    // A reading that a second source repeats counts once.
     let isAgain = tally.readings.contains { $0.at == start && $0.value == numbers[kind.place] }
     guard kind.form != .reading || !isAgain else { return }
     tally.add(numbers, from: start, to: end)
@@ -130,7 +130,7 @@ struct ClippedSample {
   var upTo: Int64
   var number: Double
   var source: ReferenceSource
-  /// The length of the whole sample.
+  /// The duration of the whole sample.
   var whole: Double
 
   init(from: Int64, upTo: Int64, sample: HealthSample, number: Double) {

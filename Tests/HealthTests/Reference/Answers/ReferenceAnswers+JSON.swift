@@ -3,12 +3,12 @@ import LinkHealth
 
 /// A point of an answer as JSON.
 struct ReferencePoint {
-  /// The time at which an answer may be cut before it.
+  /// The time at which an answer is cut if it leaves out this point.
   var moment: Int64
   var text: String
 }
 
-/// JSON as texts.
+/// JSON, written as text.
 enum JSONText {
   static func text(_ text: String) -> String {
     var quoted = "\""

@@ -48,7 +48,7 @@ enum ReferenceValue {
     stages.first { name == $0.key || name == prefix + $0.key }?.value
   }
 
-  /// Returns the length of a sample in minutes.
+  /// Returns the duration of a sample in minutes.
   static func minutes(_ sample: HealthSample) -> Double {
     Double(max(0, sample.end.nanoseconds - sample.start.nanoseconds)) / 60_000_000_000
   }

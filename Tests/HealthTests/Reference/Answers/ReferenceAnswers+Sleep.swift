@@ -20,7 +20,7 @@ struct ReferenceSession {
   static let bed = "SLEEP_IN_BED"
   private static let awake = "SLEEP_AWAKE"
 
-  /// Creates a session, or `nil` if no stage is sleep or in bed.
+  /// Creates a session; `nil` if no stage is asleep or in bed.
   init?(_ stages: [ReferenceStage]) {
     let asleep = stages.filter { $0.type != Self.bed && $0.type != Self.awake }
     let counted = asleep.isEmpty ? stages.filter { $0.type == Self.bed } : asleep

@@ -6,7 +6,7 @@ struct ReferenceCell: Hashable {
   /// The index of the type.
   var type: Int
   var name: String?
-  /// The word for all sources, if it is about all of them.
+  /// The name of all sources together, if the group covers all of them.
   var all: String?
   var span: CalendarSpan
   /// The kind of workout.
@@ -21,7 +21,7 @@ struct ReferenceTally {
   var values: [[Double]] = [[], [], [], []]
   /// Each value with its time.
   var readings: [(at: Int64, value: Double)] = []
-  /// The number of sessions of several days.
+  /// The number of sessions over several days.
   var sessions = 0
   /// The interval of the last sample.
   var last: (from: Int64, to: Int64)?
@@ -38,8 +38,8 @@ struct ReferenceTally {
     if start >= last?.from ?? start { last = (start, end) }
   }
 
-  /// Returns the average over time up to an end: of the readings of each moment their mean counts,
-  /// for the time to the next moment, at most 10 minutes.
+  /// Returns the average over time up to an end. The mean of the readings at each moment counts
+  /// until the next moment, for at most 10 minutes.
   func overTime(until end: Int64) -> Double {
     let moments = Set(readings.map(\.at)).sorted()
     var (sum, length) = (0.0, 0.0)
@@ -118,13 +118,13 @@ extension ReferenceAnswers {
       < (right.type, two, right.name ?? "", right.span.lower, right.activity)
   }
 
-  /// Moves the sums of days to the intervals of the question, where days are compared.
+  /// Combines the sums of days into the intervals of the question if the statistic compares days.
   private func folded(
     _ tallies: [ReferenceCell: ReferenceTally], _ window: ReferenceWindow,
     _ figures: ReferenceFigures
   ) -> [ReferenceCell: ReferenceTally] {
     var folded: [ReferenceCell: ReferenceTally] = [:]
-    // In order, since sums of numbers depend on it.
+    // In a fixed order, since floating-point sums depend on it.
     for cell in tallies.keys.sorted(by: Self.isBefore) {
       guard let tally = tallies[cell] else { continue }
       guard figures.names[cell.type].contains("_per_") else {

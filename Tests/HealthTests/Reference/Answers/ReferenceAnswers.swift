@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// A reference implementation of answers about health: it keeps every sample and scans them all.
+/// A reference implementation of answers about health, which scans every sample.
 struct ReferenceAnswers {
   let clock: ReferenceClock
   let now: Int64
@@ -17,7 +17,7 @@ struct ReferenceAnswers {
   private(set) var reads: [HealthSampleQuery] = []
   private(set) var points = 0
   private(set) var isCut = false
-  /// Whether an answer had more groups than are kept, so that fewer samples may be read for it.
+  /// Whether an answer had more groups than are stored, so that it may read fewer samples.
   var hasTooManyGroups = false
   /// The lengths of the points of the latest answer, in order of time.
   private(set) var lengths: [Int] = []

@@ -5,9 +5,9 @@ import LinkHealth
 struct CalendarSpan: Hashable {
   var start: Int64
   var end: Int64
-  /// The first moment whose samples belong to it.
+  /// The first moment whose samples belong to the interval.
   var lower: Int64
-  /// The first moment whose samples do not belong to it any more.
+  /// The first later moment whose samples no longer belong to the interval.
   var upper: Int64
 }
 
@@ -53,7 +53,8 @@ struct ReferenceClock {
   /// Returns the local day at a moment, counted from 1970.
   func localDay(_ moment: Int64) -> Int64 { Self.floor(local(moment), Self.day) }
 
-  /// Returns the first moment with a local time; if it was skipped, the one as far behind the gap.
+  /// Returns the first moment with a local time. For a skipped time the offset before the gap
+  /// applies.
   func moment(of local: Int64) -> Int64 {
     for one in periods where local - one.east >= one.from && local - one.east < one.upTo {
       return local - one.east
@@ -96,7 +97,7 @@ struct ReferenceClock {
     return .instant(Timestamp(nanoseconds: moment), minutesEast: rest == 0 ? minutes : nil)
   }
 
-  /// Formats a moment as another time is formatted.
+  /// Formats a moment in the form of another time.
   func format(_ moment: Int64, like other: HealthTime) -> String {
     switch other {
     case .instant(_, nil): return RFC3339.format(Timestamp(nanoseconds: moment))

@@ -1,13 +1,14 @@
-/// What a quantity measures, with its units.
+/// The dimension of a quantity, with its units.
 struct ReferenceDimension {
   var name = ""
-  /// The name of its unit.
+  /// The name of the unit in answers.
   var unit = ""
   /// An amount in that unit, and the same amount in all units.
   private var base = 0.0
   private var parts: [(unit: String, amount: Double)] = []
 
-  /// Creates a dimension from a line: its name, its unit, an amount, the amount in all units.
+  /// Creates a dimension from a line: its name, its unit, an amount, and the same amount in all
+  /// units.
   init(_ line: [String]) {
     guard line.count > 2 else { return }
     (name, unit) = (line[0], line[1])
@@ -43,7 +44,7 @@ struct ReferenceDimension {
       """
     ).map { ($0[0], ReferenceDimension($0)) }, uniquingKeysWith: { $1 })
 
-  /// Values whose conversion must be exact, or rounded to the digits that are known.
+  /// Values whose conversion must be exact, or rounded to the known digits.
   static let exact: [(dimension: String, unit: String?, value: Double, converted: Double)] = [
     ("beats", "count/min", 0.30000000000000004, 0.30000000000000004),
     ("beats", nil, 0.1 + 0.7, 0.1 + 0.7), ("beats", "Hz", 1e306, 6e307),
@@ -58,7 +59,7 @@ struct ReferenceDimension {
     table.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
   }
 
-  /// The known units, and none.
+  /// The known units, and `nil` for none.
   var units: [String?] { parts.map(\.unit) + [nil] }
 
   /// Returns a multiple of the amount in a unit.
@@ -73,7 +74,8 @@ struct ReferenceDimension {
     }
   }
 
-  /// Returns a value in the unit of the dimension, or `nil` if it is infinite or its unit unknown.
+  /// Returns a value in the unit of the dimension, or `nil` if it is not finite or its unit is
+  /// unknown.
   func converted(_ value: Double, in unit: String?) -> Double? {
     guard value.isFinite else { return nil }
     let exact = Self.exact.first { $0.dimension == name && $0.unit == unit && $0.value == value }

@@ -1,6 +1,6 @@
 import LinkHealth
 
-/// A source of samples, with the name and the kind that it must be given.
+/// A source of samples, with its expected name and kind.
 struct ReferenceSource: Hashable {
   var source: String
   var device: String?
@@ -32,7 +32,7 @@ struct ReferenceSource: Hashable {
   /// A source whose name fills much of an answer.
   static let long = ReferenceSource("Phone " + String(of: "x", count: 4_000), nil, 1)
 
-  /// The sources with one name and different devices.
+  /// The sources with the same name and different devices.
   static let pods = all.filter { $0.source == "Pods" }
 
   /// Returns the source of a sample.
@@ -41,11 +41,11 @@ struct ReferenceSource: Hashable {
       ?? ReferenceSource(sample.source, sample.device, 1)
   }
 
-  /// Returns whether this source counts where both overlap.
+  /// Returns whether this source counts where it overlaps another source.
   func isBefore(_ other: ReferenceSource) -> Bool {
     kind != other.kind ? kind < other.kind : (name ?? "") < (other.name ?? "")
   }
 
-  /// Returns whether both are one series, with the same name and kind.
+  /// Returns whether both sources are one series, with the same name and kind.
   func isLike(_ other: ReferenceSource) -> Bool { name == other.name && kind == other.kind }
 }

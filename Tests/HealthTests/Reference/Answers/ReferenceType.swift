@@ -12,17 +12,17 @@ struct ReferenceType: Hashable {
   var id: String
   var type: String
   var form: Form
-  /// The index of its number in a meal.
+  /// The index of the type's number in a meal.
   var place: Int
   var dimension: String
 
-  /// Whether its average is one over time.
+  /// Whether the average is weighted by time.
   var isHeld: Bool { type == "HEART_RATE" }
 
-  /// Whether samples are summed and spread over their length.
+  /// Whether samples are summed and spread over their duration.
   var isSpread: Bool { form == .spread || form == .nutrient }
 
-  /// The dimension of its quantities.
+  /// The dimension of the type's quantities.
   var measure: ReferenceDimension { ReferenceDimension.all[dimension] ?? ReferenceDimension([]) }
 
   static func all(_ valueType: HealthValueType) -> [ReferenceType] {

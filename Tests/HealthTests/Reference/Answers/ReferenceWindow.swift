@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// The reason for which a question is refused.
+/// The reason why a question is refused.
 struct ReferenceRefusal: Error, Hashable {
   var text: String
 }
@@ -11,7 +11,7 @@ struct ReferenceWindow {
   let query: HealthDataQuery
   let clock: ReferenceClock
   let now: Int64
-  /// The interval as asked.
+  /// The interval as requested.
   let start: Int64
   let end: Int64
   /// The interval whose samples count.
@@ -37,7 +37,7 @@ struct ReferenceWindow {
     }
     (start, end) = (clock.moment(of: query.start), clock.moment(of: query.end))
     (from, to) = (start, end)
-    // 25,567 days before 1970, and 84,006 from there on.
+    // The years 1900 to 2199: 25,567 days before 1970, and 84,006 days from then on.
     let years = -25_567 * ReferenceClock.day..<84_006 * ReferenceClock.day
     guard years.contains(start), years.contains(end) else {
       throw ReferenceRefusal(text: "start_time and end_time must be within the years 1900 to 2199")

@@ -1,13 +1,13 @@
 import LinkCore
 
-/// The value of an attribute: its bytes, and what must be read from them.
+/// The value of an attribute: its bytes, and the expected results of reading them.
 struct WrittenValue {
   var raw: [UInt8]
   /// The text of the value.
   var text: String
   /// The name of the device, where it differs from the text.
   var device: String?
-  /// Whether bytes are removed from the text.
+  /// Whether reading removes bytes from the text.
   var isRepaired = false
   /// The moment, if the value is a date.
   var moment: Timestamp?
@@ -33,7 +33,7 @@ struct WrittenTag {
   /// Whether the tag ends the element too.
   var isEmpty = false
 
-  /// The last value of a name.
+  /// The last value with a name.
   subscript(name: String) -> WrittenValue? {
     attributes.last { $0.name == name }?.value
   }
@@ -45,9 +45,9 @@ enum WrittenPart {
   case end(String)
   /// Text or markup without a meaning, and the number of bytes that identify it.
   case skipped(shown: Int)
-  /// A type definition, with the version in it.
+  /// A type definition and its version.
   case definition(version: Int?)
-  /// A part that is skipped for this reason.
+  /// A part that is skipped, with the reason.
   case broken(String)
 }
 
@@ -55,7 +55,7 @@ enum WrittenPart {
 struct ExportDraft {
   private(set) var parts: [WrittenPart] = []
   private(set) var pieces: [[UInt8]] = []
-  /// Where the pieces of the input end; anywhere by default.
+  /// The positions at which pieces of the input end; anywhere if empty.
   var cuts: [Int] = []
 
   var bytes: [UInt8] {
@@ -77,7 +77,7 @@ struct ExportDraft {
 
   /// Returns the number of bytes that identify a part, or `nil` if a cut in it has no clear result.
   func shown(_ place: Int) -> Int? {
-    // Broken markup is only recognised by what follows it.
+    // Broken markup is recognized only by the bytes after it.
     let isNearBroken = parts[max(0, place - 2)..<place].contains {
       if case .broken = $0 { true } else { false }
     }

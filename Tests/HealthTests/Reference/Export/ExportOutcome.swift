@@ -1,16 +1,16 @@
 import LinkCore
 import LinkHealth
 
-/// All that is read of an export.
+/// Everything that is read from an export.
 struct ExportOutcome: Equatable {
-  /// A stretch of samples of a batch.
+  /// A span of samples in a batch.
   struct Span: Equatable {
     var count: Int
     var digest: HealthSampleKey
   }
 
   var error: HealthExportError?
-  /// The error when the reader is asked once more.
+  /// The error of a second call to the reader.
   var errorAgain: HealthExportError?
   var samples: [HealthSample] = []
   var keys: [HealthSampleKey] = []
@@ -25,12 +25,12 @@ struct ExportOutcome: Equatable {
   var bytes = 0
   /// The number of texts that had to be repaired.
   var repaired = 0
-  /// Whether at most 64 KiB were held back at any time.
+  /// Whether the reader held back at most 64 KiB at any time.
   var holdsLittle = true
-  /// Whether each batch has each name once and no workouts of other batches.
+  /// Whether each batch contains each name once and no workouts of other batches.
   var isCompact = true
 
-  /// Takes what is ready, and the reader's tally.
+  /// Takes the batches that are ready, and the reader's counts.
   mutating func take(_ reader: inout HealthExportReader) {
     do {
       while batches.count < 9_999, let batch = try reader.next() { add(batch) }

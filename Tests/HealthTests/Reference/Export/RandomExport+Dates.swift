@@ -25,7 +25,7 @@ extension RandomExport {
   /// Draws a moment of seconds from 1970.
   mutating func seconds() -> Int { one(Self.days) + one(Self.times) }
 
-  /// Draws a form of a moment, and once in so many times what is no date.
+  /// Draws a text of a moment; about once in `once` times the text is no date.
   mutating func date(_ seconds: Int, flawed once: UInt64 = 12) -> WrittenValue {
     var date = ExportDate(minutesEast: one(Self.offsets))
     if date.minutesEast == 0 { date.isWest = happens(2) }
@@ -53,7 +53,7 @@ extension RandomExport {
     return written
   }
 
-  /// Returns year, month, day, hour, minute and second of so many seconds from 1970.
+  /// Returns the year, month, day, hour, minute and second of a number of seconds from 1970.
   private static func fields(_ seconds: Int) -> [Int] {
     let second = (seconds % 86_400 + 86_400) % 86_400
     let day = CalendarDays.date((seconds - second) / 86_400)
@@ -92,7 +92,7 @@ extension RandomExport {
     let zone =
       date.zone.0 == 0 && date.zone.1 == 0 && happens(2) ? "Z" : date.offset(one([":", ""]))
     text += one(["", " ", "  "]) + zone
-    // Forty characters are the most.
+    // A date has at most 40 characters.
     let room = one([0, 0, 0, 25 - text.count, 40 - text.count, 41 - text.count])
     return text + String(of: " ", count: max(0, room))
   }
@@ -110,7 +110,7 @@ extension RandomExport {
     case 6: return text.prefix(19) + one(Self.noOffsets)
     case _:
       let place = one([0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 21, 22, 23, 24])
-      // The value of a digit is no digit.
+      // A byte with the value of a digit is no digit.
       bytes[place] = one([bytes[place] - 0x30, 0x3A, 0x2F])
     }
     return String(decoding: bytes, as: UTF8.self)
@@ -145,7 +145,7 @@ private struct ExportDate {
     (isWest ? "-" : "+") + Self.padded(zone.0, 2) + separator + Self.padded(zone.1, 2)
   }
 
-  /// As iOS writes it.
+  /// The date as iOS writes it.
   var text: String {
     let fields = padded
     let (day, time) = (fields[..<3].joined(separator: "-"), fields[3...].joined(separator: ":"))

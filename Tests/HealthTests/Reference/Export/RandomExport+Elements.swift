@@ -28,7 +28,7 @@ extension RandomExport {
     if happens(4) { addSkipped() }
   }
 
-  /// Draws what may come before the root.
+  /// Draws the parts that may come before the root.
   mutating func drawProlog() {
     if happens(3) { draft.add(.skipped(shown: 2), "<?xml version=\"1.0\"?>\n") }
     if happens(8) { draft.add(.skipped(shown: 0), "\u{FEFF} BZh PK") }
@@ -65,7 +65,7 @@ extension RandomExport {
     }
   }
 
-  /// Draws the attributes of any sample.
+  /// Draws the attributes that all samples have.
   private mutating func common() -> [Attribute] {
     let from = seconds()
     let to = from + (happens(12) ? -1 : one([0, 0, 1, 60, 599, 86_400]))
@@ -84,7 +84,7 @@ extension RandomExport {
     }
   }
 
-  /// Removes or repeats an attribute once in so many times.
+  /// Removes or repeats an attribute with a probability of one in `once`.
   private mutating func flawed(_ attributes: [Attribute], once: UInt64) -> [Attribute] {
     guard happens(once) else { return attributes }
     var attributes = attributes

@@ -1,8 +1,8 @@
 import LinkHealth
 
-// Small exports of one kind of parts.
+// Small exports with one kind of parts.
 extension RandomExport {
-  /// Ends of a file, and the reasons for which they are skipped.
+  /// Ends of a file, and the reasons why they are skipped.
   private static let ends: [(String, String?)] = [
     ("<", "cutOff"), ("< ", "malformed"), ("</", "cutOff"), ("</HealthData", "cutOff"),
     ("<!", "cutOff"), ("<!nothin", "cutOff"), ("<!nothing", "malformed"), ("<!--", nil),
@@ -70,7 +70,7 @@ extension RandomExport {
     }
   }
 
-  /// Draws samples without an end before something else and a zone.
+  /// Draws samples without an end, each followed by another part and a zone.
   mutating func drawOpenSamples() {
     drawRoot()
     for _ in 0..<2 {

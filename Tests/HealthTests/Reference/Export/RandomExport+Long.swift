@@ -13,7 +13,7 @@ extension RandomExport {
     return [("sourceName", WrittenValue(source)), ("startDate", date), ("endDate", date)]
   }
 
-  /// Returns a record of this value. With 124, 988, 1,275 and 1,727 a stretch ends.
+  /// Returns a record with a value. The values 124, 988, 1,275 and 1,727 end a span.
   private static func mark(_ value: Int) -> WrittenTag {
     let more = [("type", WrittenValue("t")), ("value", WrittenValue("\(value)"))]
     return WrittenTag(name: "Record", attributes: attributes("s") + more, isEmpty: true)
@@ -48,7 +48,7 @@ extension RandomExport {
     draft.cuts = happens(3) ? [] : [begin + number(0...1), begin + length - one([0, 1, 2])]
   }
 
-  /// Draws more names than there is room for at first, each of them twice.
+  /// Draws more names than there is room for at first, some of them twice.
   mutating func drawManyNames() {
     drawRoot()
     let count = one([257, 512, 513, 520, 540])
@@ -74,7 +74,7 @@ extension RandomExport {
       Array("<MetadataEntry key=\"HKTimeZone\" value=\"".utf8) + zone.raw + Array("\"/>".utf8))
   }
 
-  /// Draws as many samples as a batch has, or some more, with ends of stretches among them.
+  /// Draws about as many samples as a batch holds, some of which may end a span.
   mutating func drawFullBatch() {
     let count = one([8_191, 8_192, 8_193, 8_300, 8_300])
     let ends = one([[], [0], [100], [8_190], [8_191], [8_191, 8_192], [100, 8_190, 8_191]])

@@ -25,7 +25,7 @@ extension RandomExport {
     draft.add(.end(name), "</\(name)\(one(["", "", "", " ", "\r\n"]))>")
   }
 
-  /// Adds an element without attributes, closed at once or not.
+  /// Adds an element without attributes; it may be empty, closed or left open.
   mutating func element(_ name: String) {
     let isEmpty = happens(2)
     add(WrittenTag(name: name, isEmpty: isEmpty))
@@ -36,7 +36,7 @@ extension RandomExport {
     happens(6) ? (0..<number(least...3)).map { _ in one([0x20, 0x0A, 0x0D, 0x09]) } : [0x20]
   }
 
-  /// Quotes a value, with quotes that are not in it if possible.
+  /// Quotes a value, if possible with quotes that it does not contain.
   private mutating func quoted(_ raw: [UInt8]) -> [UInt8] {
     let quotes: [UInt8] = happens(2) ? [0x22, 0x27] : [0x27, 0x22]
     let quote = quotes.first { !raw.contains($0) } ?? 0x22
@@ -110,7 +110,7 @@ extension RandomExport {
       "<Me \(name)=\"x\">",
       "<`/>", "<{/>", "<Correlation a\"b=\"1\"/>",
     ])
-    // So many bytes without an equals sign show that no value follows.
+    // This many bytes without an equals sign show that no value follows.
     draft.add(.broken("malformed"), broken + String(of: ".", count: 66))
   }
 

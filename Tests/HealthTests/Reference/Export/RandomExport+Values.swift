@@ -13,7 +13,7 @@ extension RandomExport {
     ("&#x10FFFF;", "\u{10FFFF}"), ("&#32;", " "), ("&#x20;", " "), ("&#126;", "~"),
     ("&#128;", "\u{80}"), ("&#000000065;", "A"), ("&#x0000041;", "A"), ("&#8217;", "’"),
   ]
-  /// References to nothing, which are kept as text.
+  /// Invalid references, which remain as text.
   private static let oddities = [
     "&", "& ", "&;", "&nope;", "&#;", "&#x;", "&#31;", "&#x1F;", "&#127;", "&#x7F;", "&#0;",
     "&#xD800;", "&#x110000;", "&#0000000065;", "&#X41;", "&65;", "&x41;", "&LT;", "&#6G;", "&#xG;",
@@ -77,7 +77,7 @@ extension RandomExport {
     let head = one(["<<HKDevice: 0x28", "<<HKDevice: 0x2800b1", "<<HKDevice: "])
     let (between, end) = (one([">, ", ">", ">,, ", "> "]), one([">", ""]))
     var device = written(head + between + rest + end)
-    // The name is what follows, without an end and separators.
+    // The name is the rest, without its end and separators.
     var label = Array((between + rest + end).dropFirst())
     if label.last == ">" { label.removeLast() }
     while let first = label.first, first == "," || first == " " { label.removeFirst() }
@@ -104,7 +104,7 @@ extension RandomExport {
     "1e", "1-", "\u{1}", "\t", "1^5", "1:", "1/2", "&#49;", "5x", "1e5.", "é",
   ]
 
-  /// Draws a number, and once in eight times what is none.
+  /// Draws a number or, once in eight times, text that is no number.
   mutating func figure() -> WrittenValue {
     switch number(0...15) {
     case 0...1: return WrittenValue(one(Self.noNumbers))
@@ -112,7 +112,7 @@ extension RandomExport {
     case 3: return WrittenValue("0." + String(of: "3", count: one([397, 398, 399])))
     case 4...7: return WrittenValue(one(Self.numbers))
     case 8...11:
-      // Small, with as many decimals as are read at once, or one more.
+      // Small, with at most as many decimals as are read at once, or one more.
       let (count, digits) = (number(1...20), String(number(1...9)))
       return WrittenValue("." + String(of: "0", count: count - 1) + digits)
     case _: return WrittenValue(digits())

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// A generator of exports, whole, cut off and damaged.
+/// A generator of exports: whole, cut off and damaged.
 struct RandomExport: RandomInput {
   /// A kind of export.
   enum Kind {
@@ -80,7 +80,7 @@ struct RandomExport: RandomInput {
   private mutating func drawOtherRoot() {
     drawProlog()
     if happens(4) {
-      // Behind this no type definition waits for more bytes.
+      // After this text no type definition waits for more bytes.
       draft.add(.skipped(shown: 0), "x")
       if happens(3) { draft = ExportDraft() }
     } else {

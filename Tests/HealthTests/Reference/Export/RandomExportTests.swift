@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// Random exports, compared with a reference implementation that is given their parts.
+/// Random exports, compared with a reference implementation that takes their parts.
 @Suite struct RandomExportTests {
   @Test(arguments: randomSeeds)
   func `an export is read as it was meant, in pieces of any length`(seed: UInt64) {

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// A reference implementation of the reader of exports, which is given parts instead of bytes.
+/// A reference implementation of the export reader that takes parts instead of bytes.
 struct ReferenceExport {
   /// The reasons for skipping, in order.
   private static let reasons = [
@@ -21,7 +21,7 @@ struct ReferenceExport {
     "SensitivityPoint", "RightEye", "LeftEye", "Attachment",
   ]
 
-  /// A sample and when it was created.
+  /// A sample and its time of creation.
   private struct Identity: Hashable {
     var sample: HealthSample
     var created: Timestamp?
@@ -103,10 +103,10 @@ struct ReferenceExport {
     start["key"].flatMap { $0.text == "HKTimeZone" ? start["value"] : nil }
   }
 
-  /// Splits keys into stretches and these into batches.
+  /// Splits keys into spans, and the spans into batches.
   ///
-  /// A stretch ends with a key whose lowest ten bits are 0, with 8,192 samples, or with its batch;
-  /// a batch ends with the first stretch behind 8,192 samples.
+  /// A span ends with a key whose lowest ten bits are 0, with 8,192 samples, or with its batch. A
+  /// batch ends with the first span that brings it to 8,192 samples or more.
   private static func batches(_ keys: [HealthSampleKey]) -> [[ExportOutcome.Span]] {
     var batches: [[ExportOutcome.Span]] = []
     var (spans, open, size): ([ExportOutcome.Span], [HealthSampleKey], Int) = ([], [], 0)
@@ -214,8 +214,8 @@ extension ReferenceExport {
     return value
   }
 
-  /// Chooses among distances by what they are called: the one of the activity, if it has one; all of
-  /// a triathlon; the longest one of others.
+  /// Chooses a distance by name: that of the activity, if it has one; the sum for a triathlon; the
+  /// longest for other activities.
   private static func distance(of activity: String, _ distances: [String: Double]) -> Double? {
     func named(_ name: String) -> Double? { distances["HKQuantityTypeIdentifierDistance\(name)"] }
     switch activity {

@@ -8,9 +8,9 @@ import LinkWire
 import Synchronization
 import Testing
 
-/// From a file to a store, with what can come between.
+/// Imports from a file into a store, with the interruptions and failures that can occur.
 @Suite struct HealthImportTests {
-  /// A generated export with a thousand samples and more.
+  /// Returns a generated export with more than a thousand samples.
   private static func export(days: Int = 5) -> [UInt8] {
     var generator = HealthExportGenerator(
       .init(seed: 3, firstDay: 20_000, days: days, density: 0.3))
@@ -27,7 +27,7 @@ import Testing
     let first = try await HealthImport.run(scratch("export.xml"), into: store)
     #expect(first.ending == .complete)
     #expect(first.addition.added + first.addition.known == first.tally.total)
-    // The parts of correlations stand in the export twice.
+    // The parts of correlations occur twice in the export.
     let parts = String(decoding: export, as: UTF8.self).components(separatedBy: "<Correlation")
       .dropFirst().map { $0.components(separatedBy: "</Correlation>")[0] }
       .flatMap { $0.split(separator: "\n") }.filter { $0.contains("<Record") }

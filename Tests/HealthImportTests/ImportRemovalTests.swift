@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkWire
 import Testing
 
-/// Exports that do not hold any more what an earlier one held.
+/// Exports that lack samples of an earlier export.
 @Suite struct ImportRemovalTests {
   private typealias Export = SmallExport
   private static let (steps, heart) = (Export.steps, Export.heart)
@@ -19,7 +19,7 @@ import Testing
   {
     let scratch = try Scratch()
     try scratch.write(Export.xml(Self.full), to: "old.xml")
-    // Without the first, the last and one between, and without the other type; with a new one.
+    // Lacks the first, the last and one other sample, and the other type; contains a new sample.
     let newer = [1, 3, 4, 9].map { (Self.steps, $0, "1") }
     try scratch.write(Export.xml(newer, day: 3), to: "new.xml")
     for store in try await Export.stores(scratch) {
@@ -33,11 +33,11 @@ import Testing
       #expect(report.types == [heart, steps])
       #expect(try await Export.starts(store, Self.steps) == [1, 3, 4, 9])
       #expect(try await Export.starts(store, Self.heart) == [])
-      // A second import of the same changes nothing, and knows its spans again.
+      // A second import of the same export changes nothing, and its spans are recognized.
       let again = try await HealthImport.run(scratch("new.xml"), into: store)
       #expect(again.removal == .done)
       #expect(again.types.map(\.removed) == [0])
-      // Nor does the older one bring back a type that the newer one does not hold.
+      // The older export does not bring back a type that the newer one lacks.
       let older = try await HealthImport.run(scratch("old.xml"), into: store)
       #expect(older.types.map(\.outdated) == [1, 3])
       #expect(try await Export.starts(store, Self.heart) == [])
@@ -56,7 +56,7 @@ import Testing
       #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
       let replaced = try await HealthImport.run(scratch("old.xml"), into: store, replaces: true)
       #expect(replaced.removal == .done)
-      // The heart rate, and all steps but two.
+      // The heart rate is removed, and all steps but two.
       #expect(replaced.types.map(\.removed) == [1, 4])
       #expect(try await Export.starts(store, Self.steps) == [0, 5])
       await store.close()
@@ -81,23 +81,24 @@ import Testing
     #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
   }
 
-  /// What may become of the record of minute 2 in a file, and whether its type can still be read.
+  /// Kinds of damage to the record of minute 2 in a file, each with whether the record's type can
+  /// still be read.
   private static let damages: [(String, Bool, @Sendable (String) -> String)] = [
     ("the end of the tag is missing", false, { $0.replacingOccurrences(of: "/>", with: "") }),
-    ("its beginning is", false, { String($0.dropFirst()) }),
+    ("the beginning of the tag is missing", false, { String($0.dropFirst()) }),
     (
-      "a quote is", false,
+      "a quote is missing", false,
       { $0.replacingOccurrences(of: "sourceName=\"w\"", with: "sourceName=\"w") }
     ),
-    ("its type is", false, { $0.replacingOccurrences(of: " type=", with: " tipe=") }),
-    ("its name is another one", true, { $0.replacingOccurrences(of: "<Record", with: "<Recorf") }),
+    ("its type is missing", false, { $0.replacingOccurrences(of: " type=", with: " tipe=") }),
+    ("its name is unknown", true, { $0.replacingOccurrences(of: "<Record", with: "<Recorf") }),
     ("its value is no number", true, { $0.replacingOccurrences(of: "\"2\"", with: "\"2x\"") }),
     (
-      "its date is none", true,
+      "its date is invalid", true,
       { $0.replacingOccurrences(of: "startDate=\"2026", with: "startDate=\"2O26") }
     ),
     (
-      "its date of creation is none", true,
+      "its date of creation is invalid", true,
       { $0.replacingOccurrences(of: " startDate", with: " creationDate=\"?\" startDate") }
     ),
     (
@@ -137,7 +138,8 @@ import Testing
       #expect(report.tally.unread == (hasType ? [Self.steps] : nil), "\(name)")
       #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5], "\(name)")
       #expect(try await Export.starts(store, Self.heart) == (hasType ? [] : [3]), "\(name)")
-      // The damaged one says nothing about what an older one holds, either.
+      // The unreadable types of the damaged export do not make samples of an older one outdated
+      // either.
       let older = try await HealthImport.run(scratch("old.xml"), into: store)
       #expect(older.types.map(\.outdated) == [hasType ? 1 : 0, 0], "\(name)")
       await store.close()

@@ -5,19 +5,19 @@ import LinkCore
 import LinkHealth
 import LinkRuntime
 
-/// Exports of a few records, and what a store holds of them.
+/// Exports of a few records, and the samples that a store has of them.
 enum SmallExport {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
 
-  /// An export of records: (type, minute of the day, value).
+  /// Returns an export of records: (type, minute of the day, value).
   static func xml(
     _ records: [(String, Int, String)], day: Int? = 2, isWhole: Bool = true
   ) -> [UInt8] {
     xml(seconds: records.map { ($0, $1 * 60, $2) }, day: day, isWhole: isWhole)
   }
 
-  /// An export of records: (type, second of the day, value).
+  /// Returns an export of records: (type, second of the day, value).
   static func xml(
     seconds records: [(String, Int, String)], day: Int? = 2, isWhole: Bool = true
   ) -> [UInt8] {
@@ -34,7 +34,7 @@ enum SmallExport {
     return Array((text + (isWhole ? "</HealthData>\n" : "")).utf8)
   }
 
-  /// The minutes of the day at which samples of a type begin.
+  /// Returns the minutes of the day at which samples of a type begin.
   static func starts(_ store: any HealthStore, _ type: String) async throws -> [Int] {
     let query = HealthSampleQuery(
       types: [type], from: Timestamp(nanoseconds: .min), to: Timestamp(nanoseconds: .max))
@@ -43,7 +43,7 @@ enum SmallExport {
     }
   }
 
-  /// One store in memory, and one in SQLite.
+  /// Returns a store in memory and one in SQLite.
   static func stores(_ scratch: Scratch) async throws -> [any HealthStore] {
     [MemoryHealthStore(), try await Platform.healthStore(in: scratch("data"))]
   }

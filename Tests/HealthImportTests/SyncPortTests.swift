@@ -10,7 +10,7 @@ import Testing
 
 @testable import Holdfast
 
-/// The ports of a sync, before the contracts of the test kit.
+/// The implementations of a sync's ports, tested with the contract suites of the test kit.
 @Suite(.timeLimit(.minutes(10))) struct SyncPortTests {
   private static let steps = "HKQuantityTypeIdentifierStepCount"
 
@@ -53,7 +53,8 @@ import Testing
     #expect(page.added.count == 2)
   }
 
-  /// Adds samples to the store of a directory, in changes of their own, and reads what is new.
+  /// Adds samples to the store of a directory, each in a change of its own, and reads the changes
+  /// after an anchor.
   private static func read(
     _ directory: String, adding samples: [HealthSample], after anchor: HealthAnchor? = nil
   ) async throws -> SourcePage {
@@ -78,7 +79,7 @@ import Testing
     }
   }
 
-  /// A source that forgets every second change.
+  /// A source that leaves the last sample out of each page with more than one.
   private struct Forgetful: HealthSource {
     let source = FakeHealthSource()
 
@@ -237,7 +238,7 @@ import Testing
     }
   }
 
-  /// A queue that tells the end of the first upload twice.
+  /// An upload queue that reports the end of the first upload twice.
   private actor TwiceEnding: UploadQueue {
     private var deliver: (@Sendable (UploadEvent) async -> Void)?
 

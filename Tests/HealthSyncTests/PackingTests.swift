@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthSync
 
-/// From samples to batches.
+/// The packing of samples into batches.
 @Suite struct PackingTests {
   private static let packing = SyncPacking(deviceID: "PHONE")
   private static let steps = SyncBench.steps
@@ -185,7 +185,7 @@ import Testing
       halves.flatMap { $0.records ?? [] }.map(\.uuid?.low) == (0..<UInt64(records)).map { $0 })
     #expect(halves.flatMap(\.deletedUUIDs).map(\.low) == (0..<UInt64(deletions)).map { $0 })
     for half in halves { #expect(!(half.records ?? []).isEmpty || !half.deletedUUIDs.isEmpty) }
-    // No sample is deleted by a part behind the one that brings it.
+    // No part deletes a sample that an earlier part adds.
     #expect(records == 0 || halves[1].deletedUUIDs.isEmpty)
   }
 

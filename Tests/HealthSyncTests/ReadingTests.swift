@@ -6,7 +6,7 @@ import Testing
 
 @testable import HealthSync
 
-/// What fires, what is read, what is stored, and when granted time is given back.
+/// Observers, the pages that are read and stored, and the return of granted background time.
 @Suite struct ReadingTests {
   private static let steps = SyncBench.steps
   private static let heart = SyncBench.heart

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The steps of an upload that resumes, and what follows from each answer.
+/// The steps of a resumable upload, and the reaction to each answer.
 @Suite struct ResumableUploadTests {
   private static let place = "https://a.example/up?id=1"
   private static let size = 600_000
@@ -24,15 +24,15 @@ import Testing
       isSuccess: isSuccess)
   }
 
-  /// One whose last piece, of 100,000 bytes, is next.
+  /// Returns an upload whose next piece is the last one, of 100,000 bytes.
   private static func last(_ dialect: UploadDialect) -> ResumableUpload {
     var upload = begun(dialect, url: place)
     _ = upload.take(reply(204, dialect, offset: 500_000))
     return upload
   }
 
-  /// tus 1.0.0: the offset of the answer is the number of bytes that are stored. The draft: an
-  /// append that is answered with `Upload-Complete: ?0` is not the end.
+  /// In tus 1.0.0, the offset in the answer is the number of bytes that are stored. In the draft,
+  /// an append that is answered with `Upload-Complete: ?0` is not the end.
   @Test(arguments: [UploadDialect.tus, .current, .iOS])
   func `what a server took of the last piece is gone on from, and is not accepted`(
     dialect: UploadDialect
@@ -102,7 +102,7 @@ import Testing
     var upload = Self.last(.current)
     #expect(
       upload.take(Self.reply(200, offset: Self.size, isComplete: true, isSuccess: false))
-        == .nothing, "the next try asks what is there")
+        == .nothing, "the next try requests the offset")
     #expect(upload.step == .ended(status: 200))
     #expect(!upload.isStored)
   }

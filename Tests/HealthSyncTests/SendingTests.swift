@@ -6,12 +6,12 @@ import Testing
 
 @testable import HealthSync
 
-/// What is sent, in which order, and what follows from answers.
+/// The order in which batches are sent, and the reactions to answers.
 @Suite struct SendingTests {
   private static let steps = SyncBench.steps
   private static let heart = SyncBench.heart
 
-  /// A sync that found these batches at its start.
+  /// Returns a sync that restored some batches at its start.
   private static func started(_ batches: [QueuedBatch]) -> SyncBench {
     var bench = SyncBench()
     bench.give(SyncBench.waiting(batches))
@@ -263,7 +263,7 @@ import Testing
       PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
     }
     bench.give(.split("f1", drafts))
-    // The page has the places behind: two and three times the distance.
+    // The batches of the page come behind, at two and three times the distance.
     let first = drafts[0].queued(Self.steps, at: QueuedBatch.distance)
     let second = drafts[1].queued(Self.steps, at: QueuedBatch.distance * 3 / 2)
     #expect(bench.steps.last == [.remove(file: "f1"), .add(first), .add(second)])

@@ -6,27 +6,27 @@ import Testing
 
 @testable import HealthSync
 
-/// A sync with its clock and everything that it asked for.
+/// A test harness for a sync: its model, its clock and its effects.
 struct SyncBench {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
 
   var model: SyncModel
   var now = Instant.second(1_000)
-  /// What it asked for, oldest first.
+  /// The effects so far, oldest first.
   var log: [SyncModel.Effect] = []
   private var files = 0
-  /// What the server says about itself; `nil` lets it not answer.
+  /// The identity that the server reports; `nil` if it does not answer.
   var identity: SyncIdentity? = SyncIdentity(owner)
 
-  /// Whose progress a queue is by default.
+  /// The owner of a queue's progress by default.
   static let owner = SyncOwner(server: "https://server.example", user: "ann", epoch: "e1")
 
   init(_ settings: SyncSettings = SyncSettings(policy: plain), seed: UInt64 = 7) {
     model = SyncModel(settings, seed: seed)
   }
 
-  /// Waits without chance: 1 s, 2 s, then 4 s once a batch was accepted.
+  /// A policy without random delays: 1 s and 2 s at first, 4 s and 8 s once a batch was accepted.
   static let plain: LinkPolicy = {
     do {
       return try LinkPolicy.healthSync.setting([
@@ -38,7 +38,7 @@ struct SyncBench {
     }
   }()
 
-  /// One that is to sync some types, with nothing in its log; observers have not fired.
+  /// Returns a sync of some types with an empty log, whose observers have not fired.
   static func asked(
     _ types: [String] = [steps], _ settings: SyncSettings = SyncSettings(policy: plain)
   ) -> SyncBench {
@@ -50,7 +50,7 @@ struct SyncBench {
     return bench
   }
 
-  /// A bench whose phone requests its first page.
+  /// Returns a sync that has requested its first page.
   static func fetching() -> SyncBench {
     var bench = asked()
     bench.fire()
@@ -58,7 +58,7 @@ struct SyncBench {
     return bench
   }
 
-  /// A bench whose phone has read and stored a first page with that many records.
+  /// Returns a sync that has read and stored a first page of `records` batches.
   static func read(_ records: Int) throws -> SyncBench {
     var bench = fetching()
     try bench.page(records, anchor: 1)
@@ -66,7 +66,7 @@ struct SyncBench {
     return bench
   }
 
-  /// One with batches of types that were stored and wait, none handed over yet.
+  /// Returns the input that restores stored batches, none of them handed over yet.
   static func waiting(_ batches: [QueuedBatch]) -> SyncModel.Input {
     .restored(
       StoredSyncQueue(asked: [], types: [], batches: batches, stamp: time(0)), running: [],
@@ -83,7 +83,7 @@ struct SyncBench {
     Timestamp(nanoseconds: second * 1_000_000_000)
   }
 
-  /// Gives an input and answers with what it led to.
+  /// Gives the model an input and returns its effects.
   @discardableResult
   mutating func give(_ input: SyncModel.Input) -> [SyncModel.Effect] {
     let effects = introduced(model.handle(Self.owned(input), at: now))
@@ -92,7 +92,7 @@ struct SyncBench {
     return effects
   }
 
-  /// A queue that names no owner is that of the owner by default.
+  /// Returns the input, with the default owner if it restores a queue without one.
   private static func owned(_ input: SyncModel.Input) -> SyncModel.Input {
     guard case .restored(var queue, let running, let missing) = input, queue.owner == nil else {
       return input
@@ -101,13 +101,13 @@ struct SyncBench {
     return .restored(queue, running: running, missing: missing)
   }
 
-  /// Answers the question who the server is, and leaves it out.
+  /// Identifies the server if the effects request it, and returns the effects without the request.
   private mutating func introduced(_ effects: [SyncModel.Effect]) -> [SyncModel.Effect] {
     guard let identity, effects.contains(.identify) else { return effects }
     return effects.filter { $0 != .identify } + model.handle(.identified(identity), at: now)
   }
 
-  /// Lets time pass, waking the model whenever it asked to be woken; answers with what happened.
+  /// Lets time pass, calls the model at each of its deadlines, and returns the effects.
   @discardableResult
   mutating func pass(_ duration: Duration) -> [SyncModel.Effect] {
     let end = now.advanced(by: duration)
@@ -127,22 +127,22 @@ struct SyncBench {
     return Array(log[before...])
   }
 
-  /// The readings that were asked for and not answered.
+  /// The reads that were requested, in order.
   var fetches: [SyncFetchID] {
     log.compactMap { if case .fetch(let id, _, _, _, _) = $0 { id } else { nil } }
   }
 
-  /// What the last reading asked for.
+  /// The start of the last requested read.
   var lastStart: HealthPageStart? {
     log.compactMap { if case .fetch(_, _, let start, _, _) = $0 { start } else { nil } }.last
   }
 
-  /// The least stamp of the last page that was asked for.
+  /// The minimum stamp of the last requested page.
   var lastStamp: Timestamp? {
     log.compactMap { if case .fetch(_, _, _, _, let stamp) = $0 { stamp } else { nil } }.last
   }
 
-  /// The files that were handed over, in order.
+  /// The files handed over for upload, in order.
   var sent: [String] {
     log.flatMap { effect -> [String] in
       if case .upload(let all) = effect { all.map(\.file) } else { [] }
@@ -166,7 +166,7 @@ struct SyncBench {
     }
   }
 
-  /// The states of a file that were shown, in order.
+  /// Returns the states that were reported of a file, in order.
   func states(of file: String) -> [SyncBatchReport.State] {
     log.compactMap { effect in
       guard case .update(.batch(let report)) = effect, report.file == file else { return nil }
@@ -174,19 +174,19 @@ struct SyncBench {
     }
   }
 
-  /// Makes all transactions under way durable.
+  /// Reports that all transactions in progress are durable.
   mutating func finishCommits() {
     while let id = model.commits.underWay.keys.min() { give(.committed(id)) }
   }
 
-  /// Something changed at the source.
+  /// Reports a change at the source.
   mutating func fire(
     _ types: [String] = [steps], _ wake: UInt64 = 1, budget: Duration = .seconds(10)
   ) {
     give(.fired(types, WakeID(wake), budget: budget))
   }
 
-  /// Answers the last reading with so many batches.
+  /// Answers the last requested read with a number of batches.
   @discardableResult
   mutating func page(
     _ batches: Int, anchor: UInt8, made: Int64 = 1
@@ -201,7 +201,7 @@ struct SyncBench {
         id, FetchedPage(drafts: drafts, anchor: HealthAnchor([anchor]), made: Self.time(made))))
   }
 
-  /// Reads one page and finds no more behind it.
+  /// Answers with one page, and then with an empty one.
   mutating func read(_ batches: Int, anchor: UInt8) throws {
     try page(batches, anchor: anchor)
     finishCommits()

@@ -6,9 +6,10 @@ import Testing
 
 @testable import HealthSync
 
-/// The check of a sync, and that of each of its parts, can fail, and allows what may be.
+/// The invariant checks of a sync and of each of its parts, which must find broken states and allow
+/// valid ones.
 @Suite struct SyncInvariantTests {
-  /// One batch on its way, one that waits, one that was accepted.
+  /// A sync with an accepted batch, a batch that is being sent, and a waiting one.
   private static var sending: SyncModel {
     var bench = SyncBench()
     bench.give(
@@ -20,7 +21,7 @@ import Testing
     return bench.model
   }
 
-  /// Replaces the queue of steps by one that also has another run or other batches.
+  /// Replaces the queue of steps by one with another run or changed batches.
   private static func replace(
     _ model: inout SyncModel, run: TypeQueue.Run = .idle,
     _ change: (inout [TypeQueue.Batch]) -> Void = { _ in }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The numbers of a sync, and what the device lets it do.
+/// The numbers of a sync, and the device conditions under which it works.
 @Suite struct SyncNumberTests {
   @Test func `waits grow to a minute`() {
     let waits = (0...9).map { SyncSettings.pause(after: $0) }
@@ -57,7 +57,7 @@ import Testing
     #expect(queue.sending == ["0"])
     #expect((queue.parked, queue.pending) == (1, 4))
     #expect(queue.ready(depth: 1) == [])
-    #expect(queue.ready(depth: 9) == [2], "the parts of the next one come first")
+    #expect(queue.ready(depth: 9) == [2], "later batches wait for the parts of a split one")
     #expect(queue.note(.refused) == 1)
     #expect(queue.ready(depth: 9) == [], "one try at a time")
     queue.acknowledge(0)
@@ -84,7 +84,7 @@ import Testing
 
   @Test func `a type is read once a run has ended, and nothing fired since`() {
     var queue = TypeQueue("t")
-    #expect(queue.isRead, "it is not asked for")
+    #expect(queue.isRead, "the type is not requested")
     queue.ask(true)
     #expect(!queue.isRead)
     #expect(queue.fire(at: .zero) == 1)

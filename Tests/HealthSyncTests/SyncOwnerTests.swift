@@ -6,8 +6,8 @@ import Testing
 
 @testable import HealthSync
 
-/// Whose progress a sync makes: nothing is sent before the server says so, and all is read again
-/// when it is another one.
+/// The owner of a sync's progress. Nothing is sent before the server has reported the owner, and
+/// all samples are read again if the owner changes.
 @Suite struct SyncOwnerTests {
   private static let steps = SyncBench.steps
   private static let heart = SyncBench.heart
@@ -26,8 +26,8 @@ import Testing
         ], batches: batches, stamp: SyncBench.time(stamp), owner: owner), running: [], missing: [])
   }
 
-  /// A sync that has read and sent all, at a server that says this about itself; `nil` lets it wait
-  /// for its answer.
+  /// Returns a sync with a restored queue, and a server that reports an identity; with `nil` the
+  /// server does not answer.
   private static func started(
     _ told: SyncIdentity?, batches: [QueuedBatch] = []
   ) -> SyncBench {
@@ -76,7 +76,7 @@ import Testing
   @Test func `the first server is stored before anything is sent to it`() throws {
     var bench = SyncBench()
     bench.identity = nil
-    // The bench names an owner for queues without one.
+    // `SyncBench.give` would set an owner for a queue without one.
     let kept = StoredSyncQueue(
       asked: [Self.steps], types: [], batches: [SyncBench.batch("a")], stamp: SyncBench.time(0))
     bench.log += bench.model.handle(.restored(kept, running: [], missing: []), at: bench.now)
@@ -110,7 +110,7 @@ import Testing
     #expect(bench.sent == ["a"])
     #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
     let least = max(100, told.stamp.map { $0.nanoseconds / 1_000_000_000 } ?? 0) + 1
-    #expect(bench.lastStamp == SyncBench.time(least), "behind all that was ever said")
+    #expect(bench.lastStamp == SyncBench.time(least), "after every stamp that was ever sent")
     try bench.read(1, anchor: 2)
     #expect(bench.model.queues.map(\.anchor) == [HealthAnchor([2])])
   }
@@ -139,7 +139,7 @@ import Testing
     bench.finishCommits()
     #expect(bench.fetches.count == 1)
     #expect(bench.model.ownership.owner == other)
-    #expect(bench.steps.count == 2, "once, and what was accepted")
+    #expect(bench.steps.count == 2, "once, and the accepted batch")
   }
 
   @Test func `a page of the server before is dropped, and read again for the next one`() throws {
@@ -249,7 +249,7 @@ import Testing
     var bench = Self.started(Self.identity())
     bench.identity = nil
     #expect(bench.give(.again) == [.identify])
-    #expect(bench.give(.again) == [], "it is asked")
+    #expect(bench.give(.again) == [], "a request is in progress")
     bench.give(.identified(Self.identity(Self.owner.server, "ann", "e2")))
     #expect(bench.steps.count == 1)
     bench.finishCommits()

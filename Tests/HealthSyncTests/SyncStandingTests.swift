@@ -6,9 +6,10 @@ import Testing
 
 @testable import HealthSync
 
-/// Where a sync stands whose sources are not read now.
+/// The state of a sync whose sources are not being read.
 @Suite struct SyncStandingTests {
-  /// A type that is read no further since so many batches are there, all parked but the last ones.
+  /// Returns a sync that reads no further because it has 64 batches, of which all but the last
+  /// `waiting` are quarantined.
   private static func full(waiting: Int) -> SyncBench {
     let batches = (1...64).map { number in
       var batch = SyncBench.batch("b\(number)", SyncBench.steps, UInt64(number))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HealthSync
 
-/// What each input of a sync leads to, as a whole.
+/// All effects of each input of a sync.
 @Suite struct SyncStepTests {
   private static let steps = SyncBench.steps
   private static let heart = SyncBench.heart
@@ -39,7 +39,7 @@ import Testing
     effects.compactMap { if case .update(.notice(let notice)) = $0 { notice } else { nil } }
   }
 
-  // What is kept.
+  // The stored queue.
 
   @Test func `a start shows what is kept, parks what is missing, and sends the rest`() {
     let (lost, waits) = (SyncBench.batch("a", Self.steps, 1), SyncBench.batch("b", Self.steps, 2))
@@ -60,7 +60,7 @@ import Testing
         Self.type(pending: 1, parked: 1),
         Self.report(waits, .sending), Self.upload("b"),
       ])
-    #expect(bench.give(.restored(kept, running: [], missing: [])) == [], "it was told")
+    #expect(bench.give(.restored(kept, running: [], missing: [])) == [], "it is restored already")
   }
 
   @Test func `a batch that still runs is adopted, a parked one is not`() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HealthSync
 
-/// What a sync still does once it is to stop.
+/// The work that a sync completes after it was stopped.
 @Suite struct SyncStopTests {
   @Test func `what was accepted before a stop is stored before the end`() {
     var bench = SyncBench()

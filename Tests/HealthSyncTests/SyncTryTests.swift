@@ -4,9 +4,9 @@ import Testing
 
 @testable import HealthSync
 
-/// When a sync tries again, and what it tells meanwhile.
+/// The times of a sync's retries, and the state that it reports meanwhile.
 @Suite struct SyncTryTests {
-  /// A sync whose windows allow one try in a minute beside the first ones, of these batches.
+  /// Returns a sync of some batches whose windows allow one retry in a minute.
   private static func narrow(_ batches: [QueuedBatch]) throws -> SyncBench {
     let policy = try SyncBench.plain.setting([("retry.windows", "1/1m")])
     var bench = SyncBench(SyncSettings(policy: policy))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthSync
 
-/// The requests of one try to upload a payload, and what follows from each answer.
+/// The requests of one try to upload a payload, and the reaction to each answer.
 @Suite struct UploadTryTests {
   private static let endpoint = "https://a.example/api/sync"
   private static let place = "https://a.example/up?id=1"
@@ -13,12 +13,15 @@ import Testing
   private static let packed = [UInt8](repeating: 8, count: 40)
   private static let offered = UploadSupport(resumption: .offered(UploadOffer(.current)))
 
-  /// A try with what the server has said.
+  /// A try, with the support that the server has reported.
   private struct Bench {
     var upload: UploadTry
     var support: UploadSupport
 
-    /// - Parameter resumesFrom: Of 1 000 bytes by default, so that the payload goes in one request.
+    /// Creates a try.
+    ///
+    /// - Parameter resumesFrom: The size from which an upload is resumable. By default 1,000 bytes,
+    ///   so that the payload goes in one request.
     init(
       resumesFrom: Int = 1_000, _ support: UploadSupport = UploadSupport(),
       ticket: UploadTicket? = nil
@@ -42,7 +45,7 @@ import Testing
       upload.take(input, &support)
     }
 
-    /// The method of the present request, and how many bytes it sends; with `+` if in gzip.
+    /// The method of the present request and the number of its bytes, with `+` if it uses gzip.
     var request: String? {
       guard case .send(let request) = upload.step else { return nil }
       let isGzip = request.fields.contains(UploadField("Content-Encoding", "gzip"))

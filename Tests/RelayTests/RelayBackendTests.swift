@@ -10,7 +10,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-/// The whole phone against the whole backend, with a proxy between them that misbehaves.
+/// A complete phone and a complete backend, connected through a fault-injecting proxy.
 @Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
   @Test func `an assistant pairs, asks, and need not pair again after the link was cut`()
     async throws
@@ -33,7 +33,7 @@ import Testing
     try await bench.rig.addSteps(5_000)
     bench.rig.relay.start()
     let token = try await bench.login()
-    // The answer needs several parts, and the network takes almost none of them.
+    // The answer needs several parts, and the network transmits almost none of them.
     try await bench.proxy.set(.blackhole())
     let asked = Task { try await bench.ask(token) }
     try await bench.proxy.set(.cut)
@@ -91,7 +91,7 @@ import Testing
       return grant.accessToken
     }
 
-    /// How many points an answer has.
+    /// Asks a question and returns the number of points in the answer.
     func ask(_ token: String) async throws -> Int? {
       let outcome = try await backend.ask(.question(Self.question), bearer: token)
       guard case .data(let object) = outcome else { throw NoAnswer(outcome: outcome) }

@@ -4,7 +4,7 @@ import LinkWire
 import ServerSockets
 import Testing
 
-/// The built `holdfast relay`, against a backend that does what the test says.
+/// The built program `holdfast relay`, connected to a scripted backend.
 @Suite(.timeLimit(.minutes(10))) struct RelayCommandTests {
   @Test func `JSON tells states, the pair, each question, and the end`() async throws {
     let peer = try await RelayPeer(.say(.code()))
@@ -33,7 +33,7 @@ import Testing
   @Test func `where no desktop is, the notification is an event`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")
-    // The notification and the pair come from two tasks, so either line may be the first.
+    // The notification and the pair come from two tasks, so either line may come first.
     let shown = await run.lines(with: [#""event":"notification""#, #""event":"pair""#])
     #expect(shown[0].contains(#""title":"Health data for your assistant""#))
     run.process.signal(SIGINT)
@@ -139,7 +139,7 @@ import Testing
 /// A running `holdfast relay`.
 private struct RelayRun {
   let process: LabProcess
-  /// Lines that were passed over.
+  /// The lines that were skipped.
   let seen = Mailbox<String>()
   private let lines = Mailbox<String>()
   private let scratch: Scratch
@@ -159,7 +159,7 @@ private struct RelayRun {
     }
   }
 
-  /// The next line with this in it; empty when it ended before.
+  /// Returns the next line that contains a text; empty if the program ended first.
   func line(with text: String) async -> String {
     while let line = await lines.next() {
       if line.contains(text) { return line }
@@ -168,7 +168,8 @@ private struct RelayRun {
     return ""
   }
 
-  /// The next line with each of these in it, in the order of `texts`, whichever comes first.
+  /// Returns the next line with each of the texts, in the order of `texts`; they may arrive in any
+  /// order.
   func lines(with texts: [String]) async -> [String] {
     var found = texts.map { _ in "" }
     while found.contains(""), let line = await lines.next() {
@@ -178,7 +179,7 @@ private struct RelayRun {
     return found
   }
 
-  /// All lines that are left, and the exit status.
+  /// Returns the remaining lines and the exit status.
   func rest() async -> (lines: [String], status: Int32) {
     var left: [String] = []
     while let line = await lines.next() { left.append(line) }

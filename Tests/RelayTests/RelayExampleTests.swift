@@ -28,7 +28,7 @@ private func answer(
   // docs/apps.md <
 }
 
-/// The example of a relay in docs/apps.md is compiled, and does what it says.
+/// The relay example of docs/apps.md, which is compiled and run.
 @Suite(.timeLimit(.minutes(10))) struct RelayExampleTests {
   @Test func `the relay of the page pairs and answers`() async throws {
     let scratch = try Scratch()

@@ -6,27 +6,27 @@ import LinkWire
 import ServerSockets
 import Synchronization
 
-/// A scripted backend for one phone, over real sockets: the test says what it does.
+/// A scripted backend for one phone, over real sockets.
 final class RelayPeer: Sendable {
-  /// How it meets the next phone.
+  /// The reaction to the next phone that connects.
   enum Welcome: Sendable {
-    /// Accepts it, and sends this as the first message.
+    /// An accepted connection, on which this is the first message.
     case say(BackendMessage)
-    /// Accepts it and says nothing.
+    /// An accepted connection without a first message.
     case silence
-    /// Refuses the upgrade.
+    /// A refused upgrade.
     case refuse(status: Int)
   }
 
-  /// What a phone did.
+  /// An action of a phone.
   enum Event: Sendable, Equatable {
-    /// It came, with these of its headers.
+    /// An upgrade request, with two of its headers.
     case came(device: String?, resume: String?)
     case said(PhoneMessage)
     case left(SocketEnding)
   }
 
-  /// What phones did, one after the other.
+  /// The actions of phones, in order.
   let events = Mailbox<Event>()
   let port: UInt16
   private let server: SocketServer<Handler>
@@ -46,27 +46,27 @@ final class RelayPeer: Sendable {
     try await server.start(on: bound)
   }
 
-  /// Meets the next phones so.
+  /// Sets the reaction to the next phones.
   func meet(_ next: Welcome) { welcome.next.withLock { $0 = next } }
 
-  /// Says something to the phone that is there.
+  /// Sends a message to the connected phone.
   func say(_ message: BackendMessage) { say(message.bytes) }
 
-  /// Says any text.
+  /// Sends any text to the connected phone.
   func say(_ text: [UInt8]) {
     server.inject { handler, hub in
       if let phone = handler.phone { hub.send(text: text, to: phone) }
     }
   }
 
-  /// Ends the connection of the phone that is there, without a word.
+  /// Drops the phone's connection without a close frame.
   func drop() {
     server.inject { handler, hub in
       if let phone = handler.phone { hub.drop(phone) }
     }
   }
 
-  /// Closes it with a code.
+  /// Closes the phone's connection with a code.
   func close(code: UInt16) {
     server.inject { handler, hub in
       if let phone = handler.phone { hub.close(phone, code: code, reason: "") }
@@ -75,7 +75,7 @@ final class RelayPeer: Sendable {
 
   func stop() async { await server.stop() }
 
-  /// The next event that is picked; others are passed over.
+  /// Returns the first result of `pick` for the next events, and skips events without one.
   func next<Found: Sendable>(_ pick: (Event) -> Found?) async throws -> Found {
     while let event = await events.next() {
       if let found = pick(event) { return found }
@@ -83,17 +83,17 @@ final class RelayPeer: Sendable {
     throw CancellationError()
   }
 
-  /// What the next phone shows when it comes.
+  /// Returns the resume token that the next phone presents.
   func came() async throws -> String? {
     try await next { if case .came(_, let resume) = $0 { .some(resume) } else { nil } }
   }
 
-  /// The next message of the phone.
+  /// Returns the phone's next message.
   func said() async throws -> PhoneMessage {
     try await next { if case .said(let message) = $0 { message } else { nil } }
   }
 
-  /// How the phone's connection ended.
+  /// Returns how the phone's connection ended.
   func left() async throws -> SocketEnding {
     try await next { if case .left(let ending) = $0 { ending } else { nil } }
   }

@@ -8,19 +8,19 @@ import LinkRuntime
 import LinkWire
 import Synchronization
 
-/// A relay on real sockets, what it stands on, and what it told.
+/// A relay on real sockets, with its environment and its updates.
 struct RelayRig {
   let relay: Relay
   let store: MemoryHealthStore
   let notifier = RecordedNotifier()
   let lifecycle = FakeLifecycle()
   let reachability = FakeReachability()
-  /// Its updates, in order.
+  /// The relay's updates, in order.
   let updates = Mailbox<RelayUpdate>()
-  /// What answers held, as its watcher was shown.
+  /// The answers that the relay passed to `watch`.
   let watched = Mailbox<HealthObject>()
 
-  /// As quick as the policy allows, so that a test takes no minute.
+  /// The shortest delays that the policy allows, so that a test takes less than a minute.
   static let quick = [
     ("retry.first", "100ms,100ms"), ("retry.reconnect", "100ms,100ms"), ("retry.spread", "1ms"),
   ]
@@ -47,7 +47,7 @@ struct RelayRig {
     }
   }
 
-  /// Waits for a state, passing over everything else.
+  /// Waits for a state and skips all other updates.
   @discardableResult
   func state(_ state: RelayStatus.State) async throws -> RelayStatus {
     try await next {
@@ -55,7 +55,7 @@ struct RelayRig {
     }
   }
 
-  /// Waits for the end of a question.
+  /// Waits for the end of a question and returns its receipt.
   func receipt() async throws -> RelayReceipt {
     try await next { if case .ended(let receipt) = $0 { receipt } else { nil } }
   }
@@ -67,7 +67,7 @@ struct RelayRig {
     throw CancellationError()
   }
 
-  /// Steps of one day, so many samples of 10 steps.
+  /// Adds a number of samples of 10 steps each, all on one day.
   func addSteps(_ count: Int) async throws {
     guard case .instant(let day, _)? = HealthTime("2020-05-04T00:00:00Z") else { return }
     let samples = (0..<count).map { number in
@@ -80,7 +80,7 @@ struct RelayRig {
   }
 }
 
-/// Writes down what is shown.
+/// A notifier that records the notifications it is given.
 final class RecordedNotifier: Notifier {
   let shown = Mailbox<HostNotification?>()
 

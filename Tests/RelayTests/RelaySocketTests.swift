@@ -9,7 +9,7 @@ import LinkWire
 import ServerSockets
 import Testing
 
-/// A whole relay over real sockets, against a backend that does what the test says.
+/// A complete relay over real sockets, connected to a scripted backend.
 @Suite(.timeLimit(.minutes(10))) struct RelaySocketTests {
   @Test func `server down at start: two retries, one error, and start works again`() async throws {
     let peer = try await RelayPeer(.say(.code()))
@@ -50,7 +50,7 @@ import Testing
     #expect(try await rig.state(.idle).reason == .ended(.idle))
     #expect(try await peer.left() == .peerClosed(code: 1000, reason: ""))
     await rig.relay.close()
-    // Those that nobody looked at in between may have been left out.
+    // Notifications that were replaced quickly may have been left out.
     let shown = rig.notifier.shown.takeAll()
     #expect(shown.first != .some(nil))
     #expect(shown.last == .some(nil))
@@ -65,7 +65,7 @@ import Testing
     rig.lifecycle.tell(.background)
     #expect(try await rig.state(.idle).reason == .ended(.background))
     #expect(try await peer.left() == .peerClosed(code: 1001, reason: ""))
-    // A command, so that it comes before the start.
+    // This is a command, so it is handled before the start.
     rig.relay.turn(.foreground)
     rig.relay.start()
     try await rig.state(.starting)
@@ -101,7 +101,7 @@ import Testing
     let first = try await rig.receipt()
     #expect(first.outcome == .answered(points: 3, isTruncated: false))
     _ = try await rig.receipt()
-    // The one source, and the merged value.
+    // The value of the one source, and the merged value.
     #expect(try await rig.receipt().outcome == .answered(points: 2, isTruncated: false))
     #expect(rig.watched.takeAll().count == 3)
     await rig.relay.close()

@@ -5,19 +5,19 @@ import Testing
 
 @testable import HealthRelay
 
-/// A relay with its clock, everything it asked for, and a far side that answers when it is told to.
+/// A test harness for a relay: its model, its clock, its effects, and a scripted backend.
 struct RelayBench {
   var model: RelayModel
   var now = Instant.zero
-  /// What it asked for, oldest first, taken away by `take`.
+  /// The effects since the last `take`, oldest first.
   var log: [RelayModel.Effect] = []
-  /// When sockets were opened, in seconds.
+  /// The times at which sockets were opened, in seconds.
   var opens: [Double] = []
   var statuses: [RelayStatus] = []
   var problems: [RelayProblem] = []
   var problemTimes: [Instant] = []
   var receipts: [RelayReceipt] = []
-  /// Whether pongs come at once.
+  /// Whether pings are answered at once.
   var answersPings = true
 
   init(_ settings: RelaySettings, seed: UInt64 = 7) {
@@ -29,14 +29,14 @@ struct RelayBench {
     self.init(RelaySettings(profile), seed: seed)
   }
 
-  /// One that a user started.
+  /// Returns a relay that the user has started.
   static func started(_ profile: RelayProfile) -> RelayBench {
     var bench = RelayBench(profile)
     bench.give(.start)
     return bench
   }
 
-  /// One that runs, with nothing in its log.
+  /// Returns a running relay with an empty log.
   static func running(
     _ profile: RelayProfile = .service, _ welcome: RelayModel.Welcome = .first
   ) -> RelayBench {
@@ -46,7 +46,7 @@ struct RelayBench {
     return bench
   }
 
-  /// The same, asked the question "a".
+  /// Returns a running relay that has received the question "a".
   static func asked(
     _ profile: RelayProfile = .service, _ welcome: RelayModel.Welcome = .first
   ) -> RelayBench {
@@ -73,7 +73,7 @@ struct RelayBench {
     give(.message(attempt, message))
   }
 
-  /// Lets time pass, waking the model whenever it asked to be woken.
+  /// Lets time pass and calls the model at each of its deadlines.
   mutating func pass(_ duration: Duration) {
     let end = now.advanced(by: duration)
     while let deadline = model.deadline, deadline <= end {
@@ -90,7 +90,7 @@ struct RelayBench {
 
   mutating func lose(_ failure: LinkFailure = .reset) { give(.lost(attempt, failure)) }
 
-  /// Loses the link and comes back with this.
+  /// Loses the link and reconnects with a welcome.
   mutating func reconnect(_ welcome: RelayModel.Welcome) {
     lose()
     pass(.seconds(2))
@@ -101,7 +101,7 @@ struct RelayBench {
     give(.message(attempt ?? self.attempt, .asked(.of(id), .steps)))
   }
 
-  /// The answer to the question that is read is ready.
+  /// Reports that the answer to the question being read is ready.
   mutating func prepare(parts: Int = 1, points: Int = 3) {
     guard let work else { return }
     give(
@@ -109,7 +109,7 @@ struct RelayBench {
         work, RelayModel.Prepared(parts: parts, content: .points(points, isTruncated: false))))
   }
 
-  /// What is read now.
+  /// The read in progress.
   var work: WorkID? {
     model.line.items.first?.progress.work
   }
@@ -118,7 +118,7 @@ struct RelayBench {
     (log, opens, statuses, problems, receipts) = ([], [], [], [], [])
   }
 
-  /// The effects so far that are neither updates nor pings.
+  /// Removes and returns the effects so far, without updates and pings.
   mutating func take() -> [RelayModel.Effect] {
     defer { log = [] }
     return log.filter {
@@ -155,14 +155,14 @@ extension RelayModel.Welcome {
   static let resumed = RelayModel.Welcome(
     pair: RelayPair(code: Secret("654321"), word: Secret("meadow")), resume: Secret("t2"),
     isResumed: true, acceptsParts: true)
-  /// What a backend says that knows nothing but contracts 1.2.
+  /// The welcome of a backend that supports only version 1.2 of the contract.
   static let plain = RelayModel.Welcome(
     pair: RelayPair(code: Secret("111111"), word: Secret("lantern")))
 }
 
 extension RelayRequestID {
   static func of(_ text: String) -> RelayRequestID {
-    // The tests give texts of 1 to 64 bytes.
+    // The tests pass texts of 1 to 64 bytes.
     guard let id = RelayRequestID(text) else { preconditionFailure("no id: \(text)") }
     return id
   }
@@ -170,7 +170,7 @@ extension RelayRequestID {
 
 extension HealthQuestion {
   static let steps: HealthQuestion = {
-    // Both are dates.
+    // Both texts are dates.
     guard let start = HealthTime("2026-11-01"), let end = HealthTime("2026-11-02") else {
       preconditionFailure("no dates")
     }

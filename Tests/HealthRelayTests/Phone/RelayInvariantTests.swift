@@ -6,9 +6,9 @@ import Testing
 @testable import HealthRelay
 @testable import LinkCore
 
-/// The check of a relay, and that of each of its parts, can fail.
+/// The invariant checks of a relay and of each of its parts, which must find broken states.
 @Suite struct RelayInvariantTests {
-  /// Runs; the first of two questions is on its way in two parts.
+  /// A running relay that is sending the answer to the first of two questions, in two parts.
   private static var sending: RelayModel {
     var bench = RelayBench.running()
     bench.answersPings = false

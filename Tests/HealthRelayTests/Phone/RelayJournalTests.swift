@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// What a journal of a relay holds.
+/// The contents of a relay's journal.
 struct RelayJournalTests {
   @Test func `inputs and effects survive a journal, and their secrets do not`() throws {
     let inputs: [RelayModel.Input] = [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// What becomes of questions and pairings when the socket goes.
+/// Questions and pairings after the socket is lost.
 struct RelayResumeTests {
   @Test func `the token of the newest code is shown when coming back`() {
     var bench = RelayBench(.service)
@@ -34,7 +34,7 @@ struct RelayResumeTests {
     bench.give(.start)
     bench.give(.stop)
     bench.give(.start)
-    // Eleven retries, and the user's next start.
+    // Eleven retries and the user's next start.
     let resumed = Array<Secret?>(repeating: Secret("t2"), count: 12)
     #expect(opens(bench) == [Secret("t1")] + resumed + [nil])
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// The test scenarios of seed 000, in virtual time.
+/// The test scenarios of the requirements in docs/seeds/000.md, in virtual time.
 struct SeedScenarioTests {
   @Test(arguments: RelayProfile.allCases)
   func `server down at start: starting, two retries, then one error, and start works again`(
@@ -31,7 +31,7 @@ struct SeedScenarioTests {
         RelayStatus(.error, reason: .exhausted(.refused)),
       ])
     #expect(bench.problems == [.connection(.refused)])
-    #expect(bench.model.deadline == nil, "nothing goes on behind the user's back")
+    #expect(bench.model.deadline == nil, "nothing is scheduled after the error")
     bench.pass(.seconds(3_600))
     #expect(bench.opens == [0, 2, 4])
     bench.give(.start)
@@ -58,7 +58,7 @@ struct SeedScenarioTests {
     #expect(bench.model.deadline == nil)
   }
 
-  /// The default profile waits 2, 2, 4, 6, 8, 8 and five times 9 s, which makes 75 s.
+  /// The default profile waits 2, 2, 4, 6, 8, 8 and five times 9 s, 75 s in total.
   @Test func `active session drops in the default profile: reconnecting for 75 s, then error`() {
     var bench = RelayBench.running(.service)
     bench.pass(.seconds(60))

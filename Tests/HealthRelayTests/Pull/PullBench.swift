@@ -5,9 +5,9 @@ import Testing
 
 @testable import HealthRelay
 
-/// A pull with its clock, and everything it asked for since the last `take`.
+/// A test harness for a pull: its model, its clock, and its effects since the last `take`.
 struct PullBench {
-  /// The waits between tries of one exchange.
+  /// The delays between the tries of one exchange.
   static let waits: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)]
 
   var pull: PullModel
@@ -24,7 +24,7 @@ struct PullBench {
     return bench
   }
 
-  /// One that has begun and leased `count` questions, with nothing in its log.
+  /// Returns a pull that has begun and has leased `count` questions.
   static func leased(
     _ count: Int = 1, for lease: Duration = .seconds(25), settings: PullSettings = PullSettings()
   ) -> PullBench {
@@ -38,7 +38,7 @@ struct PullBench {
   static let query = HealthDataQuery(valueType: .steps, start: time, end: time)
 
   static func question(_ number: Int) -> LeasedQuestion {
-    // Never too long or empty.
+    // The text is neither empty nor too long.
     guard let id = RelayRequestID("q\(number)") else { preconditionFailure("no id") }
     return LeasedQuestion(id: id, question: .healthData(query), lease: "lease\(number)")
   }
@@ -52,7 +52,7 @@ struct PullBench {
     #expect(pull.brokenInvariants(.thorough) == [])
   }
 
-  /// Lets time pass, waking the pull whenever it asked to be woken.
+  /// Lets time pass and calls the pull at each of its deadlines.
   mutating func pass(_ duration: Duration) {
     let end = now.advanced(by: duration)
     while let due = pull.deadline, due <= end {
@@ -69,7 +69,7 @@ struct PullBench {
     return log
   }
 
-  /// The newest step that something was asked for under.
+  /// The step of the newest effect with a step of its own.
   var step: StepID {
     for effect in log.reversed() {
       switch effect {
@@ -82,7 +82,7 @@ struct PullBench {
     return StepID(0)
   }
 
-  /// Reads the first in line and stands before its first message's answer.
+  /// Reports that the first question in line has been read, so that its first message is sent.
   mutating func read(parts: Int = 1) {
     give(.prepared(step, parts: parts))
   }

@@ -101,7 +101,7 @@ import Testing
         == .post(StepID(3), of: StepID(2), part: 0, lease: "lease1", within: .seconds(5)))
     bench.pass(.milliseconds(1))
     bench.succeed()
-    // 4.999 s are too few to read and to send; the question comes back when its lease is over.
+    // 4.999 s are too short to read and send. The question returns when its lease is over.
     #expect(
       bench.report
         == PullReport(answered: 1, left: 1, ending: .outOfTime, again: .milliseconds(4_999)))

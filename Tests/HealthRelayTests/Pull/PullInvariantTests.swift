@@ -5,7 +5,7 @@ import Testing
 
 @testable import HealthRelay
 
-/// The check of a pull can fail, and allows what may be.
+/// The invariant check of a pull, which must find broken states and allow valid ones.
 @Suite struct PullInvariantTests {
   private static let plants: [PlantedFault<PullModel>] = [
     ("pull: questions are leased only while they are worked on", { $0.phase = .ended }),

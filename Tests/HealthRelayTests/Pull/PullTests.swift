@@ -315,7 +315,7 @@ import Testing
 }
 
 extension PullBench {
-  /// The name of the step that was asked for last, whether or not the log still has it.
+  /// The step in progress, whether or not its effect is still in the log.
   var newest: StepID {
     switch pull.phase {
     case .leasing(let step, _, _), .reading(let step, _), .posting(let step, _, _): step

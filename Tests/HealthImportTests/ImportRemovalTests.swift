@@ -81,8 +81,7 @@ import Testing
     #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
   }
 
-  /// Kinds of damage to the record of minute 2 in a file, each with whether the record's type can
-  /// still be read.
+  /// Kinds of damage to the record of minute 2, with whether its type can still be read.
   private static let damages: [(String, Bool, @Sendable (String) -> String)] = [
     ("the end of the tag is missing", false, { $0.replacingOccurrences(of: "/>", with: "") }),
     ("the beginning of the tag is missing", false, { String($0.dropFirst()) }),

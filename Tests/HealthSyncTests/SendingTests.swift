@@ -263,7 +263,7 @@ import Testing
       PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
     }
     bench.give(.split("f1", drafts))
-    // The batches of the page come behind, at two and three times the distance.
+    // The batches of the page come after it, at two and three times the distance.
     let first = drafts[0].queued(Self.steps, at: QueuedBatch.distance)
     let second = drafts[1].queued(Self.steps, at: QueuedBatch.distance * 3 / 2)
     #expect(bench.steps.last == [.remove(file: "f1"), .add(first), .add(second)])

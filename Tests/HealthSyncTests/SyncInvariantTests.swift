@@ -6,8 +6,8 @@ import Testing
 
 @testable import HealthSync
 
-/// The invariant checks of a sync and of each of its parts, which must find broken states and allow
-/// valid ones.
+/// The invariant checks of a sync and its parts, which must find broken states and allow valid
+/// ones.
 @Suite struct SyncInvariantTests {
   /// A sync with an accepted batch, a batch that is being sent, and a waiting one.
   private static var sending: SyncModel {

@@ -6,8 +6,10 @@ import Testing
 
 @testable import HealthSync
 
-/// The owner of a sync's progress. Nothing is sent before the server has reported the owner, and
-/// all samples are read again if the owner changes.
+/// The owner of a sync's progress.
+///
+/// Nothing is sent before the server has reported the owner, and all samples are read again if the
+/// owner changes.
 @Suite struct SyncOwnerTests {
   private static let steps = SyncBench.steps
   private static let heart = SyncBench.heart
@@ -26,8 +28,9 @@ import Testing
         ], batches: batches, stamp: SyncBench.time(stamp), owner: owner), running: [], missing: [])
   }
 
-  /// Returns a sync with a restored queue, and a server that reports an identity; with `nil` the
-  /// server does not answer.
+  /// Returns a sync with a restored queue and a server that reports an identity.
+  ///
+  /// With `nil` the server does not answer.
   private static func started(
     _ told: SyncIdentity?, batches: [QueuedBatch] = []
   ) -> SyncBench {

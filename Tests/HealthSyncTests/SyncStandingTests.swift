@@ -8,8 +8,9 @@ import Testing
 
 /// The state of a sync whose sources are not being read.
 @Suite struct SyncStandingTests {
-  /// Returns a sync that reads no further because it has 64 batches, of which all but the last
-  /// `waiting` are quarantined.
+  /// Returns a sync that reads no further because it has 64 batches.
+  ///
+  /// All batches but the last `waiting` are quarantined.
   private static func full(waiting: Int) -> SyncBench {
     let batches = (1...64).map { number in
       var batch = SyncBench.batch("b\(number)", SyncBench.steps, UInt64(number))

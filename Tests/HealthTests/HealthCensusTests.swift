@@ -106,7 +106,7 @@ import Testing
     #expect(census.repeated("a") == 0)
     census.add(HealthBatch([samples[69_999], samples[3]]))
     #expect(census.repeated("a") == 1)
-    // The counts differ although no sample does; a comparison by key follows and finds no mismatch.
+    // No sample is missing, but the counts differ, so the samples have to be compared by key.
     #expect(!census.isAll("a", stored: Self.count(samples)))
     #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: Self.count(samples)]).count == 1)
     // The stale stored sample and the repeated sample make both counts equal.

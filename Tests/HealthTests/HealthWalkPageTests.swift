@@ -47,7 +47,7 @@ import Testing
       }
     }
 
-    /// Returns all pages up to the first one that contains no change.
+    /// Returns all pages before the first one without a change.
     func pages(after anchor: HealthAnchor, limit: Int) -> [HealthChangePage] {
       var pages: [HealthChangePage] = []
       var anchor = anchor

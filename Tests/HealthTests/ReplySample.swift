@@ -4,7 +4,7 @@ import LinkCore
 
 /// A sample reply with points of every kind, and the times of its question.
 enum ReplySample {
-  /// 2026-01-03T15:30:00 as local time; the next two constants are the same time in zones.
+  /// The local time 2026-01-03T15:30:00; `utc` and `zoned` are that time in UTC.
   static let local = HealthTime.local(CivilTime(nanoseconds: time.nanoseconds))
   static let utc = HealthTime.instant(time, minutesEast: nil)
   static let zoned = HealthTime.instant(time, minutesEast: -210)

@@ -69,7 +69,7 @@ struct PullBench {
     return log
   }
 
-  /// The step of the newest effect with a step of its own.
+  /// The newest step that an effect in the log starts; 0 if there is none.
   var step: StepID {
     for effect in log.reversed() {
       switch effect {

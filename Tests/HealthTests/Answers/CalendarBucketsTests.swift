@@ -85,8 +85,10 @@ import Testing
     #expect(compared > 300)
   }
 
-  /// Whether Foundation's span of this moment cannot be compared. Its hours overlap around a change
-  /// that is not aligned to full hours, and gaps follow its weeks with a skipped day.
+  /// Returns whether Foundation's span of a moment is unusable for a comparison.
+  ///
+  /// Foundation's hours overlap around a change that is not aligned to full hours, and gaps follow
+  /// its weeks with a skipped day.
   private static func isOdd(
     _ moment: Timestamp, _ grouping: HealthGrouping, _ rules: ZoneRules
   ) -> Bool {

@@ -80,7 +80,7 @@ import Testing
   private static let walks = [
     steps(10, "2026-01-05T08:00:00Z", "2026-01-05T08:10:00Z"),
     steps(30, "2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z"),
-    // Half of it on the 6th, half on the 7th.
+    // Half of the walk lies on the 6th, half on the 7th.
     steps(20, "2026-01-06T23:00:00Z", "2026-01-07T01:00:00Z"),
     steps(0, "2026-01-09T08:00:00Z", "2026-01-09T08:10:00Z"),
   ]

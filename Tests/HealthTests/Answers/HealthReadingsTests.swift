@@ -49,7 +49,7 @@ import Testing
       Self.sample(1, 60), Self.sample(1, 60, source: "Copy"), Self.sample(1, 66),
       Self.sample(1, 60, source: "Third"), Self.sample(2, 60),
     ])
-    // Averaged over time: 63, the mean of 60 and 66, for 10 minutes, and 60 for 10 minutes.
+    // Averaged over time: 63, the mean of 60 and 66, counts for 10 minutes, and so does 60.
     #expect(found.figures.count == 3 && found.figures.average == 61.5)
   }
 

@@ -133,8 +133,10 @@ import Testing
   /// A sample, its rank, and its value per second.
   private typealias Ranked = (sample: HealthSample, rank: SourceRank, value: Double)
 
-  /// Returns the sums by day. Each second is counted separately: the source with the best rank
-  /// counts, with the part of its samples in that second.
+  /// Returns the sums by day, counted second by second.
+  ///
+  /// In each second the source with the best rank counts, with the part of its samples in that
+  /// second.
   private static func slow(
     _ samples: [HealthSample], _ days: Range<Timestamp>
   ) -> [Timestamp: Double] {

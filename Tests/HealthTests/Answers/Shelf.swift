@@ -79,7 +79,7 @@ struct Shelf {
   }
 }
 
-/// Returns a question from texts.
+/// Returns a question; `start` and `end` are written as in ISO 8601.
 func ask(
   _ valueType: HealthValueType, _ start: String, _ end: String, _ groupBy: HealthGrouping? = nil,
   _ statistic: HealthStatistic? = nil
@@ -89,7 +89,7 @@ func ask(
     statistic: statistic)
 }
 
-/// Returns a quantity; `type` is HealthKit's identifier without its prefix.
+/// Returns a quantity sample; `type` is HealthKit's identifier without its prefix.
 func quantity(
   _ type: String, _ value: Double, _ unit: String?, _ start: String, _ end: String? = nil,
   source: String = "Watch"
@@ -116,7 +116,7 @@ func stage(_ name: String, _ start: String, _ end: String, source: String = "Wat
     source: source)
 }
 
-/// Returns a workout.
+/// Returns a workout sample.
 func workout(
   _ activity: String, _ start: String, _ end: String, distance: Double? = nil,
   energy: Double? = nil, steps: Double? = nil

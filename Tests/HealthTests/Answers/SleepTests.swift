@@ -111,7 +111,7 @@ import Testing
   }
 
   private static let naps: [(String, String, Bool)] = [
-    // Less than three hours around noon; three hours; one minute less.
+    // Sessions around noon: of less than three hours, of three hours, and of one minute less.
     ("2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z", false),
     ("2026-01-06T13:00:00Z", "2026-01-06T16:00:00Z", true),
     ("2026-01-06T13:00:00Z", "2026-01-06T15:59:00Z", false),

@@ -115,7 +115,7 @@ import Testing
       try shelf.parts(query).points == [
         point("HEART_RATE", 60, "beatsPerMinute", "2026-01-05T09:00:00", "2026-01-05T10:00:00"),
         point(
-          // 70 for 600 s, the most that one reading counts, and 90 for the last second.
+          // 70 counts for 600 s, the most that one reading counts, and 90 for the last second.
           "HEART_RATE", 42_090.0 / 601, "beatsPerMinute", "2026-01-05T10:00:00",
           "2026-01-05T11:00:00"),
         point(
@@ -173,8 +173,8 @@ import Testing
 
   @Test func `a session counts where more than half of it lies`() throws {
     let mindful = [
-      // 40 of 60 minutes after 10:00, 30 of 40 before 11:00, and 2 h 20 min with the middle at
-      // 10:00.
+      // Of the sessions, 40 of 60 minutes lie after 10:00, and 30 of 40 before 11:00; the third
+      // one, of 2 h 20 min, has its middle at 10:00.
       ("2026-01-05T09:40:00Z", "2026-01-05T10:40:00Z"),
       ("2026-01-05T10:30:00Z", "2026-01-05T11:10:00Z"),
       ("2026-01-05T08:50:00Z", "2026-01-05T11:10:00Z"),

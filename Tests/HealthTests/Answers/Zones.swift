@@ -5,8 +5,11 @@ import LinkHealth
 
 /// Time zones with unusual rules.
 enum Zones {
-  /// The names of zones with half-hour and 45-minute offsets, changes at midnight, changes by half
-  /// an hour, both hemispheres, a winter time that is not standard time, and skipped days.
+  /// The names of zones with a variety of rules.
+  ///
+  /// They have half-hour and 45-minute offsets, changes at midnight and by half an hour, and
+  /// skipped days; they lie in both hemispheres, and in some the winter time is not the standard
+  /// time.
   static let names = [
     "UTC", "Europe/Berlin", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe",
     "Asia/Kathmandu", "America/St_Johns", "Africa/Casablanca", "Europe/Dublin", "Asia/Beirut",

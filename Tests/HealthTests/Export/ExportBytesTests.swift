@@ -2,7 +2,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// Reading words and finding marks in the bytes of an export.
+/// Words and marks, read from the bytes of an export.
 @Suite struct ExportBytesTests {
   @Test(arguments: 0...10)
   func `a word has as many bytes as there are before its end, eight at the most`(length: Int) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The limits of values in an export, and input just beyond them.
+/// Values at the limits of what an export may contain, and just beyond them.
 @Suite struct ExportEdgeTests {
   private func number(_ text: String) -> Double? {
     let bytes = Array(text.utf8)

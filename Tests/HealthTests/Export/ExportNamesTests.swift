@@ -4,7 +4,7 @@ import Testing
 
 /// The numbers of the texts of an export.
 @Suite struct ExportNamesTests {
-  /// Returns the numbers of texts that are numbered one after the other.
+  /// Numbers the texts in order and returns their numbers.
   private static func number(_ texts: [String], by names: inout ExportNames) -> [UInt16] {
     var numbers: [UInt16] = []
     for text in texts {

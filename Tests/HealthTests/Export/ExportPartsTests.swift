@@ -17,7 +17,7 @@ import Testing
     return ExportNumber.read(bytes.span, 0..<bytes.count)
   }
 
-  /// Returns the first bytes of a text, read as a value.
+  /// Returns the text that is read from the first bytes of a value.
   private func value(_ text: String, upTo end: Int) -> String {
     let bytes = Array(text.utf8)
     return ExportText(bytes.span, 0..<end).text

@@ -27,9 +27,9 @@ extension RandomInput {
 let randomSeeds: ClosedRange<UInt64> = 1...200
 
 extension String {
-  /// Creates a text of one ASCII character, repeated.
+  /// Creates a text that repeats one ASCII character.
   ///
-  /// It takes a fraction of the time of `String(repeating:count:)`.
+  /// This takes a fraction of the time of `String(repeating:count:)`.
   init(of character: Unicode.Scalar, count: Int) {
     self.init(decoding: [UInt8](repeating: UInt8(ascii: character), count: count), as: UTF8.self)
   }

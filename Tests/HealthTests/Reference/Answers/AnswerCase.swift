@@ -74,8 +74,8 @@ struct AnswerOutcome: Equatable {
 
   /// Returns the first difference from the expected outcome.
   ///
-  /// Numbers may differ in their last bits. Without room for all groups fewer samples may be
-  /// read, so that some are not counted as skipped and no sum becomes too large.
+  /// Numbers may differ in their last bits. Without room for all groups fewer samples may be read.
+  /// Then some samples are not counted as skipped, and no sum becomes too large.
   func difference(from expected: AnswerOutcome) -> String? {
     var (found, must) = (self, expected)
     found.hasTooManyGroups = must.hasTooManyGroups

@@ -29,7 +29,9 @@ extension RandomQuestions {
     }
   }
 
-  /// Draws samples of one type, many with the same start. `known` is the type if its unit is known.
+  /// Draws samples of one type, many of which have the same start.
+  ///
+  /// - Returns: The scenario with the samples, their type, and the known type if its unit is known.
   mutating func readings() -> (scenario: AnswerScenario, type: String, known: ReferenceType?) {
     var scenario = scenario(.day, isExact: happens(2))
     let valueType: HealthValueType = one([.heartRate, .heartRate, .steps, .bodyTemperature, .sleep])
@@ -162,7 +164,7 @@ extension RandomQuestions {
         let edge = one(nights)
         start = edge - end + one([0, 0, 1, -1, 2, -2, 60 * second, -60 * second])
       } else if happens(2), let end = session.map(\.end.nanoseconds).max() {
-        // Puts the middle of the session at the bounds of a night.
+        // The middle of the session is at the bounds of a night.
         let clock = (first * 24 + Int64(one([21, 21, 9, 13]))) * ReferenceClock.hour
         start = scenario.clock.moment(of: clock) - end / 2 + one([0, 0, 1, -1, 2, -2])
       } else if happens(6) {

@@ -1,7 +1,7 @@
 import LinkCore
 import LinkHealth
 
-/// The statistics of the readings of one type, in all and by day.
+/// The statistics of the readings of one type, in total and by day.
 struct ReadingsOutcome: Equatable {
   /// Count, minimum, maximum and average.
   private var all: [Double?]
@@ -21,7 +21,9 @@ struct ReadingsOutcome: Equatable {
     (number * 1e9).rounded() / 1e9
   }
 
-  /// Reads pages of three samples; `nil` if `HealthReadings` requests any page but the next one.
+  /// Creates the outcome of reading pages of three samples.
+  ///
+  /// It is `nil` if `HealthReadings` requests any page but the next one.
   init?(found scenario: AnswerScenario, _ type: String, isLoose: Bool) {
     let store = ReferenceStore(scenario.samples, isLoose: isLoose, most: 3)
     var query = Self.query(scenario, type)
@@ -47,8 +49,9 @@ struct ReadingsOutcome: Equatable {
     ofDays = readings.days.map { figures($0.figures) }
   }
 
-  /// Computes the expected statistics. Each value at a moment counts once, and the unit is
-  /// converted if the type is known.
+  /// Creates the expected outcome.
+  ///
+  /// Each value at a moment counts once, and the unit is converted if the type is known.
   init(expected scenario: AnswerScenario, _ type: String, _ known: ReferenceType?, isLoose: Bool) {
     let (query, clock) = (Self.query(scenario, type), scenario.clock)
     var readings: [(start: Timestamp, value: Double)] = []

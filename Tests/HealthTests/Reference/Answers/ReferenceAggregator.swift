@@ -78,7 +78,9 @@ struct ReferenceAggregator {
     }
   }
 
-  /// Adds samples without a duration. The merged value has those that no better source overlaps.
+  /// Adds samples without a duration.
+  ///
+  /// The merged value includes those that no better source overlaps.
   private func count(
     _ brief: [ClippedSample], among lasting: [ClippedSample],
     into tallies: inout [ReferenceCell: ReferenceTally]

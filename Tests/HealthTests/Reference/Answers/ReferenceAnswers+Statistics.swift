@@ -38,8 +38,9 @@ struct ReferenceTally {
     if start >= last?.from ?? start { last = (start, end) }
   }
 
-  /// Returns the average over time up to an end. The mean of the readings at each moment counts
-  /// until the next moment, for at most 10 minutes.
+  /// Returns the average over time up to an end.
+  ///
+  /// The mean of the readings at each moment counts until the next moment, for at most 10 minutes.
   func overTime(until end: Int64) -> Double {
     let moments = Set(readings.map(\.at)).sorted()
     var (sum, length) = (0.0, 0.0)
@@ -124,7 +125,7 @@ extension ReferenceAnswers {
     _ figures: ReferenceFigures
   ) -> [ReferenceCell: ReferenceTally] {
     var folded: [ReferenceCell: ReferenceTally] = [:]
-    // In a fixed order, since floating-point sums depend on it.
+    // The order is fixed, since floating-point sums depend on it.
     for cell in tallies.keys.sorted(by: Self.isBefore) {
       guard let tally = tallies[cell] else { continue }
       guard figures.names[cell.type].contains("_per_") else {

@@ -11,7 +11,7 @@ struct CalendarSpan: Hashable {
   var upper: Int64
 }
 
-/// The clocks of a zone: a reference implementation that tries every offset the zone ever had.
+/// The clocks of a zone, computed by trying every offset that the zone has had.
 struct ReferenceClock {
   /// The time between two changes of the offset.
   private struct Period {
@@ -53,8 +53,9 @@ struct ReferenceClock {
   /// Returns the local day at a moment, counted from 1970.
   func localDay(_ moment: Int64) -> Int64 { Self.floor(local(moment), Self.day) }
 
-  /// Returns the first moment with a local time. For a skipped time the offset before the gap
-  /// applies.
+  /// Returns the first moment with a local time.
+  ///
+  /// For a skipped time the offset before the gap applies.
   func moment(of local: Int64) -> Int64 {
     for one in periods where local - one.east >= one.from && local - one.east < one.upTo {
       return local - one.east

@@ -21,7 +21,7 @@ struct ReferenceWindow {
   private var isWhole = false
 
   var isSleep: Bool { query.valueType == .sleep }
-  /// How far beyond both ends samples are read, since sleep sessions count as a whole.
+  /// How far beyond both ends samples are read; sleep sessions count as a whole.
   var margin: Int64 { isSleep && query.groupBy != nil && from < to ? 12 * ReferenceClock.hour : 0 }
   private var lead: Int64 {
     isSleep && query.groupBy != .hour ? 3 * ReferenceClock.hour : 0
@@ -87,7 +87,7 @@ struct ReferenceWindow {
     return clock.span(moment, grouping, lead: lead)
   }
 
-  /// Returns whether the question or the present cuts more than a second off an interval.
+  /// Returns whether the question or the present time cuts more than a second off an interval.
   func isPartial(_ span: CalendarSpan) -> Bool {
     let second = ReferenceClock.second
     return from - span.lower > second || span.upper - min(to, now) > second

@@ -25,7 +25,7 @@ struct ExportOutcome: Equatable {
   var bytes = 0
   /// The number of texts that had to be repaired.
   var repaired = 0
-  /// Whether the reader held back at most 64 KiB at any time.
+  /// Whether the reader never held back more than 64 KiB.
   var holdsLittle = true
   /// Whether each batch contains each name once and no workouts of other batches.
   var isCompact = true

@@ -25,7 +25,7 @@ extension RandomExport {
   /// Draws a moment of seconds from 1970.
   mutating func seconds() -> Int { one(Self.days) + one(Self.times) }
 
-  /// Draws a text of a moment; about once in `once` times the text is no date.
+  /// Draws a text for a moment; about once in `once` times the text is not a date.
   mutating func date(_ seconds: Int, flawed once: UInt64 = 12) -> WrittenValue {
     var date = ExportDate(minutesEast: one(Self.offsets))
     if date.minutesEast == 0 { date.isWest = happens(2) }
@@ -110,7 +110,7 @@ extension RandomExport {
     case 6: return text.prefix(19) + one(Self.noOffsets)
     case _:
       let place = one([0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 21, 22, 23, 24])
-      // A byte with the value of a digit is no digit.
+      // A byte that equals the value of a digit is not a digit.
       bytes[place] = one([bytes[place] - 0x30, 0x3A, 0x2F])
     }
     return String(decoding: bytes, as: UTF8.self)

@@ -13,7 +13,9 @@ extension RandomExport {
     return [("sourceName", WrittenValue(source)), ("startDate", date), ("endDate", date)]
   }
 
-  /// Returns a record with a value. The values 124, 988, 1,275 and 1,727 end a span.
+  /// Returns a record with a value.
+  ///
+  /// The values 124, 988, 1,275 and 1,727 end a span.
   private static func mark(_ value: Int) -> WrittenTag {
     let more = [("type", WrittenValue("t")), ("value", WrittenValue("\(value)"))]
     return WrittenTag(name: "Record", attributes: attributes("s") + more, isEmpty: true)

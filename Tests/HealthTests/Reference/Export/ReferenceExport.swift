@@ -93,7 +93,7 @@ struct ReferenceExport {
 
   private mutating func count(_ reason: String) { counts[reason, default: 0] += 1 }
 
-  /// Counts a text that is used and had to be repaired, once as a text and once as a device.
+  /// Counts a text that is used and had to be repaired, separately as a text and as a device.
   private mutating func note(_ value: WrittenValue?, isDevice: Bool = false) {
     guard let value, value.isRepaired else { return }
     repaired.insert([isDevice ? 1 : 0] + value.raw)

@@ -21,7 +21,7 @@ import Testing
     Tape.evidence([.main: Tape.session(main)]).finding(probe)
   }
 
-  @Test func `an ack behind the acknowledgment of the response confirms no prompt`() {
+  @Test func `an ack after the acknowledgement of the response does not confirm the prompt`() {
     let found = Self.finding(
       .promptAck,
       [
@@ -35,7 +35,7 @@ import Testing
     #expect(found == Finding(.partly, words))
   }
 
-  @Test func `a pong behind the next thing that was sent does not show that an ack was quiet`() {
+  @Test func `a pong after the next message does not show that an ack caused no error`() {
     let found = Self.finding(
       .ackQuiet,
       [
@@ -75,7 +75,7 @@ import Testing
 
   /// A response on the connection that is open when the handler ends is not a replay yet.
   @Test(arguments: [true, false])
-  func `a response that comes to two connections is kept until it is acknowledged`(isKept: Bool) {
+  func `a response that arrives on two connections is kept until it is acknowledged`(isKept: Bool) {
     let again: [(Int, Int, AuditRecord.Kind)] =
       isKept ? [(2, 13, Self.response("m"))] : [(2, 3_010, .late("`replay`"))]
     let evidence = Self.replay(Self.returning(2, at: 8) + again)
@@ -90,7 +90,7 @@ import Testing
           isKept ? .shown : .missing, Self.delivered + "sent connect with the key; " + end))
   }
 
-  @Test func `the response to another prompt is no replay`() {
+  @Test func `the response to another prompt is not a replay`() {
     let prompt = #"{"type":"prompt","text":"audit: lost","new_session_id":"c"}"#
     let other = #"{"type":"response","success":true,"text":"x","session_id":"d"}"#
     let record = Tape.cut(
@@ -102,7 +102,7 @@ import Testing
     #expect(Tape.evidence([.main: main, .replay: record]).finding(.replay).outcome == .missing)
   }
 
-  @Test func `without a prompt that was taken nothing can be replayed`() {
+  @Test func `without an accepted prompt nothing can be replayed`() {
     let connected = Tape.came(#"{"type":"connected","message":"hi","session_id":"a"}"#)
     let record = Tape.cut([
       (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, connected),
@@ -113,7 +113,7 @@ import Testing
     #expect(Tape.evidence([.replay: record]).finding(.replay) == Finding(.unseen, words))
   }
 
-  @Test func `a fourth connection that was not accepted does not show what an ack ended`() {
+  @Test func `a fourth connection that was not accepted does not show the effect of an ack`() {
     let evidence = Self.replay(
       Self.returning(2, at: 8) + [(2, 11, Self.response("m")), (2, 11, .sent(Self.acknowledgment))]
         + Self.returning(3, at: 12).dropLast())
@@ -128,7 +128,7 @@ import Testing
   ///
   /// The outcome is `shown` only if the wait was long enough for another response.
   @Test(arguments: [(11, 1_014, Finding.Outcome.shown), (1_011, 2_014, .unseen)])
-  func `what was acknowledged has to stay away for as long as it took to come`(
+  func `the wait for an acknowledged response must be as long as its first delivery took`(
     comes: Int, ends: Int, outcome: Finding.Outcome
   ) {
     let evidence = Self.replay(
@@ -145,7 +145,7 @@ import Testing
     (["audit: two", "audit: two", "audit: three"], .shown),
     (["audit: three", "audit: three", "audit: two"], .missing),
   ])
-  func `each of two prompts is told by the first text that names it alone`(
+  func `a response belongs to the prompt that its first unambiguous text names`(
     texts: [String], outcome: Finding.Outcome
   ) {
     let answers = texts.enumerated().map { (5 + $0, Self.response("\($0)", text: $1)) }
@@ -153,7 +153,7 @@ import Testing
     #expect(found.outcome == outcome)
   }
 
-  @Test func `a prompt that was refused at once did not overtake the other`() {
+  @Test func `a prompt that was refused immediately did not overtake another`() {
     let refusal = #"{"type":"response","success":false,"error":"busy","idempotency_key":"k3"}"#
     let answer = #"{"type":"response","success":true,"text":"x","idempotency_key":"k2"}"#
     let found = Self.finding(
@@ -167,7 +167,7 @@ import Testing
     #expect(found.evidence.hasPrefix("a prompt failed: "))
   }
 
-  @Test func `the first two responses behind two prompts are those to them`() {
+  @Test func `the first two responses after two prompts answer these prompts`() {
     let found = Self.finding(
       .order,
       [
@@ -178,7 +178,7 @@ import Testing
     #expect(found.outcome == .shown)
   }
 
-  @Test func `responses without a key that are no echo have no order`() {
+  @Test func `responses without a key that do not echo the prompt have no order`() {
     let found = Self.finding(
       .order,
       [
@@ -193,7 +193,7 @@ import Testing
     #expect(found == Finding(.unseen, words))
   }
 
-  @Test func `where one history is empty, the other is looked at`() {
+  @Test func `if one history is empty, the other one is used`() {
     let older = Tape.session([(2, .sent(Self.subscription)), (3, Tape.history(2, stamped: 2))])
     let evidence = Tape.evidence([
       .main: Tape.session([(2, .sent(Self.subscription)), (3, Tape.history(0))]),
@@ -203,13 +203,13 @@ import Testing
     #expect(evidence.finding(.stamps) == Finding(.shown, words))
   }
 
-  @Test func `without a prompt that was answered a history may be empty`() {
+  @Test func `without an answered prompt a history may be empty`() {
     let main = Tape.session([(2, .sent(Self.subscription)), (3, Tape.history(0))])
     let evidence = Tape.evidence([.main: main, .olderHistory: Tape.session()])
     #expect(evidence.finding(.stamps) == Finding(.unseen, main.aftermath(of: 3)))
   }
 
-  @Test func `without a history it is told what came instead`() {
+  @Test func `without a history the evidence is what arrived instead`() {
     let evidence = Tape.evidence([.main: Tape.session(), .olderHistory: Tape.session()])
     #expect(evidence.finding(.delta) == Finding(.unseen, Tape.outline))
   }
@@ -219,7 +219,7 @@ import Testing
       ([1, 2], .shown), ([1, 1], .partly), ([2, 1], .partly), ([1, nil], .partly),
       ([nil, nil], .missing),
     ] as [([UInt64?], Finding.Outcome)])
-  func `all messages of a history should be numbered, each higher than the one before`(
+  func `all messages of a history must be numbered in ascending order`(
     places: [UInt64?], outcome: Finding.Outcome
   ) {
     let record = Tape.session([
@@ -230,7 +230,7 @@ import Testing
     #expect(Tape.evidence([.main: record]).finding(.places) == Finding(outcome, words))
   }
 
-  @Test func `a prompt that was sent once does not show what its key does`() {
+  @Test func `a prompt that was sent once does not show the effect of its key`() {
     let found = Self.finding(.sameKey, [(2, .sent(Self.prompt)), (5, Self.response("a"))])
     let words =
       "not sent twice: \(Tape.outline); sent \(Self.prompt) after 2.00 ms; received "
@@ -238,7 +238,7 @@ import Testing
     #expect(found == Finding(.unseen, words))
   }
 
-  @Test func `what comes behind the next prompt answers no repetition`() {
+  @Test func `a response after the next prompt does not answer a repetition`() {
     let found = Self.finding(
       .sameKey,
       [
@@ -249,7 +249,7 @@ import Testing
   }
 
   @Test(arguments: [("a", Finding.Outcome.shown), ("b", .missing)])
-  func `the same response twice shows one effect, though there is no history`(
+  func `the same response twice shows a single effect, even without a history`(
     id: String, outcome: Finding.Outcome
   ) {
     let found = Self.finding(

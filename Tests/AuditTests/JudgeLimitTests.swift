@@ -31,7 +31,7 @@ import Testing
     (999, Finding.Outcome.shown, "999 ms"), (1_000, .partly, "1.00 s"), (1_999, .partly, "2.00 s"),
     (2_000, .missing, "2.00 s"),
   ])
-  func `behind much data a pong is good below one second, and late from two on`(
+  func `after much data a pong is good below one second, and missing from two on`(
     milliseconds: Int, outcome: Finding.Outcome, time: String
   ) {
     let record = Tape.session([
@@ -43,13 +43,13 @@ import Testing
     #expect(Tape.evidence([.congestion: record]).finding(.congestion) == Finding(outcome, words))
   }
 
-  @Test func `a fault that nothing answers is missed, also where no ping is answered`() {
+  @Test func `an unanswered fault is missing, even if pings are not answered`() {
     let record = Tape.session([(2, .sent("nonsense")), (3_002, .late("`error`"))])
     let words = "sent nonsense; waited in vain for `error` after 3.00 s"
     #expect(Tape.evidence([.faults: record]).finding(.malformed) == Finding(.missing, words))
   }
 
-  @Test func `an error without a pong, where pings are answered, does not show that it stayed`() {
+  @Test func `an error without a pong does not show that the connection stayed`() {
     let error = #"{"type":"error","message":"no"}"#
     let record = Tape.session([
       (2, .sent("nonsense")), (3, Tape.came(error)), (3, Tape.ping), (3_003, .late("`pong`")),
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [(49_999, Finding.Outcome.unseen), (50_000, .missing)])
-  func `a heartbeat is missed 48 seconds after the login`(
+  func `a heartbeat is missing 48 seconds after the login`(
     milliseconds: Int, outcome: Finding.Outcome
   ) {
     let record = Tape.session([
@@ -74,7 +74,7 @@ import Testing
     #expect(Tape.evidence([.idle: record]).finding(.heartbeat) == Finding(outcome, words))
   }
 
-  @Test func `a heartbeat to a stranger is timed from the start`() {
+  @Test func `a heartbeat without a login is timed from the start`() {
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (30_000, .serverPing),
     ])
@@ -82,7 +82,7 @@ import Testing
     #expect(Tape.evidence([.stranger: record]).finding(.heartbeat) == Finding(.shown, words))
   }
 
-  @Test func `without a ping behind a silence the first eight things that came are told`() {
+  @Test func `without a ping after a silence the evidence is the first eight messages`() {
     let beats = (1...9).map { (2_000 + $0, Tape.came(#"{"type":"heartbeat"}"#)) }
     let record = Tape.session([(2_000, .sent("connect with the key"))] + beats)
     let told = (1...8).map { #"received {"type":"heartbeat"} after \#($0).00 ms"# }
@@ -90,7 +90,7 @@ import Testing
     #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, words))
   }
 
-  @Test func `a ping behind a silence that is not answered, where others are, is missed`() {
+  @Test func `an unanswered ping after a silence is missing if other pings are answered`() {
     let record = Tape.session([
       (2_000, .sent("connect with the key")), (47_000, Tape.ping), (50_000, .late("`pong`")),
     ])
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: [(11_999, Finding.Outcome.unseen), (12_000, .shown)])
-  func `ten seconds between the login and a ping are a silence`(
+  func `ten seconds between the login and a ping count as silence`(
     milliseconds: Int, outcome: Finding.Outcome
   ) {
     let record = Tape.session([
@@ -117,7 +117,7 @@ import Testing
     #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(outcome, words))
   }
 
-  @Test func `a silent connection that ended was closed, also where no ping is answered`() {
+  @Test func `a silent connection that ended was closed, even if pings are not answered`() {
     let record = Tape.session([
       (2_000, .sent("connect with the key")), (47_000, Tape.ping), (47_001, .ended(.reset)),
     ])
@@ -127,7 +127,7 @@ import Testing
     #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, words))
   }
 
-  @Test func `a plain server that answers behind a silence keeps the connection`() {
+  @Test func `a plain server that answers after a silence keeps the connection`() {
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (50_001, .sent("a WebSocket ping")),
       (50_002, .pong), (50_003, .serverPing),
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(arguments: [(49_999, Finding.Outcome.unseen), (50_000, .missing)])
-  func `a stranger should be closed within 50 seconds`(
+  func `a connection without a login must be closed within 50 seconds`(
     milliseconds: Int, outcome: Finding.Outcome
   ) {
     let record = Tape.record([
@@ -151,7 +151,7 @@ import Testing
       Tape.evidence([.stranger: record]).finding(.strangerClosed) == Finding(outcome, words))
   }
 
-  @Test func `an error does not show that a connection stayed which ended behind it`() {
+  @Test func `an error does not show that the connection stayed if it ended afterwards`() {
     let error = #"{"type":"error","message":"no"}"#
     let record = Tape.session([
       (2, .sent("nonsense")), (3, Tape.came(error)), (4, .ended(.reset)),
@@ -161,7 +161,7 @@ import Testing
       Tape.evidence([.faults: record]).finding(.malformed) == Finding(.partly, words))
   }
 
-  @Test func `of what came behind a ping without an answer the first thing is told`() {
+  @Test func `after an unanswered ping the evidence is the first message that arrived`() {
     let heartbeat = #"{"type":"heartbeat"}"#
     let record = Tape.session([
       (2_000, .sent("connect with the key")), (47_000, Tape.ping),
@@ -176,7 +176,7 @@ import Testing
         == Finding(.missing, words))
   }
 
-  @Test func `the messages behind one are those that came after it`() {
+  @Test func `messages after an event are those that arrived later`() {
     let record = Tape.record([(0, Tape.pong), (1, Tape.ping), (2, Tape.pong)])
     #expect(record.messages().map(\.at) == [0, 2])
     #expect(record.messages(after: 0).map(\.at) == [2])
@@ -200,7 +200,7 @@ import Testing
   ]
 
   @Test(arguments: pages)
-  func `health is shown by either page`(statuses: [String: Int], found: Finding) {
+  func `either health page is accepted`(statuses: [String: Int], found: Finding) {
     var evidence = Tape.evidence([:])
     evidence.pages = statuses.mapValues {
       AuditEvidence.Page(status: $0, text: "ok", time: .milliseconds(1))

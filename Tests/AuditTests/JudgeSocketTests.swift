@@ -9,14 +9,14 @@ import Testing
     (Probe.ackQuiet, AuditScript.Name.main), (.malformed, .faults), (.protocolPing, .opening),
     (.early, .early), (.oldVersion, .oldVersion), (.closing, .opening),
   ])
-  func `what was not sent is unseen, and it is told what happened`(
+  func `a probe that was not sent is unseen, and the evidence is what happened`(
     probe: Probe, name: AuditScript.Name
   ) {
     let evidence = Tape.evidence([.login: Tape.session(), name: Tape.session()])
     #expect(evidence.finding(probe) == Finding(.unseen, "not sent: \(Tape.outline)"))
   }
 
-  @Test func `of five round trips the third one is the median`() {
+  @Test func `the median of five round trips is the third one`() {
     let pings = (1...5).flatMap { number in
       [(10 * number, Tape.ping), (11 * number, Tape.pong)]
     }
@@ -34,7 +34,7 @@ import Testing
     #expect(Tape.evidence([.opening: record]).finding(.closing) == Finding(.missing, words))
   }
 
-  @Test func `only one extension compresses`() {
+  @Test func `only permessage-deflate counts as compression`() {
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: ["sec-websocket-extensions": "x-webkit-mux"])),
     ])
@@ -55,7 +55,7 @@ import Testing
     ),
     (0, 1_024, .partly, "none of 1 messages came compressed, 1 of 1 KiB or more"),
   ])
-  func `compression that is agreed to must be used`(
+  func `agreed compression must be used`(
     compressed: Int, count: Int, outcome: Finding.Outcome, found: String
   ) {
     let taken = "permessage-deflate; server_no_context_takeover"
@@ -69,7 +69,7 @@ import Testing
       Tape.evidence([.opening: record]).finding(.compression) == Finding(outcome, words))
   }
 
-  @Test func `names that are all of another form are missing, not a part`() {
+  @Test func `names that are all in another form are missing, not partly met`() {
     let text = #"{"type":"connected","message":"hi","session_id":"a","aB":1}"#
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (2, Tape.came(text)),
@@ -78,7 +78,7 @@ import Testing
     #expect(Tape.evidence([.pings: record]).finding(.naming) == Finding(.missing, words))
   }
 
-  @Test func `an old version that was accepted was not refused, whatever came then`() {
+  @Test func `an old version that was accepted was not refused, whatever followed`() {
     let connected = #"{"type":"connected","message":"hi","session_id":"a"}"#
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (1, .sent("connect with the key")),
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `an older version without a history is spoken in part if one was waited for`(
+  func `without a history the older version is partly met if a history was requested`(
     isAsked: Bool
   ) {
     let connected = #"{"type":"connected","message":"hi","session_id":"a"}"#
@@ -110,7 +110,7 @@ import Testing
         == Finding(isAsked ? .partly : .unseen, words))
   }
 
-  @Test func `a history with offsets is not of the older version`() {
+  @Test func `a history with offsets is not one of the older version`() {
     let connected = #"{"type":"connected","message":"hi","session_id":"a"}"#
     let record = Tape.cut([
       (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, .sent("connect with the key")),
@@ -123,7 +123,7 @@ import Testing
       Tape.evidence([.olderHistory: record]).finding(.olderHistory) == Finding(.partly, words))
   }
 
-  @Test func `without a login it is not seen whether a challenge counts once`() {
+  @Test func `without a login the single use of a challenge is unseen`() {
     let evidence = Tape.evidence([.challengeTwice: Tape.session()])
     #expect(
       evidence.finding(.challengeOnce) == Finding(.unseen, "the script login did not run"))

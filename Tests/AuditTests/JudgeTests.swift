@@ -6,26 +6,26 @@ import Testing
 
 /// The findings in hand-written records.
 @Suite struct JudgeTests {
-  @Test func `the first end of a record says why no connection was established`() {
+  @Test func `the first end in a record gives the reason that no connection was established`() {
     let record = Tape.record([
       (0, .opening), (0, .opening), (1, .ended(.refused)), (2, .ended(.reset)),
     ])
     #expect(Tape.evidence([.burst: record]).obstacle == LinkFailure.refused)
   }
 
-  @Test func `where a connection was established, nothing stood in the way`() {
+  @Test func `an established connection leaves no obstacle`() {
     let record = Tape.record([(0, .opening), (1, .opened(headers: [:])), (2, .ended(.reset))])
     #expect(Tape.evidence([.opening: record]).obstacle == nil)
   }
 
-  @Test func `without a connection it is told how it ended`() {
+  @Test func `without a connection the evidence is how it ended`() {
     let record = Tape.record([(0, .opening), (1, .ended(.refused))])
     let words = "no connection: opened a connection; the connection ended (refused) after 1.00 ms"
     #expect(Tape.evidence([.opening: record]).finding(.protocolPing) == Finding(.unseen, words))
   }
 
   @Test(arguments: [(0, Finding.Outcome.unseen), (1, .shown), (2, .missing)])
-  func `without a second response, the history tells how often a prompt ran`(
+  func `without a second response, the history shows how often a prompt ran`(
     count: Int, outcome: Finding.Outcome
   ) {
     let prompt = #"{"type":"prompt","text":"audit: one"}"#
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: [(1, Finding.Outcome.unseen), (2, .missing)])
-  func `a history with nothing behind the cursor does not show what would come`(
+  func `a history with nothing after the cursor does not show what would be sent`(
     count: Int, outcome: Finding.Outcome
   ) {
     let again = #"{"type":"subscribe","session_id":"a","last_seq":1}"#
@@ -58,7 +58,7 @@ import Testing
     #expect(evidence.finding(.delta) == Finding(outcome, words))
   }
 
-  @Test func `a rest that one version was asked for in vain is missing though the other was cut`() {
+  @Test func `a missing delta of one version is reported although the other script was cut`() {
     let again = #"{"type":"subscribe","session_id":"a","from_offset":2}"#
     let newer = Tape.session([
       (2, .sent(#"{"type":"subscribe","session_id":"a","from_offset":0}"#)), (3, Tape.history(3)),
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: [(0, Finding.Outcome.missing), (1, .partly), (2, .shown)])
-  func `all messages of a history should have a time`(stamped: Int, outcome: Finding.Outcome) {
+  func `all messages of a history must have a time`(stamped: Int, outcome: Finding.Outcome) {
     let record = Tape.session([
       (2, .sent(#"{"type":"subscribe"}"#)), (3, Tape.history(2, stamped: stamped)),
     ])
@@ -96,7 +96,7 @@ import Testing
     ([answer("audit: two"), answer("audit: three")], .shown),
     ([answer("audit: three"), answer("audit: two")], .missing),
   ])
-  func `a response tells by its key or as an echo which prompt it answers`(
+  func `a response identifies its prompt by its key or as an echo`(
     answers: [String], outcome: Finding.Outcome
   ) {
     let third = #"{"type":"prompt","text":"audit: three","idempotency_key":"k3"}"#
@@ -110,13 +110,13 @@ import Testing
     #expect(Tape.evidence([.main: record]).finding(.order) == Finding(outcome, words))
   }
 
-  @Test func `a ping that was not sent misses no answer`() {
+  @Test func `a ping that was not sent is not missing an answer`() {
     let record = Tape.record([(0, .opening), (1, .opened(headers: [:]))])
     let words = "not sent: opened a connection; the upgrade succeeded after 1.00 ms"
     #expect(Tape.evidence([.pings: record]).finding(.applicationPing) == Finding(.unseen, words))
   }
 
-  @Test func `without a login what needs one is unseen`() {
+  @Test func `without a login, findings that need one are unseen`() {
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])),
       (2, Tape.came(#"{"type":"hello","auth_version":1}"#)),
@@ -127,7 +127,7 @@ import Testing
     #expect(Tape.evidence([.main: record]).finding(.batch) == Finding(.unseen, words))
   }
 
-  @Test func `the end of another connection does not show that an answer was waited for`() {
+  @Test func `the end of another connection does not show a wait for an answer`() {
     let record = Tape.cut([
       (0, 0, .opening), (0, 1, .opened(headers: [:])),
       (1, 1, .opening), (1, 2, .opened(headers: [:])), (1, 2, .sent("the header of a frame")),
@@ -139,7 +139,7 @@ import Testing
     #expect(Tape.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, words))
   }
 
-  @Test func `an answer that is shown again is refused by an error alone`() {
+  @Test func `a repeated answer to a challenge counts as refused only after an error`() {
     func hello(_ challenge: String) -> AuditRecord.Kind {
       Tape.came(
         #"{"type":"hello","message":"hi","version":"0.5.0","challenge":"\#(challenge)"}"#)
@@ -166,7 +166,7 @@ import Testing
     #expect(evidence.finding(.challengeOnce) == Finding(.unseen, reason + words))
   }
 
-  @Test func `what a server says by itself is not taken for the fault that is sent next`() {
+  @Test func `a message that the server sends on its own is not taken for an answer to a fault`() {
     let record = Tape.session([
       (1, Tape.came(#"{"type":"heartbeat"}"#)), (2, .sent("nonsense")),
       (3, Tape.came(#"{"type":"error","message":"no"}"#)), (3, .sent(#"{"type":"ping"}"#)),
@@ -205,7 +205,7 @@ import Testing
     (60_000, 51_200, Finding.Outcome.shown), (51_201, 100, .shown), (60_000, 51_201, .missing),
     (51_200, 51_200, .unseen), (100, 100, .unseen),
   ])
-  func `a response was cut if it is longer without the size`(
+  func `a response was cut if it is longer without the limit`(
     whole: Int, count: Int, outcome: Finding.Outcome
   ) {
     let set = AuditRecord.Kind.sent(#"{"type":"set_max_message_size","size_kb":50}"#)
@@ -220,7 +220,7 @@ import Testing
     #expect(Tape.evidence([.size: record]).finding(.truncation) == Finding(outcome, words))
   }
 
-  @Test func `a refusal without an end of the connection is half of one`() {
+  @Test func `a refusal that leaves the connection open is partly met`() {
     func finding(_ end: AuditRecord.Kind) -> Finding {
       let record = Tape.record([
         (0, .opening), (1, .opened(headers: [:])), (1, .sent("connect with a wrong key")),
@@ -259,7 +259,7 @@ import Testing
   }
 
   @Test(arguments: bursts)
-  func `a burst is taken, or refused with a time to come back`(
+  func `a burst must be accepted, or refused with Retry-After`(
     opened: Int, ends: [LinkFailure], found: Finding
   ) {
     let begun = Array(repeating: (1, AuditRecord.Kind.opened(headers: [:])), count: opened)
@@ -267,7 +267,7 @@ import Testing
     #expect(Tape.evidence([.burst: record]).finding(.burst) == found)
   }
 
-  @Test func `a ping that is not answered makes round trips partly good`() {
+  @Test func `an unanswered ping makes round trips partly met`() {
     let ping = AuditRecord.Kind.sent(#"{"type":"ping"}"#)
     let pong = Tape.came(#"{"type":"pong"}"#)
     let record = Tape.record([
@@ -289,7 +289,7 @@ import Testing
   }
 
   @Test(arguments: [Probe.announced, .challenge])
-  func `where a hello is missed, it is told what came instead`(probe: Probe) {
+  func `without a hello the evidence is what arrived instead`(probe: Probe) {
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (1, .sent(#"{"type":"ping"}"#)),
       (2, Tape.came(#"{"type":"pong"}"#)),

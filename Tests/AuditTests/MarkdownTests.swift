@@ -38,7 +38,7 @@ import Testing
         == PracticeCategory.allCases.map { "### \($0.heading)" }[...])
   }
 
-  @Test func `what a server says makes no heading and no markup`() {
+  @Test func `a server's text creates no heading and no markup`() {
     let report = AuditReport(server: "a server") { _ in Finding(.missing, "a\n# b `c` <d> [e](f)") }
     #expect(report.markdown.contains { $0.contains(#"a # b \`c\` \<d\> \[e\](f)"#) })
   }

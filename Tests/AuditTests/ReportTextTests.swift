@@ -7,12 +7,12 @@ import Testing
 /// The exact texts of reports, and the exact steps of scripts.
 @Suite struct ReportTextTests {
   @Test(arguments: [PretendServer.Kind.session, .echo, .silent])
-  func `a report of a server is written to the letter`(kind: PretendServer.Kind) throws {
+  func `a report of a server matches the stored text`(kind: PretendServer.Kind) throws {
     let report = PretendAudit.report(kind, isEncrypted: kind == .session)
     #expect(try KeptText("\(kind).md").difference(report.markdown) == nil)
   }
 
-  @Test func `a report without a key is written to the letter`() throws {
+  @Test func `a report without a key matches the stored text`() throws {
     let report = PretendAudit.report(hasKey: false)
     #expect(try KeptText("no-key.md").difference(report.markdown) == nil)
   }
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `what each fault of a server changes is found to the letter`() throws {
+  @Test func `the changes that each fault causes match the stored text`() throws {
     let sound = PretendAudit.evidence()
     let lines = PretendServer.Fault.allCases.flatMap { fault in
       ["# \(fault)", ""] + Self.changes(sound, [fault]) + [""]
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [PretendServer.Kind.session, .silent])
-  func `scripts are played to the letter`(kind: PretendServer.Kind) throws {
+  func `the steps of scripts match the stored text`(kind: PretendServer.Kind) throws {
     let key = AuditKey(key: Secret(PretendServer.key), sign: { PretendServer.sign($0) })
     var lines: [String] = []
     for script in AuditPlan(chance: Chance(seed: 1)).scripts {
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `a text with another word, or with another length, is told apart`() throws {
+  @Test func `a text with another word or another length does not match`() throws {
     let report = PretendAudit.report(.silent).markdown
     for wrong in [report + [""], Array(report.dropLast()), ["# Another"] + report.dropFirst()] {
       #expect(try KeptText("silent.md").compare(wrong) != nil)

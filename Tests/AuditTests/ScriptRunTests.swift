@@ -17,7 +17,7 @@ import Testing
     [.opened, .end], count: 2, within: .seconds(10), orStop: false)
   private static let pong = Array(#"{"type":"pong"}"#.utf8)
 
-  @Test func `a wait for all connections goes on when the newest one has ended`() {
+  @Test func `a wait for all connections continues after the newest one has ended`() {
     var run = Self.run([.open(0), .open(1), Self.allAnswered])
     #expect(run.begin(at: .zero) == [.open(0), .open(1)])
     #expect(run.handle(.ended(1, .reset), at: .second(1)) == [])
@@ -26,7 +26,7 @@ import Testing
     #expect(run.isOver && run.record.isComplete)
   }
 
-  @Test func `a wait for several messages is for those of one connection, and over with it`() {
+  @Test func `a wait for several messages counts those of one connection and ends with it`() {
     var run = Self.run([
       .open(0), .open(1),
       .expect([.message("pong")], count: 2, within: .seconds(10), orStop: false),
@@ -40,7 +40,7 @@ import Testing
     #expect(run.isOver && run.record.isComplete)
   }
 
-  @Test func `connections that are opened later are waited for anew`() {
+  @Test func `connections that are opened later get a new wait`() {
     var run = Self.run([.open(0), Self.begun, .open(1), .open(2), Self.allAnswered])
     #expect(run.begin(at: .zero) == [.open(0)])
     #expect(run.handle(.opened(0, headers: [:]), at: .second(1)) == [.open(1), .open(2)])
@@ -55,7 +55,7 @@ import Testing
     (AuditScript.Step.ping, ScriptRun.Effect.ping(0)), (.raw([1], "a byte"), .sendRaw(0, [1])),
     (.say([.text("a")]), .send(0, [0x61])),
   ])
-  func `what came before the last thing was sent ends no wait`(
+  func `an event before the last send does not end a wait`(
     step: AuditScript.Step, effect: ScriptRun.Effect
   ) {
     let pong: AuditScript.Step = .expect([.pong], count: 1, within: .seconds(3), orStop: false)
@@ -68,7 +68,7 @@ import Testing
     #expect(run.isOver && run.record.isComplete)
   }
 
-  @Test func `a script of the plan is over if its connection is not there after five seconds`()
+  @Test func `a script ends if its connection is not open after five seconds`()
     throws
   {
     let plan = AuditPlan(chance: Chance(seed: 1))
@@ -80,7 +80,7 @@ import Testing
     #expect(run.isOver && !run.record.isComplete)
   }
 
-  @Test func `a script that goes no further ends its other connections`() {
+  @Test func `a script that stops early drops its other connections`() {
     var run = Self.run([.open(0), Self.begun, .open(1), Self.begun])
     #expect(run.begin(at: .zero) == [.open(0)])
     #expect(run.handle(.opened(0, headers: [:]), at: .second(1)) == [.open(1)])
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: ["pong", "connected"])
-  func `a script may end where a message came, however long ago`(type: String) {
+  func `a script may end if a message arrived at any time`(type: String) {
     var run = Self.run([.open(0), Self.begun, .ping, .endIf(type), .open(1), Self.begun])
     #expect(run.begin(at: .zero) == [.open(0)])
     #expect(run.handle(.text(0, Self.pong), at: .zero) == [])
@@ -98,7 +98,7 @@ import Testing
     #expect(run.isOver == (type == "pong") && run.record.isComplete == run.isOver)
   }
 
-  @Test func `what came compressed is noted behind the end of a script, too`() {
+  @Test func `compressed messages are counted after the end of a script too`() {
     var run = Self.run([.open(0)])
     #expect(run.begin(at: .zero) == [.open(0)])
     run.note(compressed: 2, on: 0)
@@ -107,7 +107,7 @@ import Testing
     #expect(run.isOver && run.record.compressed == [0: 3])
   }
 
-  @Test func `a wait is over at its deadline, and not before`() {
+  @Test func `a wait ends at its deadline, and not earlier`() {
     var run = Self.run([.open(0), Self.begun])
     #expect(run.begin(at: .zero) == [.open(0)])
     #expect(run.tick(at: .second(4.999)) == [])
@@ -117,7 +117,7 @@ import Testing
     #expect(run.isOver)
   }
 
-  @Test func `a script that was completed stays so when it is ended`() {
+  @Test func `a completed script stays complete when it is stopped`() {
     var run = Self.run([.open(0)])
     #expect(run.begin(at: .zero) == [.open(0)])
     #expect(run.isOver && run.record.isComplete)
@@ -125,14 +125,14 @@ import Testing
     #expect(run.record.isComplete)
   }
 
-  @Test func `what comes before anything was sent ends a wait, too`() {
+  @Test func `an event before anything was sent ends a wait too`() {
     var run = Self.run([Self.begun])
     #expect(run.begin(at: .zero) == [])
     #expect(run.handle(.opened(0, headers: [:]), at: .second(1)) == [.drop(0)])
     #expect(run.record.isComplete)
   }
 
-  @Test func `a binary message is an answer, and recorded`() {
+  @Test func `a binary message counts as an answer and is recorded`() {
     let answer: AuditScript.Step = .expect(
       [.anything], count: 1, within: .seconds(3), orStop: false)
     var run = Self.run([.open(0), Self.begun, .ping, answer])
@@ -158,7 +158,7 @@ import Testing
     try #require(AuditPlan(chance: Chance(seed: 1)).scripts.first { $0.name == name })
   }
 
-  @Test func `a burst that nothing answers is over after ten seconds`() throws {
+  @Test func `a burst without answers ends after ten seconds`() throws {
     var run = ScriptRun(
       try Self.script(.burst), key: nil, at: .zero, wall: Timestamp(nanoseconds: 0))
     #expect(run.begin(at: .zero) == (0..<20).map(ScriptRun.Effect.open))
@@ -167,7 +167,7 @@ import Testing
     #expect(run.isOver && run.record.isComplete)
   }
 
-  @Test func `a ping behind prompts has ten seconds, and their responses twelve more`() throws {
+  @Test func `a ping after prompts has ten seconds, and their responses twelve more`() throws {
     var run = ScriptRun(
       try Self.script(.congestion), key: nil, at: .zero, wall: Timestamp(nanoseconds: 0))
     #expect(run.begin(at: .zero) == [.open(0)])
@@ -182,7 +182,7 @@ import Testing
     #expect(run.isOver && run.record.isComplete)
   }
 
-  @Test func `eight mebibytes end a script`() {
+  @Test func `a script ends after eight mebibytes`() {
     var run = Self.run([
       .open(0), .expect([.pong], count: 1, within: .seconds(10), orStop: false),
     ])
@@ -194,7 +194,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1])
-  func `the bytes of texts count for the end of a script`(left: Int) {
+  func `the bytes of texts count toward the limit of a script`(left: Int) {
     var run = Self.run([
       .open(0), .expect([.pong], count: 1, within: .seconds(10), orStop: false),
     ])
@@ -206,7 +206,7 @@ import Testing
     #expect(run.isOver == (left == 0))
   }
 
-  @Test func `what comes behind the end of a script is not recorded`() {
+  @Test func `events after the end of a script are not recorded`() {
     var run = Self.run([.open(0)])
     #expect(run.begin(at: .zero) == [.open(0)])
     let record = run.record

@@ -61,7 +61,7 @@ import Testing
   ]
 
   @Test(arguments: servers)
-  func `a server that only seems to meet a practice is told so`(
+  func `detects a server that only seems to meet a practice`(
     number: Int, faults: Set<PretendServer.Fault>, verdict: PracticeVerdict
   ) {
     let entry = PretendAudit.report(.session, faults).entries[number - 1]
@@ -74,7 +74,7 @@ import Testing
     #expect(numbers == Set(Practice.all.filter { !$0.judged.isEmpty }.map(\.number)))
   }
 
-  @Test func `no server has a verdict in what only a client does`() {
+  @Test func `practices of a client have no verdict for a server`() {
     let faults = PretendServer.Fault.allCases.map { Set([$0]) } + [[]]
     let verdicts = faults.flatMap { PretendAudit.report(.session, $0).entries }
       .filter { $0.practice.judged.isEmpty }.map(\.verdict)
@@ -86,7 +86,7 @@ import Testing
   @Test(arguments: [
     (LinkFailure.reset, PracticeVerdict.unseen), (.closed(code: 1008, reason: ""), .met),
   ])
-  func `a connection that ended with all others was not closed in time`(
+  func `a connection that ended with all others shows no time limit`(
     end: LinkFailure, verdict: PracticeVerdict
   ) {
     let hello = Tape.came(#"{"type":"hello","auth_version":1}"#)
@@ -107,7 +107,7 @@ import Testing
   @Test(arguments: [
     (1_500, 1000, Finding.Outcome.unseen), (1_500, 1009, .shown), (30_000, 1000, .shown),
   ])
-  func `a frame that is too long ends its connection, and not the time of a stranger`(
+  func `a frame limit is shown only by a close that the frame caused`(
     time: Int, code: UInt16, outcome: Finding.Outcome
   ) {
     let stranger = Tape.record([
@@ -129,13 +129,13 @@ import Testing
     ("ok", .unseen), ("Error 404", .unseen), ("# TYPE a counter\n", .unseen),
     ("# TYPE a counter\na many\n", .unseen),
   ])
-  func `a page that says anything is no page of metrics`(page: String, verdict: PracticeVerdict) {
+  func `an arbitrary page is not accepted as metrics`(page: String, verdict: PracticeVerdict) {
     #expect(PretendAudit.report(page: page).entries[35].verdict == verdict)
   }
 
   /// An error that answers the next message is not an error about the first one (practices 40 and
   /// 13).
-  @Test func `a server that does not know ping reports no corrupted message`() {
+  @Test func `an error about an unknown ping does not report a corrupted message`() {
     let error = Tape.came(#"{"type":"error","message":"unknown: ping"}"#)
     let record = Tape.session([
       (2, .sent("nonsense")), (3_002, .late("`error`")), (3_002, Tape.ping), (3_003, error),
@@ -150,7 +150,7 @@ import Testing
   }
 
   /// A server with a protocol of its own, which expects `login` first and refuses everything else.
-  @Test func `a server of another protocol does not lack what it may do in its own`() {
+  @Test func `a server of another protocol fails no practice of this one`() {
     let refusal = Tape.came(#"{"type":"error","code":"unauthorized","message":"log in first"}"#)
     let close = AuditRecord.Kind.ended(.closed(code: 4401, reason: "unauthorized"))
     let start: [(Int, AuditRecord.Kind)] = [(0, .opening), (1, .opened(headers: [:]))]

@@ -20,7 +20,7 @@ import Testing
     (.any, [.missing, .shown], .met), (.any, [.missing, .partly], .partly),
     (.any, [.missing, .missing], .not), (.any, [.missing, .unseen], .unseen), (.any, [], .unseen),
   ])
-  func `outcomes make a verdict`(
+  func `outcomes are combined into a verdict`(
     rule: VerdictRule, outcomes: [Finding.Outcome], verdict: PracticeVerdict
   ) {
     #expect(rule.verdict(outcomes) == verdict)
@@ -29,7 +29,7 @@ import Testing
   /// The numbers of the practices that have a verdict.
   private static let judged = Practice.all.filter { !$0.judged.isEmpty }.map(\.number)
 
-  @Test func `a server without faults meets every practice that can be seen`() {
+  @Test func `a server without faults meets every observable practice`() {
     let report = PretendAudit.report(isEncrypted: true)
     let odd = report.entries.filter {
       $0.verdict != (Self.judged.contains($0.practice.number) ? .met : .unseen)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: [PretendServer.Kind.session, .echo, .silent], [true, false])
-  func `evidence is never empty, and holds no key`(kind: PretendServer.Kind, hasKey: Bool) {
+  func `evidence is never empty and contains no key`(kind: PretendServer.Kind, hasKey: Bool) {
     let report = PretendAudit.report(kind, [.noChallenge], hasKey: hasKey)
     for entry in report.entries {
       #expect(!entry.evidence.isEmpty)
@@ -95,7 +95,7 @@ import Testing
   ]
 
   @Test(arguments: changes)
-  func `a fault changes these verdicts and no other`(
+  func `a fault changes exactly these verdicts`(
     fault: PretendServer.Fault, changed: [Int: PracticeVerdict]
   ) {
     let sound = PretendAudit.report()
@@ -113,7 +113,7 @@ import Testing
   }
 
   /// A check that cannot fail would be useless.
-  @Test func `every practice that is judged can get another verdict than met`() {
+  @Test func `every judged practice can get a verdict other than met`() {
     var worse: Set<Int> = []
     for (_, changed) in Self.changes {
       worse.formUnion(changed.filter { $0.value != .unseen }.keys)
@@ -126,14 +126,14 @@ import Testing
     #expect(never == [])
   }
 
-  @Test func `without a key what needs a login is unseen`() {
+  @Test func `without a key, practices that need a login are unseen`() {
     let report = PretendAudit.report(hasKey: false)
     let seen = report.entries.filter { $0.verdict != .unseen }
     #expect(seen.map(\.practice.number) == [3, 6, 14, 15, 18, 36])
     #expect(seen.allSatisfy { $0.verdict == .met })
   }
 
-  @Test func `a wrong key makes the same unseen, and says why`() {
+  @Test func `a wrong key leaves the same practices unseen, and the evidence says why`() {
     let report = PretendAudit.report(key: "untethered-wrong")
     let seen = report.entries.filter { $0.verdict != .unseen }.map(\.practice.number)
     #expect(seen == [3, 6, 14, 15, 18, 36])
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `an echo is judged by what a plain server shows`(hasKey: Bool) {
+  func `an echo server is judged as a plain server`(hasKey: Bool) {
     let report = PretendAudit.report(.echo, hasKey: hasKey)
     func numbers(_ verdict: PracticeVerdict) -> [Int] {
       report.entries.filter { $0.verdict == verdict }.map(\.practice.number)
@@ -152,13 +152,13 @@ import Testing
     #expect(numbers(.not) == [])
   }
 
-  @Test func `a server that says nothing meets nothing`() {
+  @Test func `a silent server meets nothing`() {
     let report = PretendAudit.report(.silent)
     #expect(report.entries.filter { $0.verdict == .met }.map(\.practice.number) == [36])
   }
 
   @Test(arguments: [1, 10, 30, 46])
-  func `an audit that is cut short misses nothing that it did not wait for`(seconds: Int) {
+  func `an incomplete audit reports no missing event that it did not wait for`(seconds: Int) {
     let limit = Duration.seconds(seconds)
     for fault in [[], [.neverAnswers], [.noHeartbeat], [.keepsStrangers]]
       as [Set<PretendServer.Fault>]

@@ -14,7 +14,9 @@ import Testing
       "HTTP 503 busy, Retry-After 2.00 s"
     ),
   ])
-  func `a failure is told with all that the server said`(failure: LinkFailure, words: String) {
+  func `a failure is described with everything that the server sent`(
+    failure: LinkFailure, words: String
+  ) {
     #expect(failure.words == words)
   }
 
@@ -30,7 +32,7 @@ import Testing
     (9_995, "10 ms"), (10_499, "10 ms"), (10_500, "11 ms"), (19_999, "20 ms"),
     (999_499, "999 ms"), (999_500, "1.00 s"), (1_000_000, "1.00 s"),
   ])
-  func `a time from ten milliseconds up to a second is rounded to whole ones`(
+  func `a time from ten milliseconds up to a second is rounded to whole milliseconds`(
     microseconds: Int, shown: String
   ) {
     #expect(Duration.microseconds(microseconds).shown == shown)

@@ -31,14 +31,14 @@ struct BackendFilesTests {
     #"{"removed":[{"shop":"bakery","user":"ann","shop":"cellar"}]}"#,
     #"{"removed":[{"shop":"bakery","users":"ann"}]}"#,
   ])
-  func `takes nothing for a list that could readmit somebody unmeant`(text: String) throws {
+  func `rejects a malformed list that could readmit a removed member`(text: String) throws {
     let scratch = try Scratch()
     try scratch.write(text.utf8, to: "removed.json")
     #expect(throws: BackendError.self) { try RemovalsFile(directory: scratch.path).read() }
   }
 
   @Test(arguments: [UInt64](1...4))
-  func `refuses a damaged list with its own error, and never crashes`(seed: UInt64) throws {
+  func `reports a damaged list as a file error and never crashes`(seed: UInt64) throws {
     let scratch = try Scratch()
     let directory = scratch("data")
     let file = PrivateFile(directory: directory, name: "removed.json")
@@ -75,7 +75,7 @@ struct BackendFilesTests {
     #expect((try? file.read()) == (isRead ? content : nil))
   }
 
-  @Test func `a pipe in a file's place is refused, and holds nothing up`() async throws {
+  @Test func `refuses a named pipe in place of a file without blocking`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("removed.json")])
     let file = PrivateFile(directory: scratch.path, name: "removed.json")
@@ -84,7 +84,7 @@ struct BackendFilesTests {
     }
   }
 
-  @Test func `the first of two who create a file wins`() throws {
+  @Test func `the first of two writers creates the file`() throws {
     let scratch = try Scratch()
     let directory = scratch("data")
     let file = PrivateFile(directory: directory, name: "secret")
@@ -92,7 +92,7 @@ struct BackendFilesTests {
     #expect(try file.readOrCreate([2]) == [1])
   }
 
-  @Test func `says what the operating system refused`() throws {
+  @Test func `the error names the refused system call`() throws {
     let file = PrivateFile(directory: "/proc/nowhere", name: "secret")
     let error = #expect(throws: BackendError.self) { try file.readOrCreate([1]) }
     #expect(error?.description.hasPrefix("/proc/nowhere/secret: cannot create") == true)
@@ -106,7 +106,7 @@ struct BackendFilesTests {
     ("::", ["::"], false, "http://[::1]:80"),
     ("localhost", ["127.0.0.1", "::1"], true, "https://localhost:80"),
   ])
-  func `states a URL that can be dialled`(
+  func `reports a URL that a client can connect to`(
     host: String, bound: [String], isSecure: Bool, url: String
   ) {
     #expect(Self.address(host, bound, isSecure).url == url)
@@ -132,7 +132,7 @@ struct BackendFilesTests {
     ("here", ["127.0.0.1", "192.0.2.1"], false, "http://here:80", nil, true),
     ("127.example", ["192.0.2.1"], false, "http://127.example:80", nil, true),
   ])
-  func `states what is listened on, and whether others can read it`(
+  func `reports the listening addresses and whether traffic is exposed`(
     host: String, bound: [String], isSecure: Bool, listensOn: String, reach: String?,
     isExposed: Bool
   ) {

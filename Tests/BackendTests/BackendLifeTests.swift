@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `finds its messages again after a kill`() async throws {
+  @Test func `keeps its messages after a kill`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       let follower = try await rig.follower()
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `comes back on the same port at once`() async throws {
+  @Test func `restarts on the same port immediately`() async throws {
     try await BackendRig.run { rig in
       let follower = try await rig.follower()
       await rig.backend.kill()
@@ -75,7 +75,8 @@ import Testing
     }
   }
 
-  @Test func `reads the list of removed members again when told, and keeps it when it is bad`()
+  @Test
+  func `reloads the removed members on request and keeps the old list if the new one is invalid`()
     async throws
   {
     try await BackendRig.run { rig in
@@ -97,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `logs that an address holds as many connections as it may`() async throws {
+  @Test func `logs when an address has reached its connection limit`() async throws {
     try await BackendRig.run {
       $0.maxConnectionsPerAddress = 1
     } _: { rig in

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastBackend
 
 @Suite(.timeLimit(.minutes(10))) struct BackendLogTests {
-  @Test func `drops lines beyond those that may wait, and says how many`() async throws {
+  @Test func `drops log lines beyond the queue limit and logs their number`() async throws {
     let lines = LineLog()
     let gate = DispatchSemaphore(value: 0)
     let (writings, told) = AsyncStream<Void>.makeStream()
@@ -33,7 +33,7 @@ import Testing
     #expect(written.last?.hasSuffix(#""event":"stopped"}"#) == true)
   }
 
-  @Test func `says at the end how many lines were left out`() async throws {
+  @Test func `logs the number of omitted lines when it finishes`() async throws {
     let lines = LineLog()
     let log = BackendLog(rate: LogRate(limit: 0)) { lines.append($0) }
     log.note(LogLine(.refused))
@@ -54,7 +54,7 @@ import Testing
         == #"{"at":"1970-01-01T00:00:00Z","event":"closed","connection":7,"user":"a\"b","#
         + #""shop":"bakery","code":1001,"detail":"x\n","ms":12}"#)
   }
-  @Test func `writes words for people that cannot control a terminal`() {
+  @Test func `escapes control characters in text output`() {
     var line = LogLine(.closed)
     line.connection = 7
     line.names = [("user", "ann"), ("shop", nil)]
@@ -82,7 +82,7 @@ import Testing
     (.info, ["store_failure", "refused", "opened"]),
     (.debug, ["store_failure", "refused", "opened", "request"]),
   ])
-  func `a level keeps less important events out`(level: LogLevel, events: [String]) async {
+  func `a log level excludes less important events`(level: LogLevel, events: [String]) async {
     let lines = LineLog()
     let log = BackendLog(level: level) { lines.append($0) }
     for event in [LogLine.Event.storeFailure, .refused, .opened, .request] { log.note(event) }

@@ -57,7 +57,7 @@ import Testing
     ("GET", "\(base)/bakery%2Fmessages", 404, "cache-control", "no-store"),
     ("GET", "/healthz", 200, "content-type", "application/json"),
   ])
-  func `answers strangers`(
+  func `answers unauthenticated requests`(
     method: String, target: String, status: Int, field: String, value: String
   ) async throws {
     try await BackendRig.run { rig in
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `asks for an upgrade where there is none`() async throws {
+  @Test func `answers 426 if a stream request has no upgrade`() async throws {
     try await BackendRig.run { rig in
       let path = ShopRoute.stream(BackendRig.shop).path
       let answer = try await rig.client().ask("GET", path, token: try await rig.token())
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func `takes a token from the query, and the field before it`() async throws {
+  @Test func `accepts a token from the query, but prefers the Authorization header`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
       let token = try await rig.token()
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func `answers 503 and says when to come back while its store fails`() async throws {
+  @Test func `answers 503 with Retry-After while its store fails`() async throws {
     let store = MemoryMessageLog()
     try await BackendRig.run(store: store) { rig in
       let client = try rig.client()

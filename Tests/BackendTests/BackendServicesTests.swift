@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `a store that never answers is named by the health, and asked no second time`()
+  @Test func `the health names a store that does not answer and does not check it twice`()
     async throws
   {
     let silent = SilentStore()
@@ -100,7 +100,9 @@ import Testing
     }
   }
 
-  @Test func `an event of one service asks only its deadline, and wakes only it`() async throws {
+  @Test func `an event of one service reads only its own deadline and wakes no other service`()
+    async throws
+  {
     let (left, right) = (ProbeStore(), ProbeStore())
     let services: [any Service] = [
       LeftProbe(rules: ProbeRules(counts: left), store: left),

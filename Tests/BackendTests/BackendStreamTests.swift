@@ -5,7 +5,7 @@ import LinkWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct BackendStreamTests {
-  @Test func `streams what lies behind the head it states, to the sender too`() async throws {
+  @Test func `streams messages after the reported head, including to their sender`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       let poster = try rig.client()
@@ -19,7 +19,9 @@ import Testing
     }
   }
 
-  @Test func `sends first what lies behind the place that the upgrade names`() async throws {
+  @Test func `sends the backlog after the position in the upgrade before live messages`()
+    async throws
+  {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       let poster = try rig.client()
@@ -41,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: [(3, true), (4, false)])
-  func `sends first no more than half of what may wait for a reader`(
+  func `sends a backlog of at most half the queue limit`(
     missed: Int, fits: Bool
   ) async throws {
     try await BackendRig.run {
@@ -60,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: ["nonsense", "", "e:5", "another:1"])
-  func `a place that it does not know is none`(place: String) async throws {
+  func `ignores an unknown position`(place: String) async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       _ = try await rig.client().post("before", token: token).message()
@@ -146,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func `cuts a slow reader alone`() async throws {
+  @Test func `disconnects only the slow reader`() async throws {
     try await BackendRig.run {
       $0.maxQueuedBytes = 32_768
       $0.policy.postBurst = 10_000

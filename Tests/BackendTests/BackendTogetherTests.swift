@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct BackendTogetherTests {
   private static let third = BackendRig.id("dairy")
 
-  @Test func `what comes while the store works goes to it together, in the order of each shop`()
+  @Test func `stores posts that arrive during a commit together, in the order of each shop`()
     async throws
   {
     let store = GatedLog()
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `a commit that fails is answered to each of its posts, and the others go on`()
+  @Test func `a failed commit fails each of its posts and no others`()
     async throws
   {
     let store = GatedLog()
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `a post of which the log says nothing is answered as one that failed`() async throws {
+  @Test func `answers 503 for a post without a result from the log`() async throws {
     let store = GatedLog()
     try await BackendRig.run(store: store) { rig in
       let clients = try await post(into: rig)
@@ -49,7 +49,9 @@ import Testing
     }
   }
 
-  @Test func `many large posts that wait reach a follower, who stays`() async throws {
+  @Test func `a follower receives many large pending posts without being disconnected`()
+    async throws
+  {
     let store = GatedLog()
     try await BackendRig.run(store: store) { rig in
       let follower = try await rig.follower()

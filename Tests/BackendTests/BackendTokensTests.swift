@@ -23,7 +23,7 @@ struct BackendTokensTests {
     #expect(try Self.tokens().verify(Self.foreign) == .valid(Self.claims))
   }
 
-  @Test func `verifies what it issued, and no one else does`() throws {
+  @Test func `verifies its own tokens, which another secret does not`() throws {
     let tokens = try Self.tokens()
     let token = tokens.issue(
       user: "ann", name: "Ann", shops: [BackendRig.shop], until: Self.claims.expiresAt)
@@ -37,11 +37,11 @@ struct BackendTokensTests {
     "eyJhbGciOiJub25lIn0.\(payload).",
     "eyJhbGciOiJub25lIn0.\(payload).JCWFnsk_0QWlMMkCzfhMaz-_yqyNA_cGfv1ecPGVm3s",
   ])
-  func `takes nothing that is malformed or of another algorithm`(token: String) throws {
+  func `rejects tokens that are malformed or use another algorithm`(token: String) throws {
     #expect(try Self.tokens().verify(token) == .invalid(reason: "malformed"))
   }
 
-  @Test func `takes no token with any character changed`() throws {
+  @Test func `rejects a token with any changed character`() throws {
     let tokens = try Self.tokens()
     let bytes = [UInt8](Self.foreign.utf8)
     for index in bytes.indices {
@@ -55,7 +55,7 @@ struct BackendTokensTests {
     }
   }
 
-  @Test func `makes its secret once, for its owner only`() throws {
+  @Test func `creates its secret once, readable only by its owner`() throws {
     let scratch = try Scratch()
     let directory = scratch("not/yet")
     let first = try Tokens.open(in: directory)
@@ -73,7 +73,7 @@ struct BackendTokensTests {
   @Test(arguments: [
     (0o600, true), (0o400, true), (0o640, false), (0o620, false), (0o604, false), (0o644, false),
   ])
-  func `takes no secret that is open to others`(mode: Int, isTaken: Bool) throws {
+  func `rejects a secret file that others can access`(mode: Int, isTaken: Bool) throws {
     let scratch = try Scratch()
     let path = scratch("secret")
     try scratch.write([UInt8](repeating: 7, count: 32), to: "secret")
@@ -87,7 +87,7 @@ struct BackendTokensTests {
   }
 
   @Test(arguments: [(31, false), (32, true), (33, true)])
-  func `wants a secret of at least 32 bytes`(count: Int, isEnough: Bool) throws {
+  func `requires a secret of at least 32 bytes`(count: Int, isEnough: Bool) throws {
     #expect((Tokens(secret: [UInt8](repeating: 7, count: count)) != nil) == isEnough)
     let scratch = try Scratch()
     try scratch.write([UInt8](repeating: 7, count: count), to: "secret")

@@ -7,7 +7,7 @@ struct LogRateTests {
   private static let second = Instant.zero.advanced(by: .seconds(1))
 
   @Test(arguments: [(99, 0), (100, 0), (101, 1), (1_000, 900)])
-  func `takes a hundred lines of an event a second, and counts the others`(
+  func `logs 100 lines of an event per second and counts the rest`(
     noted: Int, leftOut: UInt64
   ) {
     var rate = LogRate()
@@ -20,7 +20,7 @@ struct LogRateTests {
   }
 
   @Test(arguments: [(9, 0), (10, 0), (11, 1), (100_000, 99_990)])
-  func `takes ten store failures a minute, and counts the others`(noted: Int, leftOut: UInt64) {
+  func `logs ten store failures per minute and counts the rest`(noted: Int, leftOut: UInt64) {
     var rate = LogRate()
     let minute = Instant.zero.advanced(by: .seconds(60))
     let taken = (0..<noted).filter { _ in rate.takes(.storeFailure, at: .zero) }.count
@@ -30,7 +30,7 @@ struct LogRateTests {
     #expect(rate.ended(by: minute) == told)
   }
 
-  @Test func `takes more once the second is over, and other events at any time`() {
+  @Test func `resets the limit after one second and limits each event separately`() {
     var rate = LogRate(limit: 1)
     let first = (0..<3).map { _ in rate.takes(.refused, at: .zero) }
     #expect(first == [true, false, false])

@@ -24,7 +24,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  @Test func `tells which client does not read, and serves the others on`() async throws {
+  @Test func `reports the client that does not read and keeps serving the others`() async throws {
     try await SocketsRig.run { rig in
       let slow = try rig.client(receiveBuffer: 4096)
       _ = try slow.upgrade()
@@ -56,7 +56,9 @@ struct `Sockets serve a crowd` {
   }
 
   @Test(arguments: [(1000, false), (1001, true)])
-  func `counts queued bytes up to the bound`(bytes: Int, overflows: Bool) async throws {
+  func `reports an overflow one byte above the queue limit`(bytes: Int, overflows: Bool)
+    async throws
+  {
     try await SocketsRig.run {
       $0.maxQueuedBytes = 1000
     } _: { rig in
@@ -81,7 +83,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  @Test func `tells when a backed-up queue is empty again`() async throws {
+  @Test func `reports when a backed-up queue has drained`() async throws {
     try await SocketsRig.run {
       $0.maxQueuedBytes = 50_000_000
     } _: { rig in
@@ -101,7 +103,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  @Test func `stops with 1001 for everyone and lets an answer go out`() async throws {
+  @Test func `closes all sockets with 1001 on stop and sends pending responses`() async throws {
     try await SocketsRig.run { rig in
       let stream = try rig.client()
       _ = try stream.upgrade()
@@ -131,7 +133,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  @Test func `stops at once when nobody is there`() async throws {
+  @Test func `stops at once without connections`() async throws {
     try await SocketsRig.run { rig in
       let begun = ContinuousClock.now
       await rig.server.stop(within: .seconds(60))
@@ -139,7 +141,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  @Test func `cuts who is left when the time for stopping is over`() async throws {
+  @Test func `disconnects remaining clients when the stop times out`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       _ = try client.upgrade()
@@ -151,7 +153,7 @@ struct `Sockets serve a crowd` {
     }
   }
 
-  @Test func `leaks no descriptor over 500 connections of every fate`() async throws {
+  @Test func `leaks no descriptor over 500 connections that end in different ways`() async throws {
     try await SocketsRig.run { rig in
       let before = descriptors(of: rig.port)
       let held = try rig.client()

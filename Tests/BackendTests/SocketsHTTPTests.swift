@@ -56,7 +56,7 @@ struct `Sockets speak HTTP` {
     }
   }
 
-  @Test func `waits for an answer that comes later before it reads on`() async throws {
+  @Test func `reads the next request only after a delayed response`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       try client.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -75,7 +75,7 @@ struct `Sockets speak HTTP` {
     }
   }
 
-  @Test func `tells that a client left before its answer`() async throws {
+  @Test func `reports a client that disconnects before its response`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       try client.send("GET /later HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -86,7 +86,7 @@ struct `Sockets speak HTTP` {
     }
   }
 
-  @Test func `answers a client that has shut its side`() async throws {
+  @Test func `answers a client that has closed its sending side`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       try client.send("GET /x HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -117,7 +117,7 @@ struct `Sockets speak HTTP` {
     }
   }
 
-  @Test func `lets a waiting client send its body`() async throws {
+  @Test func `answers Expect: 100-continue with 100`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       try client.send(
@@ -140,7 +140,7 @@ struct `Sockets speak HTTP` {
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
     "GET / HTTP/1.1\r\nHost: a\r\nX: \u{1}\r\n\r\n",
   ])
-  func `refuses what two readers could read in two ways`(request: String) async throws {
+  func `refuses ambiguous requests`(request: String) async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       try client.send(request + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")

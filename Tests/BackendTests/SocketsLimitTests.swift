@@ -33,7 +33,7 @@ struct `Sockets keep their bounds` {
   }
 
   @Test(arguments: [(9, 200), (10, 200), (11, 413), (1_000_000, 413)])
-  func `bounds the body, and the answer reaches who still sends`(
+  func `limits the body and answers a client that is still sending`(
     bytes: Int, status: Int
   ) async throws {
     try await SocketsRig.run {
@@ -62,7 +62,9 @@ struct `Sockets keep their bounds` {
     "", "GET / HTTP/1.1\r\nHost: a\r\nX: ",
     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n",
   ])
-  func `cuts who drips a request, at the deadline`(start: String) async throws {
+  func `disconnects a client that sends a request too slowly at the deadline`(start: String)
+    async throws
+  {
     try await SocketsRig.run {
       $0.headTimeout = .milliseconds(200)
       $0.bodyTimeout = .milliseconds(200)
@@ -76,7 +78,7 @@ struct `Sockets keep their bounds` {
     }
   }
 
-  @Test func `cuts who is silent from the start`() async throws {
+  @Test func `answers 408 to a client that sends nothing`() async throws {
     try await SocketsRig.run {
       $0.headTimeout = .milliseconds(50)
     } _: { rig in
@@ -85,7 +87,7 @@ struct `Sockets keep their bounds` {
     }
   }
 
-  @Test func `lets go of a connection that stays idle`() async throws {
+  @Test func `closes an idle connection`() async throws {
     try await SocketsRig.run {
       $0.idleKeepAlive = .milliseconds(50)
     } _: { rig in
@@ -95,7 +97,7 @@ struct `Sockets keep their bounds` {
     }
   }
 
-  @Test func `gives up on who does not read the answer`() async throws {
+  @Test func `disconnects a client that does not read the response`() async throws {
     try await SocketsRig.run {
       $0.answerTimeout = .milliseconds(100)
     } answer: { event, hub in
@@ -113,7 +115,9 @@ struct `Sockets keep their bounds` {
     }
   }
 
-  @Test func `closes what an address has too many, counting no WebSocket`() async throws {
+  @Test func `closes connections above the limit of an address, not counting WebSockets`()
+    async throws
+  {
     try await SocketsRig.run {
       $0.maxConnectionsPerAddress = 2
     } _: { rig in
@@ -133,7 +137,7 @@ struct `Sockets keep their bounds` {
     }
   }
 
-  @Test func `takes no more connections than it may, until one goes`() async throws {
+  @Test func `accepts no connections above the limit until one is closed`() async throws {
     try await SocketsRig.run {
       $0.maxConnections = 2
     } _: { rig in

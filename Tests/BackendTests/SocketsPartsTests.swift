@@ -5,7 +5,7 @@ import Testing
 
 struct `Parts of the sockets` {
   @Test(arguments: 0..<20)
-  func `a queue gives out what was put in, through any buffer`(seed: UInt64) {
+  func `a queue returns its bytes in order through a buffer of any size`(seed: UInt64) {
     var chance = Chance(seed: seed)
     var queue = OutgoingQueue()
     var model: [UInt8] = []
@@ -35,7 +35,7 @@ struct `Parts of the sockets` {
   }
 
   @Test(arguments: [(1, true), (2, true), (3, false)])
-  func `a crowd lets in as many of an address as it may`(count: Int, isLetIn: Bool) {
+  func `the connection limit of an address is enforced`(count: Int, isLetIn: Bool) {
     let (here, there) = ("7f000001", "7f000002")
     var crowd = Crowd(bound: 2)
     #expect((1...count).map { _ in crowd.enter(here) }.last == isLetIn)

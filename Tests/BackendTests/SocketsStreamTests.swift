@@ -7,7 +7,7 @@ import Testing
 struct `Sockets speak WebSocket` {
   typealias Client = SocketsClient
 
-  @Test func `upgrades and says back what it hears`() async throws {
+  @Test func `upgrades and echoes messages`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       let answer = try client.upgrade()
@@ -29,7 +29,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `refuses what is no handshake without asking`() async throws {
+  @Test func `refuses an invalid handshake without calling the handler`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       let answer = try client.get(
@@ -40,7 +40,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `keeps what came behind the handshake while the verdict is awaited`() async throws {
+  @Test func `keeps bytes after the handshake until the upgrade is accepted`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       try client.send(Array(Client.upgradeRequest("/later").utf8) + Client.text("early"))
@@ -53,7 +53,9 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `tells bytes before what they meant, and a pong with its payload`() async throws {
+  @Test func `reports received bytes before their messages, and a pong with its payload`()
+    async throws
+  {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       _ = try client.upgrade()
@@ -156,7 +158,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `tells a reset and a bare end apart from a close`() async throws {
+  @Test func `distinguishes a reset and an end of stream from a close`() async throws {
     try await SocketsRig.run { rig in
       let first = try rig.client()
       _ = try first.upgrade()
@@ -172,7 +174,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `cuts one by drop`() async throws {
+  @Test func `drop disconnects one client`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       _ = try client.upgrade()
@@ -188,7 +190,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `agrees to deflate when it may`() async throws {
+  @Test func `negotiates deflate if allowed`() async throws {
     try await SocketsRig.run {
       $0.allowsDeflate = true
     } _: { rig in

@@ -19,7 +19,7 @@ struct `Sockets stream an answer` {
     try await rig.next { if case .abandoned(let id) = $0 { id } else { nil } }
   }
 
-  @Test func `in chunks, and goes on with the next request`() async throws {
+  @Test func `streams a response in chunks and then serves the next request`() async throws {
     try await SocketsRig.run(answer: Self.begin) { rig in
       let client = try rig.client()
       for text in ["first", "second"] {
@@ -48,7 +48,9 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `to HTTP 1.0 without chunks, to the end of the connection`() async throws {
+  @Test func `streams a response to HTTP 1.0 without chunks until the connection ends`()
+    async throws
+  {
     try await SocketsRig.run(answer: Self.begin) { rig in
       let client = try rig.client()
       try client.send("GET / HTTP/1.0\r\nHost: test\r\n\r\n")
@@ -62,7 +64,7 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `to HEAD as its head alone`() async throws {
+  @Test func `answers HEAD with the head of a streamed response`() async throws {
     try await SocketsRig.run(answer: Self.begin) { rig in
       let client = try rig.client()
       try client.send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -71,7 +73,7 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `of any size while the client keeps up`() async throws {
+  @Test func `streams a response of any size while the client keeps up`() async throws {
     try await SocketsRig.run {
       $0.maxQueuedBytes = 1_024
     } answer: { event, hub in
@@ -87,7 +89,7 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `and cuts a client that does not keep up`() async throws {
+  @Test func `disconnects a client that does not keep up with a streamed response`() async throws {
     try await SocketsRig.run {
       $0.maxQueuedBytes = 1_024
     } answer: { event, hub in
@@ -103,7 +105,7 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `and cuts a client that takes too long`() async throws {
+  @Test func `disconnects a client that reads a streamed response too slowly`() async throws {
     try await SocketsRig.run {
       $0.answerTimeout = .milliseconds(20)
     } answer: { event, hub in
@@ -119,7 +121,7 @@ struct `Sockets stream an answer` {
   }
 
   @Test(arguments: [false, true])
-  func `and tells of a client that leaves in between`(resets: Bool) async throws {
+  func `reports a client that disconnects during a streamed response`(resets: Bool) async throws {
     try await SocketsRig.run(answer: Self.begin) { rig in
       let client = try rig.client()
       _ = try client.get("/")
@@ -134,7 +136,7 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `tells at once of a client that leaves before its answer, where it is asked to`()
+  @Test func `reports at once a client that disconnects before its response, if requested`()
     async throws
   {
     try await SocketsRig.run(answer: { event, hub in
@@ -149,7 +151,7 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `still answers who is watched and stays`() async throws {
+  @Test func `answers a watched client that stays connected`() async throws {
     try await SocketsRig.run(answer: { event, hub in
       guard case .request(let id, _, _) = event else { return }
       hub.noticeEnd(of: id)
@@ -167,7 +169,7 @@ struct `Sockets stream an answer` {
     }
   }
 
-  @Test func `lets a stop cut what has not ended`() async throws {
+  @Test func `a stop ends unfinished streamed responses`() async throws {
     try await SocketsRig.run(answer: Self.begin) { rig in
       let client = try rig.client()
       _ = try client.get("/")

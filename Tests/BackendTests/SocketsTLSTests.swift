@@ -151,7 +151,7 @@ struct `Sockets speak TLS` {
   }
 
   @Test(arguments: ["GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\u{16}\u{3}\u{1}\u{0}\u{5}hello"])
-  func `cuts who does not speak TLS`(bytes: String) async throws {
+  func `disconnects a client that does not use TLS`(bytes: String) async throws {
     try await Self.serve { rig, _ in
       let client = try rig.client()
       try client.send(bytes)
@@ -193,7 +193,7 @@ struct `Sockets speak TLS` {
     }
   }
 
-  @Test func `says which host or port it cannot have`() async throws {
+  @Test func `the error names the host or port that cannot be bound`() async throws {
     func take(_ host: String, _ port: UInt16) -> SocketServerError? {
       var configuration = SocketServerConfiguration()
       configuration.host = host

@@ -30,7 +30,7 @@ struct StoreChecksTests {
     #expect((checks.deadline == nil) == isOver)
   }
 
-  @Test mutating func `a check that is under way is not begun again, and counts when it ends`() {
+  @Test mutating func `a running check is not started again and counts when it ends`() {
     let due = Instant.zero.advanced(by: .seconds(5))
     _ = checks.begin(at: .zero)
     #expect(checks.tick(at: due) == [.unanswered, .unanswered])

@@ -40,7 +40,7 @@ import Testing
       hand.give(.unwritten(hand.write, .refused)) == [.update(.performed(9, .refused))])
   }
 
-  @Test func `requests that wait are sent in order once the bottle is discovered`() throws {
+  @Test func `sends waiting requests in order once the bottle is discovered`() throws {
     var hand = try Hand.opened()
     #expect(hand.give(.perform(1, Self.tare)).writes == [])
     #expect(hand.give(.perform(2, .command(.ping))).writes == [])
@@ -50,7 +50,7 @@ import Testing
     #expect(hand.give(.perform(3, Self.tare)).writes == [[1, 0, 0, 0]], "the others were sent")
   }
 
-  @Test func `what is not valid is refused with the remedy, and not sent`() throws {
+  @Test func `refuses an invalid request with the remedy and does not send it`() throws {
     var hand = try Self.ready()
     #expect(
       hand.give(.perform(1, .command(.setTime(0))))
@@ -77,7 +77,8 @@ import Testing
     #expect(hand.pass(.seconds(10)).shown == [])
   }
 
-  @Test func `a state that comes before the answer of the write confirms as well`() throws {
+  @Test func `a state that arrives before the answer of the write confirms a deletion, too`() throws
+  {
     var hand = try Self.ready()
     hand.give(.perform(1, Self.delete))
     #expect(hand.say(.state(Hand.state(0))) == [])
@@ -94,7 +95,7 @@ import Testing
     #expect(hand.pass(.seconds(5)).shown == [.performed(1, .unconfirmed)])
   }
 
-  @Test func `a deletion that is refused is not noted`() throws {
+  @Test func `does not store a refused deletion`() throws {
     var hand = try Self.ready()
     hand.give(.perform(1, Self.delete))
     hand.say(.state(Hand.state(0)))
@@ -102,7 +103,7 @@ import Testing
       hand.give(.unwritten(hand.write, .refused)) == [.update(.performed(1, .refused))])
   }
 
-  @Test func `a program that only sends commands notes no deletion`() throws {
+  @Test func `a program that only sends commands stores no deletion`() throws {
     var hand = try Hand.ready { $0.syncs = false }
     hand.give(.perform(1, Self.delete))
     hand.written()
@@ -111,7 +112,7 @@ import Testing
 
   // Losses and time.
 
-  @Test func `a loss leaves what was sent unconfirmed`() throws {
+  @Test func `a loss leaves sent requests unconfirmed`() throws {
     var hand = try Self.ready()
     hand.give(.perform(1, Self.delete))
     hand.written()
@@ -121,7 +122,7 @@ import Testing
     #expect(hand.model.requests.entries == [])
   }
 
-  @Test func `a loss during discovery leaves what waits`() throws {
+  @Test func `a loss during discovery keeps waiting requests`() throws {
     var hand = try Hand.opened()
     hand.give(.perform(1, Self.tare))
     #expect(hand.give(.central(.disconnected(hand.attempt, .reset))).shown == [])
@@ -131,7 +132,7 @@ import Testing
   }
 
   @Test(arguments: [(BottleRefreshResult.bottleAsleep, false), (.connectionFailed, true)])
-  func `what waits for 15 s ends`(result: BottleRefreshResult, isFound: Bool) throws {
+  func `waiting requests end after 15 s`(result: BottleRefreshResult, isFound: Bool) throws {
     var hand = Hand.looking()
     hand.give(.refresh(1))
     hand.give(.perform(2, Self.tare))
@@ -142,7 +143,7 @@ import Testing
         == [.refreshed(1, result), .performed(2, .notSent(result))])
   }
 
-  @Test func `a request looks for 10 s, burst after burst`() throws {
+  @Test func `a request scans for 10 s, burst after burst`() throws {
     var hand = Hand.looking()
     hand.pass(.seconds(30))
     let begin = hand.now
@@ -155,7 +156,7 @@ import Testing
   }
 
   @Test(arguments: [AdapterState.resetting, .unknown])
-  func `an adapter that comes back may still fulfil a request`(state: AdapterState) throws {
+  func `a request may still succeed when the adapter comes back`(state: AdapterState) throws {
     var hand = Hand.looking()
     hand.give(.central(.adapter(state)))
     #expect(hand.give(.refresh(1)).shown == [])
@@ -165,14 +166,14 @@ import Testing
 
   // Refreshes.
 
-  @Test func `a refresh of a bottle that has nothing ends at once`() throws {
+  @Test func `a refresh of a bottle without drinks ends at once`() throws {
     var hand = try Self.ready()
     #expect(hand.give(.refresh(1)) == [.update(.refreshed(1, .alreadySynced))])
     var commands = try Hand.ready { $0.syncs = false }
     #expect(commands.give(.refresh(1)) == [.update(.refreshed(1, .alreadySynced))])
   }
 
-  @Test func `a refresh waits for the synchronisation that runs`() throws {
+  @Test func `a refresh waits for the synchronization in progress`() throws {
     var hand = try Self.ready(unsynced: 3)
     #expect(hand.give(.refresh(1)) == [])
     #expect(hand.give(.refresh(2)) == [])
@@ -182,7 +183,7 @@ import Testing
       hand.written() == [.update(.refreshed(1, .synced(2))), .update(.refreshed(2, .synced(2)))])
   }
 
-  @Test func `a refresh asks again where all tries have failed`() throws {
+  @Test func `a refresh starts again after all retries have failed`() throws {
     var hand = try Self.ready(unsynced: 1)
     for wait in [1, 5, 15, 1] {
       hand.chunk(0, of: 1, [Hand.record(1)])
@@ -198,7 +199,7 @@ import Testing
     #expect(failed.shown == [.notice(.syncFailed(.store(.full(detail: "full"))))])
   }
 
-  @Test func `a refresh does not wait for the next try`() throws {
+  @Test func `a refresh does not wait for the next retry`() throws {
     var hand = try Self.ready(unsynced: 1)
     hand.say(.brokenChunk(detail: "cut"))
     #expect(
@@ -206,7 +207,7 @@ import Testing
         == [BottleSync.request(count: 1, longestValue: 122).bytes])
   }
 
-  @Test func `a bottle that says that drinks wait is not called synced already`() throws {
+  @Test func `a bottle that reports pending drinks is not called already synced`() throws {
     // Its drinks arrive, but it still reports some: it counts deleted records.
     var hand = try Self.ready(unsynced: 2)
     hand.chunk(0, of: 1, [Hand.record(1)])
@@ -221,7 +222,7 @@ import Testing
     #expect(commands.give(.refresh(1)).shown == [.refreshed(1, .nothingCame(2))])
   }
 
-  @Test func `a refresh of a bottle that sends nothing twice is told so`() throws {
+  @Test func `a refresh reports a bottle that sent nothing twice`() throws {
     var hand = try Self.ready(unsynced: 2)
     hand.give(.refresh(1))
     hand.pass(.seconds(6))
@@ -232,7 +233,7 @@ import Testing
         == [.notice(.nothingCame(said: 2)), .refreshed(1, .nothingCame(2))])
   }
 
-  @Test func `a refresh whose START is not answered fails, and does not say that nothing came`()
+  @Test func `a refresh whose START is not answered fails, and does not report that nothing came`()
     throws
   {
     // The write of the time is not answered, and START waits behind it.
@@ -248,7 +249,7 @@ import Testing
     #expect(hand.pass(.milliseconds(1)).shown == [.refreshed(1, .syncFailed)], "after 15 s")
   }
 
-  @Test func `a refresh counts the drinks that came before a break`() throws {
+  @Test func `a refresh counts the drinks received before an interruption`() throws {
     var hand = try Self.ready(unsynced: 60)
     hand.give(.refresh(1))
     hand.chunk(0, of: 4, (1...17).map { Hand.record($0) })
@@ -261,7 +262,9 @@ import Testing
     #expect(hand.written() == [.update(.refreshed(1, .synced(60)))], "17 and 43")
   }
 
-  @Test func `a refresh whose last acknowledgement was not answered counts its drinks`() throws {
+  @Test func `a refresh counts its drinks although its last acknowledgement was not answered`()
+    throws
+  {
     var hand = try Self.ready(unsynced: 2)
     hand.give(.refresh(1))
     hand.chunk(0, of: 1, [Hand.record(1), Hand.record(2)])
@@ -272,7 +275,7 @@ import Testing
     #expect(hand.pass(.seconds(1)).shown == [.refreshed(1, .synced(2))])
   }
 
-  @Test func `a refresh that is too late says what was reached`() throws {
+  @Test func `a refresh that times out reports its progress`() throws {
     var hand = try Self.ready(unsynced: 2)
     hand.give(.refresh(1))
     hand.chunk(0, of: 2, [Hand.record(1)])
@@ -280,7 +283,7 @@ import Testing
     #expect(hand.pass(.milliseconds(1)).shown == [.refreshed(1, .syncFailed)])
   }
 
-  @Test func `32 requests wait, and the next one is refused at once`() throws {
+  @Test func `32 requests may wait, and the next is refused at once`() throws {
     var hand = Hand.looking()
     for number: UInt64 in 1...31 { hand.give(.perform(number, Self.tare)) }
     #expect(hand.give(.refresh(32)).shown == [])
@@ -290,7 +293,7 @@ import Testing
     #expect(hand.model.requests.entries.count == 32)
   }
 
-  @Test func `answers come in any order, and each ends its own request`() throws {
+  @Test func `replies arrive in any order, and each ends its own request`() throws {
     var hand = try Self.ready()
     hand.give(.perform(1, Self.tare))
     let first = hand.write
@@ -300,7 +303,7 @@ import Testing
     #expect(hand.pass(.seconds(20)).shown == [], "an answered request is over")
   }
 
-  @Test func `a request that ended without the adapter is over`() {
+  @Test func `a request that ended for lack of the adapter stays ended`() {
     var hand = Hand.looking()
     hand.give(.refresh(1))
     #expect(hand.give(.central(.adapter(.off))).shown == [.refreshed(1, .bluetoothOff)])
@@ -328,7 +331,7 @@ import Testing
     }
   }
 
-  @Test func `a refresh asks again although nothing new came`() throws {
+  @Test func `a refresh starts again although nothing new came`() throws {
     var hand = try Self.ready(unsynced: 1)
     hand.chunk(0, of: 1, [Hand.record(1)])
     hand.committed([])
@@ -341,7 +344,7 @@ import Testing
     #expect(hand.written() == [.update(.refreshed(1, .synced(0)))])
   }
 
-  @Test func `each synchronisation counts its own drinks`() throws {
+  @Test func `each synchronization counts its own drinks`() throws {
     var hand = try Self.ready(unsynced: 1)
     for id: UInt32 in 1...2 {
       hand.give(.refresh(UInt64(id)))
@@ -353,7 +356,7 @@ import Testing
     }
   }
 
-  @Test func `a refresh ends where all tries have failed`() throws {
+  @Test func `a refresh ends when all retries have failed`() throws {
     var hand = try Hand.ready(unsynced: 1) { $0.syncRetries = [.seconds(1)] }
     hand.give(.refresh(1))
     hand.say(.brokenChunk(detail: "cut"))

@@ -29,7 +29,7 @@ import VirtualBottle
     return bench
   }
 
-  @Test func `the time is set once on a connection whose bottle takes it`() {
+  @Test func `sets the time once on a connection whose bottle accepts it`() {
     var bench = Self.met(failing: 0)
     bench.pass(25)
     #expect(Self.times(bench).count == 1)
@@ -37,7 +37,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [1, 2, 3])
-  func `a time that did not arrive is set again on the same connection`(failing: Int) {
+  func `sets a time that did not arrive again on the same connection`(failing: Int) {
     var bench = Self.met(failing: failing)
     bench.pass(26)
     #expect(bench.status.phase == .connected)
@@ -48,7 +48,7 @@ import VirtualBottle
     #expect(bench.drinks.map { $0.record.timestamp != nil } == [true])
   }
 
-  @Test func `it is set again after 1, 5 and 15 s, and is the time of that moment`() {
+  @Test func `sets the time again after 1, 5 and 15 s, with the time of that moment`() {
     var bench = Self.met(failing: 9)
     bench.give(.hold(true))
     bench.pass(80)
@@ -61,7 +61,7 @@ import VirtualBottle
     }
   }
 
-  @Test func `after four failures it is set by the next connection`() {
+  @Test func `after four failures the next connection sets the time`() {
     var bench = Self.met(failing: 4)
     bench.give(.hold(true))
     bench.pass(80)
@@ -72,7 +72,7 @@ import VirtualBottle
     #expect(bench.bottle.bottle.clock.isValid)
   }
 
-  @Test func `a connection that ends takes its next try with it`() {
+  @Test func `the end of a connection cancels its next attempt to set the time`() {
     var bench = Self.met(failing: 1)
     bench.pass(0.5)
     bench.background()

@@ -36,7 +36,8 @@ import Testing
     return found
   }
 
-  @Test func `a chunk that does not come in 30 s ends it, and it begins again after a second`()
+  @Test
+  func `a chunk missing for 30 s ends the synchronization, which begins again after a second`()
     throws
   {
     var hand = try Self.held(unsynced: 40)
@@ -54,7 +55,7 @@ import Testing
     #expect(hand.pass(.milliseconds(1)).writes == [Self.start(40)])
   }
 
-  @Test func `a first chunk that does not come in 5 s is asked for once more`() throws {
+  @Test func `requests a first chunk that does not come in 5 s once more`() throws {
     var hand = try Self.held(unsynced: 2)
     #expect(hand.pass(.milliseconds(4_999)) == [])
     #expect(hand.model.sync.isRunning)
@@ -71,7 +72,7 @@ import Testing
     #expect(hand.pass(.seconds(5)).notices == [], "the count of silences began anew")
   }
 
-  @Test func `a silence before a whole synchronisation is forgotten`() throws {
+  @Test func `a complete synchronization resets the count of silences`() throws {
     var hand = try Self.held(unsynced: 1)
     hand.pass(.seconds(6))
     hand.written()
@@ -84,7 +85,7 @@ import Testing
     #expect(hand.pass(.seconds(5)).notices == [])
   }
 
-  @Test func `after failures it begins again after 1, 5 and 15 s, and then no more`() throws {
+  @Test func `begins again after 1, 5 and 15 s, and then no more`() throws {
     var hand = try Self.held(unsynced: 1)
     for wait in [1, 5, 15] {
       #expect(hand.chunk(0, of: 1, [Hand.record(1)]).count == 1)
@@ -104,7 +105,7 @@ import Testing
     #expect(Self.asked(&hand, within: 2) == [1: [Self.start(1)]], "all waits begin anew")
   }
 
-  @Test func `a success makes earlier failures good`() throws {
+  @Test func `a success resets the count of failures`() throws {
     var hand = try Self.held(unsynced: 1)
     for wait in [1, 5] {
       hand.chunk(0, of: 1, [Hand.record(1)])
@@ -122,7 +123,7 @@ import Testing
     #expect(Self.asked(&hand, within: 4) == [1: [Self.start(1)]])
   }
 
-  @Test func `each broken chunk halves the next ones, down to 20 bytes`() throws {
+  @Test func `each broken chunk halves the size of the next ones, down to 20 bytes`() throws {
     var hand = try Self.held(unsynced: 50)
     var sizes: [[UInt8]] = []
     for wait in [1, 5, 15] {
@@ -138,7 +139,7 @@ import Testing
     #expect(Self.asked(&hand, within: 1)[1] == [Self.start(50, longest: 20)])
   }
 
-  @Test func `a first chunk that is not number 0 is a failure, unless that one comes`() throws {
+  @Test func `a first chunk other than number 0 is a failure, unless number 0 follows`() throws {
     var hand = try Self.held(unsynced: 3)
     for wait in [1, 5, 15] {
       #expect(hand.chunk(1, of: 3, [Hand.record(2)]) == [])
@@ -155,7 +156,7 @@ import Testing
     #expect(hand.written().notices == [])
   }
 
-  @Test func `a chunk out of order ends it`() throws {
+  @Test func `a chunk out of order ends the synchronization`() throws {
     var hand = try Self.held(unsynced: 3)
     hand.chunk(0, of: 3, [Hand.record(1)])
     #expect(
@@ -165,7 +166,7 @@ import Testing
     #expect(hand.committed([Hand.drink(1)]).writes == [], "nothing is acknowledged any more")
   }
 
-  @Test func `writes that fail end a synchronisation that runs`() throws {
+  @Test func `failed writes end a synchronization in progress`() throws {
     var hand = try Hand.ready(unsynced: 1)
     let start = hand.write
     #expect(
@@ -180,7 +181,7 @@ import Testing
     #expect(hand.give(.unwritten(acknowledgement, .reset)) == [], "reported twice")
   }
 
-  @Test func `a write that fails after its synchronisation has ended changes nothing`() throws {
+  @Test func `a write that fails after its synchronization has ended changes nothing`() throws {
     var hand = try Hand.ready(unsynced: 1)
     let start = hand.write
     hand.say(.brokenChunk(detail: "cut"))
@@ -196,14 +197,14 @@ import Testing
     #expect(!hand.model.sync.isRunning)
   }
 
-  @Test func `what is not stored besides drinks is told, and ends nothing`() throws {
+  @Test func `reports a failed commit without drinks, which ends nothing`() throws {
     var hand = try Hand.ready(unsynced: 1)
     let effects = hand.give(.uncommitted(1, .full(detail: "full")))
     #expect(effects.notices == [.notStored(detail: StoreFailure.full(detail: "full").description)])
     #expect(hand.model.sync.isRunning)
   }
 
-  @Test func `a loss ends a synchronisation, and is told`() throws {
+  @Test func `a loss ends a synchronization and is reported`() throws {
     var hand = try Hand.ready(unsynced: 1)
     let lost = hand.give(.central(.disconnected(hand.attempt, .reset)))
     #expect(lost.notices == [.syncFailed(.disconnected)])
@@ -224,7 +225,7 @@ import Testing
     #expect(woken.give(.unwritten(woken.write, .refused)) == [], "the ping only wakes it")
   }
 
-  @Test func `each failure has its words`() {
+  @Test func `each failure has a description`() {
     let failures: [SyncFailure] = [
       .missingChunk(expected: 1, found: 3), .changedTotal(from: 2, to: 4),
       .malformed(detail: "cut"), .silence, .write(.reset), .disconnected,

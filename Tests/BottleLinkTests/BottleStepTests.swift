@@ -28,7 +28,7 @@ import Testing
 
   // Looking for the bottle.
 
-  @Test func `a burst connects to the bottle that it finds, once`() throws {
+  @Test func `a burst connects once to the bottle that it finds`() throws {
     var hand = Hand.looking()
     let burst = try #require(hand.model.burst?.attempt)
     let found = CentralEvent.found(Hand.bottle.id, name: "Bottle")
@@ -40,13 +40,14 @@ import Testing
     #expect(hand.give(.central(found)) == [])
   }
 
-  @Test func `a bottle that advertises while nothing looks for it is left to the system`() throws {
+  @Test func `leaves a bottle to the system that advertises while no burst is in progress`() throws
+  {
     var (hand, _) = try Self.waiting()
     #expect(hand.give(.central(.found(Hand.bottle.id, name: "New name"))) == [])
     #expect(hand.model.bottle == Hand.bottle)
   }
 
-  @Test func `the first bottle of all is connected to by burst and system`() throws {
+  @Test func `connects to the first bottle by burst and queued connect`() throws {
     var hand = Hand()
     hand.give(.start)
     hand.give(.central(.adapter(.on)))
@@ -65,7 +66,7 @@ import Testing
     #expect(!hand.give(.central(.connected(burst))).contains(.discover(burst)))
   }
 
-  @Test func `without a burst the first bottle is connected to by the system`() throws {
+  @Test func `connects to the first bottle by queued connect if no burst is in progress`() throws {
     var hand = Hand()
     hand.give(.start)
     hand.give(.central(.adapter(.on)))
@@ -79,7 +80,7 @@ import Testing
       ])
   }
 
-  @Test func `the first restored bottle is the bottle, unless one is known`() {
+  @Test func `the first restored bottle becomes the known one, unless one is known`() {
     let restored = [
       RestoredPeripheral(Hand.bottle.id, isConnected: false),
       RestoredPeripheral(Self.other.id, isConnected: false),
@@ -95,7 +96,7 @@ import Testing
 
   // Connections.
 
-  @Test func `the system's connection ends the burst`() throws {
+  @Test func `a connection made by the system ends the burst`() throws {
     var hand = Hand.looking()
     let queue = try #require(hand.model.queue)
     let effects = hand.give(.central(.connected(queue)))
@@ -106,7 +107,7 @@ import Testing
     #expect(hand.give(.central(.connected(queue))) == [], "reported twice")
   }
 
-  @Test func `a connection that nothing waits for is ended`() throws {
+  @Test func `ends a connection that nothing awaits`() throws {
     var hand = Hand.looking()
     #expect(hand.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99))])
     #expect(hand.model.status.phase == .scanning)
@@ -115,7 +116,7 @@ import Testing
     #expect(opened.model.status.phase == .discovering)
   }
 
-  @Test func `a queued connect that fails is asked for again, and the burst goes on`() throws {
+  @Test func `queues a failed connect again, and the burst continues`() throws {
     var hand = Hand.looking()
     hand.pass(.seconds(3))
     let (burst, queue) = (try #require(hand.model.burst?.attempt), try #require(hand.model.queue))
@@ -132,7 +133,7 @@ import Testing
     #expect(hand.model.queue == next)
   }
 
-  @Test func `a burst whose connect fails is over, and the queue stays`() throws {
+  @Test func `a failed connect ends its burst, and the queued connect stays`() throws {
     var hand = Hand.looking()
     hand.pass(.seconds(3))
     hand.give(.central(.found(Hand.bottle.id, name: nil)))
@@ -152,7 +153,7 @@ import Testing
     #expect(bare.model.status.retryAt == bare.now.advanced(by: .seconds(3)))
   }
 
-  @Test func `services that are missing end the connection of their attempt alone`() throws {
+  @Test func `missing services end only the connection of their attempt`() throws {
     var hand = try Hand.opened()
     #expect(hand.give(.undiscovered(AttemptID(99), .refused)) == [])
     #expect(hand.model.status.phase == .discovering)
@@ -161,13 +162,13 @@ import Testing
     #expect(hand.model.status.phase == .disconnected)
   }
 
-  @Test func `services missing from an earlier connection leave a queued connect alone`() throws {
+  @Test func `missing services of an earlier connection leave a queued connect alone`() throws {
     var (hand, queue) = try Self.waiting()
     #expect(hand.give(.undiscovered(queue, .refused)) == [])
     #expect(hand.model.queue == queue)
   }
 
-  @Test func `a value of another connection is not heard`() throws {
+  @Test func `ignores a value of another connection`() throws {
     var hand = try Hand.ready()
     #expect(hand.give(.heard(AttemptID(99), .battery(7), at: hand.wall)) == [])
     #expect(hand.model.state?.battery == 100)
@@ -175,12 +176,12 @@ import Testing
 
   // The app and the device.
 
-  @Test func `a start looks at once, whenever it comes`() throws {
+  @Test func `a start scans at once, whenever it comes`() throws {
     var (hand, _) = try Self.waiting()
     #expect(hand.give(.start).contains(.scan))
   }
 
-  @Test func `the device says that something may have changed`() throws {
+  @Test func `a hint from the device that something changed starts a scan`() throws {
     var (hand, _) = try Self.waiting()
     #expect(hand.give(.link(.device(.again))).contains(.scan))
     var idle = Hand()
@@ -189,7 +190,7 @@ import Testing
     #expect(hand.give(.link(.device(.reachability(.unreachable)))) == [], "it is no network")
   }
 
-  @Test func `stop ends what runs, in order`() throws {
+  @Test func `a stop ends everything in progress, in order`() throws {
     var scanning = Hand.looking()
     let queue = try #require(scanning.model.queue)
     #expect(
@@ -209,7 +210,7 @@ import Testing
     #expect(connected.model.isStopped)
   }
 
-  @Test func `stop forgets holds, and ends requests`() throws {
+  @Test func `a stop forgets holds and ends requests`() throws {
     var hand = Hand.looking()
     hand.give(.hold(true))
     hand.give(.perform(4, .command(.tare)))
@@ -233,7 +234,7 @@ import Testing
     #expect(hand.model.bottle == Hand.bottle)
   }
 
-  @Test func `choosing another bottle ends the connection, and starts nothing by itself`() throws {
+  @Test func `choosing another bottle ends the connection but starts nothing by itself`() throws {
     var hand = try Hand.ready()
     let effects = hand.give(.choose(Self.other))
     #expect(effects.contains(.cancel(hand.attempt)))
@@ -246,7 +247,7 @@ import Testing
     #expect(stopped.model.bottle == Self.other)
   }
 
-  @Test func `only what the system holds keeps a suspended app`() throws {
+  @Test func `only a pending task of the system keeps a suspended app`() throws {
     var hand = try Hand.opened()
     #expect(hand.model.isKeptBySystem)
     hand.give(.central(.disconnected(hand.attempt, .reset)))
@@ -258,12 +259,12 @@ import Testing
     #expect(off.model.isKeptBySystem)
   }
 
-  @Test func `what the shell confirms goes to the store`() {
+  @Test func `passes the shell's confirmation to the store`() {
     var hand = Hand()
     #expect(hand.give(.shown(through: 7)) == [.confirm(7)])
   }
 
-  @Test func `what no run has shown is shown at the start`() {
+  @Test func `shows drinks at the start that no run has shown`() {
     var hand = Hand()
     var snapshot = DrinkSnapshot()
     snapshot.unshown = [Hand.drink(1), Hand.drink(2)]
@@ -273,14 +274,14 @@ import Testing
     #expect(hand.model.bottle == nil)
   }
 
-  @Test func `an event of the link is an input, and others are none`() {
+  @Test func `an input of a link event returns that event, and others return none`() {
     let event = LinkEvent.device(.again)
     #expect(BottleModel.Input(event, at: Hand.start) == .link(event))
     #expect(BottleModel.Input.link(event).event == event)
     #expect(BottleModel.Input.start.event == nil)
   }
 
-  @Test func `a burst learns the name of its bottle, and a stopped link learns none`() {
+  @Test func `a burst stores the name of its bottle, and a stopped link stores none`() {
     var hand = Hand()
     var snapshot = DrinkSnapshot()
     snapshot.bottle = KnownBottle(Hand.bottle.id)

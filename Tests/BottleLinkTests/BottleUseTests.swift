@@ -18,7 +18,9 @@ import Testing
 
   // Discovery.
 
-  @Test func `a discovered bottle gets the time, is stored, and is asked for its drinks`() throws {
+  @Test func `sets the time of a discovered bottle, stores the bottle and requests its drinks`()
+    throws
+  {
     var hand = try Hand.opened()
     let queued = try #require(hand.model.queue)
     let effects = hand.give(
@@ -47,7 +49,7 @@ import Testing
     #expect(hand.say(.state(Hand.state(4))).writes == [])
   }
 
-  @Test func `services are discovered once, and before that nothing is heard`() throws {
+  @Test func `discovers services once, and ignores values before that`() throws {
     var hand = try Hand.opened()
     #expect(hand.model.status.phase == .discovering)
     #expect(hand.model.status.outstanding == [.discovery, .connection, .queuedConnect])
@@ -73,7 +75,7 @@ import Testing
     #expect(hand.give(.hold(true)).writes == [Self.ping])
   }
 
-  @Test func `a phone that does not know the time does not set it`() throws {
+  @Test func `a phone without a valid time does not set it`() throws {
     var hand = try Hand.opened()
     hand.wall = Timestamp(nanoseconds: 1_577_836_799_999_999_999)
     let early = hand.give(
@@ -87,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 1), (19, 1), (20, 1), (34, 2), (244, 17)])
-  func `chunks fit what the radio carries`(longest: Int, records: UInt16) throws {
+  func `chunks fit the radio's maximum value length`(longest: Int, records: UInt16) throws {
     var hand = try Hand.opened()
     let effects = hand.give(
       .discovered(hand.attempt, longestValue: longest, Hand.state(3), at: hand.wall))
@@ -116,7 +118,7 @@ import Testing
     #expect(hand.say(.battery(7)) == [])
   }
 
-  @Test func `a calibration is shown, and what cannot be read is told`() throws {
+  @Test func `shows a calibration, and reports a value that cannot be read`() throws {
     var hand = try Hand.ready()
     let calibration = BottleCalibration(step: .waitFull, empty: 3)
     #expect(hand.say(.calibration(calibration)) == [.update(.calibration(calibration))])
@@ -126,7 +128,7 @@ import Testing
     #expect(hand.say(.brokenChunk(detail: "cut")) == [], "no synchronisation runs")
   }
 
-  @Test func `news of each characteristic`() {
+  @Test func `decodes the values of each characteristic`() {
     typealias News = BottleModel.News
     #expect(News(Hand.state(3).bytes, of: .state) == .state(Hand.state(3)))
     #expect(News([7], of: .battery) == .battery(7))
@@ -171,7 +173,7 @@ import Testing
       hand.committed([Hand.drink(4, .live)]).shown == [.drink(Hand.drink(4, .live))])
   }
 
-  @Test func `what comes after a whole synchronisation is live`() throws {
+  @Test func `drinks after a complete synchronization are live`() throws {
     var hand = try Hand.ready(unsynced: 1)
     #expect(vias(hand.chunk(0, of: 1, [Hand.record(1)])) == [.sync])
     hand.committed([Hand.drink(1)])
@@ -184,7 +186,7 @@ import Testing
     effects.compactMap { if case .commit(_, let change) = $0 { change.via } else { nil } }
   }
 
-  @Test func `a drink without a time is told, and one with a time is not`() throws {
+  @Test func `reports a drink without a time, but not one with a time`() throws {
     var hand = try Hand.ready(unsynced: 2)
     hand.chunk(0, of: 1, [Hand.record(1), Hand.record(2, at: 9)])
     var untimed = Hand.drink(2)
@@ -203,7 +205,7 @@ import Testing
     #expect(hand.written().writes == [], "nothing more was reported")
   }
 
-  @Test func `an answer of another write ends nothing`() throws {
+  @Test func `the answer of another write ends nothing`() throws {
     var hand = try Hand.ready(unsynced: 1)
     hand.chunk(0, of: 1, [Hand.record(1)])
     hand.committed([Hand.drink(1)])
@@ -212,7 +214,9 @@ import Testing
     #expect(hand.model.sync.isRunning)
   }
 
-  @Test func `a bottle that sends what is known is asked again once it says otherwise`() throws {
+  @Test func `requests drinks again from a bottle that sent known ones, once its count changes`()
+    throws
+  {
     var hand = try Hand.ready(unsynced: 1)
     hand.chunk(0, of: 1, [Hand.record(1)])
     hand.committed([])
@@ -225,7 +229,7 @@ import Testing
     #expect(hand.say(.state(Hand.state(2, level: 490))).writes == [Self.start(2)])
   }
 
-  @Test func `what comes after a bottle sent nothing is live`() throws {
+  @Test func `drinks after a bottle sent nothing are live`() throws {
     var hand = try Hand.ready(unsynced: 1)
     hand.written()
     hand.pass(.seconds(6))
@@ -256,8 +260,7 @@ import Testing
     #expect(hand.pass(.milliseconds(1)).notices == [.syncFailed(.silence)])
   }
 
-  @Test func `a chunk that comes once more is ignored, also after the next one was stored`() throws
-  {
+  @Test func `ignores a repeated chunk, also after the next one was stored`() throws {
     var hand = try Hand.ready(unsynced: 99)
     for index: UInt16 in 0..<2 {
       hand.chunk(index, of: 3, [Hand.record(UInt32(index))])
@@ -267,7 +270,8 @@ import Testing
     #expect(hand.model.sync.isRunning)
   }
 
-  @Test func `an answer of the last acknowledgement ends no failed synchronisation`() throws {
+  @Test func `the answer of the last acknowledgement does not end a failed synchronization`() throws
+  {
     var hand = try Hand.ready(unsynced: 1)
     hand.give(.refresh(1))
     hand.chunk(0, of: 1, [Hand.record(1)])
@@ -276,7 +280,7 @@ import Testing
     #expect(hand.written() == [])
   }
 
-  @Test func `the time is set again by the clock of that moment`() throws {
+  @Test func `a retry sets the time by the clock of that moment`() throws {
     var hand = try Hand.ready()
     let time = hand.write
     #expect(hand.give(.unwritten(time, .reset)) == [])
@@ -291,7 +295,7 @@ import Testing
     #expect(hand.pass(.milliseconds(1)).writes.count == 1)
   }
 
-  @Test func `called too early, it does nothing`() throws {
+  @Test func `an early tick does nothing`() throws {
     var hand = try Hand.ready(unsynced: 1)
     hand.give(.refresh(1))
     hand.give(.unwritten(WriteID(1), .reset))

@@ -26,7 +26,7 @@ import VirtualBottle
   private static func all(_ count: Int) -> [UInt32] { (0..<count).map { UInt32($0) + 1 } }
 
   @Test(arguments: [(0, 244), (1, 244), (17, 244), (18, 244), (100, 182), (3, 20), (600, 244)])
-  func `all drinks come, in chunks that fit`(drinks: Int, longest: Int) {
+  func `all drinks arrive, in chunks that fit`(drinks: Int, longest: Int) {
     var bench = Self.meeting(drinks) { $0.longestValue = longest }
     bench.pass(60)
     #expect(bench.stored == Self.all(drinks))
@@ -35,7 +35,7 @@ import VirtualBottle
     #expect(bench.notices.filter { if case .unknownTime = $0 { false } else { true } } == [])
   }
 
-  @Test func `drinks that are recorded while connected come live`() {
+  @Test func `drinks recorded while connected are live`() {
     var bench = Self.meeting(2)
     bench.pass(5)
     bench.touch(.poured(300))
@@ -66,7 +66,7 @@ import VirtualBottle
     #expect(failing.bottle.bottle.unsynced == 3)
   }
 
-  @Test func `after four failures another number of records is a reason to begin anew`() {
+  @Test func `after four failures a changed record count starts a new synchronization`() {
     var bench = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
     bench.give(.hold(true))
     bench.pass(60)
@@ -78,7 +78,7 @@ import VirtualBottle
     #expect(bench.stored == [1, 2, 3])
   }
 
-  @Test func `after four failures a full bottle, whose number stays the same, begins anew too`() {
+  @Test func `after four failures a full bottle syncs again, although its count stays the same`() {
     var bench = Self.meeting(600) { $0.storeFailure = .full(detail: "full") }
     bench.give(.hold(true))
     bench.pass(60)
@@ -88,7 +88,7 @@ import VirtualBottle
     #expect(bench.stored == Array(2...601))
   }
 
-  @Test func `a store that fails is tried again after 1, 5 and 15 s, and then on a refresh`() {
+  @Test func `retries after 1, 5 and 15 s when the store fails, and then on a refresh`() {
     var bench = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
     bench.give(.hold(true))
     bench.pass(60)
@@ -121,7 +121,7 @@ import VirtualBottle
   }
 
   @Test(arguments: 1...8)
-  func `a repeated notification doubles no drink`(_ number: Int) {
+  func `a repeated notification stores no drink twice`(_ number: Int) {
     var bench = Self.meeting(60) {
       $0.longestValue = 182
       $0.repeated = [number]
@@ -132,7 +132,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [Duration.milliseconds(5), .milliseconds(40)])
-  func `a drink that is recorded at any moment of a synchronisation comes`(notifying: Duration) {
+  func `a drink recorded at any moment of a synchronization arrives`(notifying: Duration) {
     for moment in 0..<100 {
       var bench = Self.meeting(1) { $0.notifying = notifying }
       bench.pass(0.5 + Double(moment) * 0.02)
@@ -143,7 +143,7 @@ import VirtualBottle
     }
   }
 
-  @Test func `a drop at any moment loses and doubles nothing`() {
+  @Test func `a drop at any moment loses or repeats nothing`() {
     for moment in 0..<60 {
       var bench = Self.meeting(60) { $0.longestValue = 182 }
       bench.pass(0.4 + Double(moment) * 0.05)
@@ -156,7 +156,7 @@ import VirtualBottle
     }
   }
 
-  @Test func `a bottle that restarts at any moment loses and doubles nothing`() {
+  @Test func `a restart of the bottle at any moment loses or repeats nothing`() {
     for moment in 0..<30 {
       var bench = Self.meeting(40) { $0.longestValue = 182 }
       bench.pass(0.4 + Double(moment) * 0.1)
@@ -167,7 +167,7 @@ import VirtualBottle
     }
   }
 
-  @Test func `a phone that is killed at any moment stores every drink once`() {
+  @Test func `a phone killed at any moment stores every drink once`() {
     for moment in 0..<40 {
       var bench = Self.meeting(40) { $0.longestValue = 182 }
       bench.pass(0.4 + Double(moment) * 0.07)
@@ -181,7 +181,7 @@ import VirtualBottle
   }
 
   @Test
-  func `a bottle that says more than it has is asked twice, and again when it says otherwise`() {
+  func `asks a bottle that reports more than it has twice, and again when its count changes`() {
     var bench = BottleBench.wanted(.plan035)
     bench.bottle.countsDeleted = true
     bench.pass(1)
@@ -200,7 +200,7 @@ import VirtualBottle
     #expect(bench.stored == [2])
   }
 
-  @Test func `deleted records that come all the same are not stored`() throws {
+  @Test func `does not store deleted records that arrive nevertheless`() throws {
     var bench = BottleBench.connected()
     let attempt = try #require(bench.model.connection?.attempt)
     bench.dropped = Set(bench.notified + 1...bench.notified + 99)
@@ -216,7 +216,7 @@ import VirtualBottle
     #expect(bench.drinks.map(\.record.id) == [8])
   }
 
-  @Test func `a drink without a time is stored and told`() {
+  @Test func `stores and reports a drink without a time`() {
     var bench = Self.meeting(1)
     bench.pass(5)
     #expect(bench.stored == [1])
@@ -227,7 +227,7 @@ import VirtualBottle
     #expect(bench.drinks.last?.record.timestamp != nil, "the clock was set on connecting")
   }
 
-  @Test func `a chunk that is cut off is asked for again, shorter`() {
+  @Test func `requests a truncated chunk again, with a smaller size`() {
     // The radio reports 244 bytes and carries 120.
     var bench = Self.meeting(30) { $0.cutsAt = 120 }
     bench.give(.hold(true))
@@ -239,7 +239,7 @@ import VirtualBottle
     #expect(failed)
   }
 
-  @Test func `what no run has shown is shown by the next one, and what was confirmed is not`() {
+  @Test func `the next run shows drinks that were not confirmed, and no others`() {
     var bench = Self.meeting(3)
     bench.pass(5)
     bench.give(.shown(through: 2))

@@ -13,7 +13,7 @@ import VirtualBottle
     bench.log.count { if case .connect(_, _, true, _) = $0.effect { true } else { false } }
   }
 
-  @Test func `the first burst is 5 s long, and the queued connect is armed beside it`() {
+  @Test func `the first burst takes 5 s, during which the queued connect is armed`() {
     var bench = BottleBench.wanted()
     #expect(bench.status.phase == .scanning)
     #expect(bench.status.outstanding == [.scan, .queuedConnect])
@@ -25,7 +25,7 @@ import VirtualBottle
     #expect(Self.arms(bench) == 1, "the end of the burst did not cancel it")
   }
 
-  @Test func `a burst begins half a second after coming to the front`() {
+  @Test func `a burst begins half a second after coming to the foreground`() {
     var bench = BottleBench.connected()
     bench.background()
     bench.pass(60)
@@ -50,7 +50,7 @@ import VirtualBottle
     #expect(bench.status.phase == .connecting)
   }
 
-  @Test func `without a known bottle any is looked for, by the system too, and the first is kept`()
+  @Test func `without a known bottle, burst and system scan for any, and the first one is stored`()
     throws
   {
     var bench = BottleBench()
@@ -64,7 +64,7 @@ import VirtualBottle
     #expect(bench.store.snapshot.bottle == KnownBottle(BottleBench.id, name: "Bottle"))
   }
 
-  @Test func `a scan follows 3 s after an unexpected loss, and the queued connect at once`() {
+  @Test func `scans 3 s after an unexpected loss, and queues a connect at once`() {
     var bench = BottleBench.connected()
     bench.drop(.reset)
     bench.pass(0.1)
@@ -73,7 +73,7 @@ import VirtualBottle
     #expect(time.map { (2.8...3.1).contains($0) } == true, "\(time ?? -1)")
   }
 
-  @Test func `after 60 idle seconds it disconnects and queues a connect`() {
+  @Test func `disconnects after 60 idle seconds and queues a connect`() {
     var bench = BottleBench.connected(.plan028)
     // The bottle stays awake without drinks as long as its level changes.
     for _ in 0..<56 {
@@ -101,7 +101,7 @@ import VirtualBottle
 
   /// The system notices the bottle 0.1 s after it begins to look.
   @Test(arguments: [false, true])
-  func `a bottle that stays awake is left alone for 30 s after an idle connection`(
+  func `leaves a bottle that stays awake alone for 30 s after an idle connection`(
     isInBackground: Bool
   ) throws {
     var bench = BottleBench.connected(.plan028)
@@ -113,7 +113,7 @@ import VirtualBottle
     #expect(bench.notices == (isInBackground ? [.reconnectedInBackground] : []))
   }
 
-  @Test func `a bottle with records that did not come is connected again at once`() throws {
+  @Test func `reconnects at once to a bottle with records that did not arrive`() throws {
     var bench = BottleBench.connected(.plan028)
     bench.passive = .milliseconds(100)
     bench.storeFailure = .full(detail: "no space left")
@@ -122,7 +122,7 @@ import VirtualBottle
     #expect(pause <= 1, "\(pause)")
   }
 
-  @Test func `a bottle that only says that it has records is left alone, too`() throws {
+  @Test func `leaves a bottle that only claims to have records alone, too`() throws {
     var bench = BottleBench.wanted(.plan028)
     bench.passive = .milliseconds(100)
     bench.bottle.countsDeleted = true
@@ -138,7 +138,7 @@ import VirtualBottle
     #expect((30...31).contains(pause), "\(pause)")
   }
 
-  @Test func `opening the app ends the rest of a bottle`() throws {
+  @Test func `opening the app ends a bottle's rest`() throws {
     var bench = BottleBench.connected(.plan028)
     bench.passive = .milliseconds(100)
     bench.background()
@@ -150,7 +150,7 @@ import VirtualBottle
     #expect(time <= 5, "found by the burst, as in test 1 of the seed: \(time)")
   }
 
-  @Test func `a hold keeps the connection with a ping every 25 s, until it is given back`() {
+  @Test func `a hold keeps the connection with a ping every 25 s, until it is released`() {
     var bench = BottleBench.connected(.plan034)
     bench.give(.hold(true))
     bench.give(.hold(true))
@@ -167,7 +167,7 @@ import VirtualBottle
     #expect(bench.status.phase != .connected)
   }
 
-  @Test func `a hold counts as use from its begin to its end`() {
+  @Test func `a hold counts as use from its start to its end`() {
     var bench = BottleBench.connected(.plan028)
     // Keeps the bottle awake, as if it were carried about.
     func carry(_ seconds: Int) {
@@ -196,7 +196,7 @@ import VirtualBottle
       })
   }
 
-  @Test func `a loss in background leads to no scan, even before it would have left`() {
+  @Test func `a loss in the background causes no scan, even before it would have disconnected`() {
     var bench = BottleBench.connected()
     bench.background()
     bench.pass(1)
@@ -207,7 +207,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.queuedConnect])
   }
 
-  @Test func `in the background it leaves after 5 s, and not before`() {
+  @Test func `disconnects after 5 s in the background, and not before`() {
     var bench = BottleBench.connected()
     bench.background()
     bench.pass(4.9)
@@ -217,7 +217,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.queuedConnect])
   }
 
-  @Test func `a suspended app is woken by the queued connect alone`() throws {
+  @Test func `only the queued connect wakes a suspended app`() throws {
     var bench = BottleBench.connected(.plan035)
     bench.background()
     bench.pass(40_000)
@@ -227,7 +227,7 @@ import VirtualBottle
     _ = try #require(bench.wait(60) { $0.stored == [1] })
   }
 
-  @Test func `a loss that the app sees just before it is suspended leaves something outstanding`() {
+  @Test func `a loss just before the app is suspended leaves a connect outstanding`() {
     var bench = BottleBench.connected()
     bench.isInBackground = true
     bench.runsUntil = bench.now.advanced(by: .milliseconds(50))
@@ -242,7 +242,7 @@ import VirtualBottle
     (AdapterState.off, BottleRefreshResult.bluetoothOff),
     (.unauthorised, .bluetoothUnavailable), (.unsupported, .bluetoothUnavailable),
   ])
-  func `without the adapter nothing is tried, and its return is enough`(
+  func `tries nothing without the adapter, and resumes on its return`(
     state: AdapterState, result: BottleRefreshResult
   ) throws {
     var bench = BottleBench.connected()
@@ -258,7 +258,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [AdapterState.resetting, .unknown])
-  func `an adapter that restarts voids every ticket`(state: AdapterState) throws {
+  func `a restart of the adapter voids every pending connect`(state: AdapterState) throws {
     var bench = BottleBench.wanted()
     bench.pass(10)
     bench.adapter(state)
@@ -280,7 +280,7 @@ import VirtualBottle
     #expect(bench.log.contains { if case .discover = $0.effect { true } else { false } })
   }
 
-  @Test func `a restored pending connect is asked for again`() throws {
+  @Test func `requests a restored pending connect again`() throws {
     var bench = BottleBench.wanted()
     bench.pass(10)
     bench.kill(keeping: true)
@@ -296,7 +296,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.scan, .queuedConnect])
   }
 
-  @Test func `callbacks of older attempts and double ones change nothing`() throws {
+  @Test func `late and repeated callbacks change nothing`() throws {
     var bench = BottleBench.connected()
     let current = try #require(bench.model.link.currentAttempt)
     let before = bench.status
@@ -314,7 +314,7 @@ import VirtualBottle
     #expect(bench.isLinked)
   }
 
-  @Test func `a burst that finds a bottle which then does not connect leaves the queue armed`() {
+  @Test func `a failed connect after a burst leaves the queued connect armed`() {
     var bench = BottleBench.wanted()
     bench.give(.central(.found(BottleBench.id, name: nil)))
     #expect(bench.status.phase == .connecting)
@@ -322,7 +322,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.queuedConnect])
   }
 
-  @Test func `stop leaves nothing outstanding, and start begins anew`() {
+  @Test func `a stop leaves nothing outstanding, and a start begins again`() {
     var bench = BottleBench.wanted()
     bench.give(.stop)
     #expect(bench.status.outstanding == [])
@@ -332,7 +332,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.scan, .queuedConnect])
   }
 
-  @Test func `another bottle is looked for once it was chosen`() {
+  @Test func `scans for another bottle once it was chosen`() {
     var bench = BottleBench.connected()
     bench.give(.choose(nil))
     #expect(bench.status.outstanding == [.scan, .queuedScan])
@@ -340,7 +340,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.scan, .queuedConnect])
   }
 
-  @Test func `a link that leaves time to prepare has nothing to prepare, and opens`() throws {
+  @Test func `a policy with a preparation time opens a link without one`() throws {
     let policy = try LinkPolicy.bottleLink.setting([("establish.prepare", "5s")])
     var bench = BottleBench.wanted(policy: policy)
     bench.touch(.moved)

@@ -19,7 +19,7 @@ import VirtualBottle
     }.first
   }
 
-  @Test func `a refresh that finds drinks tells how many`() {
+  @Test func `a refresh that finds drinks reports how many`() {
     var bench = BottleBench.wanted()
     bench.pass(30)
     bench.touch(.moved)
@@ -28,7 +28,7 @@ import VirtualBottle
     #expect(Self.result(&bench) == .synced(2))
   }
 
-  @Test func `a refresh with nothing new says so, connected or not`() {
+  @Test func `a refresh with nothing new reports so, connected or not`() {
     var bench = BottleBench.wanted()
     bench.pass(30)
     bench.touch(.moved)
@@ -37,7 +37,7 @@ import VirtualBottle
     #expect(Self.result(&connected, within: 0) == .alreadySynced)
   }
 
-  @Test func `a bottle that sleeps is told after 15 s, and it was looked for during 10`() {
+  @Test func `reports a sleeping bottle after 15 s, of which it scanned for 10`() {
     var bench = BottleBench.wanted()
     bench.pass(30)
     bench.log = []
@@ -52,7 +52,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.queuedConnect])
   }
 
-  @Test func `without Bluetooth it ends at once`() {
+  @Test func `a refresh ends at once without Bluetooth`() {
     var off = BottleBench.wanted()
     off.adapter(.off)
     #expect(Self.result(&off, within: 0) == .bluetoothOff)
@@ -61,7 +61,7 @@ import VirtualBottle
     #expect(Self.result(&denied, within: 0) == .bluetoothUnavailable)
   }
 
-  @Test func `a bottle that is found and does not connect is told`() {
+  @Test func `reports a bottle that is found but does not connect`() {
     var bench = BottleBench.wanted()
     bench.pass(30)
     bench.give(.refresh(1))
@@ -70,7 +70,7 @@ import VirtualBottle
     #expect(bench.updates.contains(.refreshed(1, .connectionFailed)))
   }
 
-  @Test func `drinks that cannot be stored are told`() {
+  @Test func `reports drinks that cannot be stored`() {
     var bench = BottleBench.wanted()
     bench.storeFailure = .full(detail: "full")
     bench.pass(30)
@@ -92,7 +92,7 @@ import VirtualBottle
     #expect(bench.bottle.bottle.shakeToEmpty == false)
   }
 
-  @Test func `what is not valid is not sent`() {
+  @Test func `does not send invalid requests`() {
     var bench = BottleBench.connected()
     bench.give(.perform(1, .configuration(BottleConfiguration(scale: 99, tare: 0))))
     #expect(
@@ -100,7 +100,7 @@ import VirtualBottle
     #expect(bench.log.count == 1)
   }
 
-  @Test func `what the bottle refuses is told`() {
+  @Test func `reports a refusal by the bottle`() {
     var bench = BottleBench.connected()
     bench.give(.perform(1, .command(.motions(chunk: 0))))
     bench.pass(1)
@@ -108,7 +108,7 @@ import VirtualBottle
     #expect(bench.status.phase == .connected)
   }
 
-  @Test func `a command to a bottle that sleeps is not sent later`() {
+  @Test func `a command to a sleeping bottle is not sent later`() {
     var bench = BottleBench.wanted()
     bench.pass(30)
     bench.give(.perform(1, .command(.tare)))
@@ -129,7 +129,7 @@ import VirtualBottle
     #expect(bench.store.drinks(before: nil, limit: 9).map(\.isDeleted) == [true])
   }
 
-  @Test func `a deletion that nothing confirms within 5 s is told`() {
+  @Test func `reports a deletion that nothing confirms within 5 s`() {
     var bench = BottleBench.connected()
     bench.touch(.poured(40))
     bench.pass(3)
@@ -141,7 +141,7 @@ import VirtualBottle
     #expect(bench.updates.contains(.performed(1, .unconfirmed)))
   }
 
-  @Test func `a command that was under way when the connection broke is not sent again`() {
+  @Test func `does not send a command again that was in flight when the connection broke`() {
     var bench = BottleBench.connected()
     bench.give(.perform(1, .command(.tare)))
     bench.drop(.reset)
@@ -149,7 +149,7 @@ import VirtualBottle
     #expect(bench.updates.contains(.performed(1, .unconfirmed)))
   }
 
-  @Test func `32 requests wait, and one more is refused`() {
+  @Test func `32 requests may wait, and the next is refused`() {
     var bench = BottleBench.wanted()
     bench.pass(30)
     for number: UInt64 in 1...32 { bench.give(.perform(number, .command(.ping))) }
@@ -158,7 +158,7 @@ import VirtualBottle
     #expect(bench.updates.contains(.performed(33, .notSent(.connectionFailed))))
   }
 
-  @Test func `a program that only sends commands leaves the drinks to another one`() {
+  @Test func `a program that only sends commands leaves the drinks to another program`() {
     var bench = BottleBench(.plan035) { $0.syncs = false }
     bench.launch()
     bench.touch(.moved)
@@ -170,7 +170,7 @@ import VirtualBottle
     #expect(bench.bottle.bottle.unsynced == 1)
   }
 
-  @Test func `a command that waits over a connection has no ping sent before its time`() throws {
+  @Test func `a command that waits during a connection causes no early ping`() throws {
     var hand = try Hand.ready {
       ($0.scanTime, $0.requestTime) = (.seconds(30), .seconds(60))
     }
@@ -230,7 +230,7 @@ import VirtualBottle
   ]
 
   @Test(arguments: all)
-  func `a planted state is found`(_ planted: Planted) {
+  func `detects a broken invariant`(_ planted: Planted) {
     var bench = planted.isConnected ? BottleBench.connected() : BottleBench.wanted()
     if !planted.isConnected { bench.pass(30) }
     var model = bench.model

@@ -41,7 +41,7 @@ import VirtualBottle
     #expect(time <= 8, "\(time)")
   }
 
-  @Test func `test 3: in the background a drink is synchronised before the app is opened`() {
+  @Test func `test 3: in the background a drink is synchronized before the app is opened`() {
     var bench = BottleBench.connected(.plan028)
     bench.background()
     bench.pass(6)
@@ -57,7 +57,7 @@ import VirtualBottle
   }
 
   @Test(arguments: profiles)
-  func `test 4: after a forced end it reconnects during the next launch`(
+  func `test 4: after a forced end it reconnects at the next launch`(
     _ profile: TimerProfile
   ) throws {
     var bench = BottleBench.connected(profile)
@@ -78,7 +78,7 @@ import VirtualBottle
     #expect((0...5).contains(time), "\(time)")
   }
 
-  @Test func `app open and past its burst: the queued connect takes over`() throws {
+  @Test func `app open, after its burst: the queued connect takes over`() throws {
     var bench = BottleBench.wanted()
     bench.pass(60)
     #expect(bench.status.outstanding == [.queuedConnect])
@@ -88,7 +88,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [10.0, 30, 60])
-  func `app in background, bottle wakes with drinks: it is synchronised in 10 to 60 seconds`(
+  func `app in background, bottle wakes with drinks: it is synchronized in 10 to 60 seconds`(
     passive: Double
   ) throws {
     var bench = BottleBench.connected(.plan035)
@@ -113,7 +113,7 @@ import VirtualBottle
     #expect(bench.status.outstanding == [.queuedConnect])
   }
 
-  @Test func `app ended by the system, bottle wakes: it is launched and synchronised`() throws {
+  @Test func `app ended by the system, bottle wakes: it is launched and synchronized`() throws {
     var bench = BottleBench.connected(.plan035)
     bench.background()
     bench.pass(60)

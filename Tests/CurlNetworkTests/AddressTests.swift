@@ -49,7 +49,7 @@ import Testing
     "", "nonsense", "http://a", "ws://", "wss://u:p@host/", "wss://host:99999/", "wss://a b/",
     "wss://host/ x",
   ])
-  func `what cannot be dialed is this device's fault`(url: String) {
+  func `an invalid URL is a local failure`(url: String) {
     #expect {
       try Address(url, query: [], schemes: Self.schemes)
     } throws: { error in

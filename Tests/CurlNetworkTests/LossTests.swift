@@ -20,7 +20,7 @@ struct LossTests {
       ),
       (200, [], #"{"message":3,"error":"odd"}"#, nil, "odd"),
     ] as [(Int, [(String, String)], String, Int?, String)])
-  func `a refused upgrade tells status, Retry-After and why`(
+  func `a refused upgrade reports the status, Retry-After and the reason`(
     status: Int, headers: [(String, String)], body: String, seconds: Int?, detail: String
   ) async throws {
     let server = try TestServer { peer in
@@ -63,7 +63,7 @@ struct LossTests {
   }
 
   @Test(arguments: pages)
-  func `a login page in the place of another machine's server is told apart`(
+  func `a login page in place of a remote server is reported as a captive portal`(
     status: Int, headers: [(String, String)], body: String, detail: String
   ) async throws {
     let proxy = try TestServer { peer in
@@ -243,7 +243,7 @@ struct LossTests {
     #expect(detail.contains("allowsPlaintext"))
   }
 
-  @Test func `no failure tells a secret, even when the server repeats it`() async throws {
+  @Test func `no failure contains a secret, even if the server repeats it`() async throws {
     let secret = "s3cret/token value"
     let server = try TestServer { peer in
       guard let (head, _) = peer.request() else { return }

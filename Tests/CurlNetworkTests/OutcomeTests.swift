@@ -76,7 +76,7 @@ import Testing
     #expect(Self.outcome(CURLE_OPERATION_TIMEDOUT, phase: phase) == .timeout(phase))
   }
 
-  @Test func `the proxy's faults are its own`() {
+  @Test func `failures of the proxy are reported as such`() {
     let text = "Failed to connect to proxy port 3128 after 1 ms: Couldn't connect to server"
     #expect(Self.outcome(CURLE_COULDNT_CONNECT, ECONNREFUSED, text: text) == .proxy(detail: text))
     #expect(Self.outcome(CURLE_COULDNT_RESOLVE_PROXY) == .proxy(detail: "t"))

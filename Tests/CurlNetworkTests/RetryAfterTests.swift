@@ -36,7 +36,7 @@ struct RetryAfterTests {
   }
 
   @Test(arguments: ["", " ", "soon", "-1", "+5", "1.5", "7 seconds", "0x10", "٣", "Wed, 21 Oct"])
-  func `nonsense asks for nothing at all`(value: String) {
+  func `an invalid Retry-After is ignored`(value: String) {
     #expect(RetryAfter.duration(value, date: nil, now: Self.now) == nil)
   }
 
@@ -51,7 +51,9 @@ struct RetryAfterTests {
         ], .seconds(120)
       ),
     ] as [([(String, String)], Duration?)])
-  func `an answer carries the wish`(headers: [(String, String)], wish: Duration?) async throws {
+  func `a response contains the retry-after`(headers: [(String, String)], wish: Duration?)
+    async throws
+  {
     let server = try TestServer { peer in
       while peer.request() != nil { peer.answer(503, headers) }
     }

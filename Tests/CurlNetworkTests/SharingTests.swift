@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct SharingTests {
   @Test(arguments: [31, 32, 33, 70])
-  func `sockets end without those beside them, and others take their place`(
+  func `a socket that ends does not affect others, and new ones can replace it`(
     count: Int
   ) async throws {
     let server = try SocketTests.echo()
@@ -32,7 +32,7 @@ struct SharingTests {
     }
   }
 
-  @Test func `a dial that is given up leaves those beside it alone`() async throws {
+  @Test func `a cancelled dial does not affect other sockets`() async throws {
     let (server, silent) = (try SocketTests.echo(), try Listener())
     let network = try CurlNetwork()
     // The kernel accepts the connection, but no TLS handshake follows.
@@ -64,7 +64,7 @@ struct SharingTests {
     _ = fcntl(ends.read, F_SETFL, O_NONBLOCK)
   }
 
-  @Test func `what is watched is told as long as it is ready`() {
+  @Test func `a watched descriptor is reported as long as it is ready`() {
     defer { end() }
     #expect(poller.watch(ends.read, .read, for: .wake))
     #expect(found() == [])

@@ -18,7 +18,7 @@ struct SystemAuthoritiesTests {
     #expect(SystemAuthorities.isHashed(scratch.path) == serves)
   }
 
-  @Test func `a directory that is not there serves nobody`() {
+  @Test func `a missing directory is not used`() {
     #expect(!SystemAuthorities.isHashed("/nowhere/certs"))
   }
 }

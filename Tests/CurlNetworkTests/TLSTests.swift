@@ -43,7 +43,7 @@ struct TLSTests {
     #expect(rest?.reason == reason)
   }
 
-  @Test func `an authority that nobody named is unknown`() async throws {
+  @Test func `a certificate of an unconfigured authority is refused as unknown`() async throws {
     let server = try await TLSServer(.good)
     let network = try CurlNetwork()
     let socket = await Opened(network, .to(server.socketURL))
@@ -54,7 +54,9 @@ struct TLSTests {
     #expect(rest?.reason == .unknownAuthority)
   }
 
-  @Test func `a session made with trust does not open the way without`() async throws {
+  @Test func `a TLS session of a trusting client does not let another client skip verification`()
+    async throws
+  {
     let server = try await TLSServer(.good)
     let trusting = await Opened(try await Self.trusting(), .to(server.socketURL))
     _ = await trusting.nextAfterOpening()

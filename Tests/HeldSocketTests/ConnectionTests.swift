@@ -4,7 +4,7 @@ import Testing
 @testable import HeldSocket
 
 struct ConnectionTests {
-  @Test func `greets first, is connected when open, and shows what comes`() {
+  @Test func `greets first, is connected when open, and shows received messages`() {
     var bench = SocketBench()
     let one = AttemptID(1)
     #expect(
@@ -22,7 +22,7 @@ struct ConnectionTests {
       ])
   }
 
-  @Test func `is connected only when the greeting was confirmed`() {
+  @Test func `is connected only once the greeting is confirmed`() {
     var bench = SocketBench(SocketSettings.confirmed)
     let one = AttemptID(1)
     bench.give(.start)
@@ -37,7 +37,7 @@ struct ConnectionTests {
   }
 
   @Test(arguments: [14_999, 15_000])
-  func `a greeting that is not confirmed within 15 s ends the attempt`(milliseconds: Int) {
+  func `a greeting not confirmed within 15 s ends the attempt`(milliseconds: Int) {
     var bench = SocketBench(SocketSettings.confirmed)
     bench.give(.start)
     bench.give(.opened(bench.attempt, subprotocol: nil))
@@ -73,7 +73,7 @@ struct ConnectionTests {
     (.http(status: 400, retryAfter: nil, detail: ""), true),
     (.tls(.expired, detail: ""), true), (.http(status: 401, retryAfter: nil, detail: ""), false),
   ])
-  func `ends after an answer that no retry changes`(failure: LinkFailure, isAtOnce: Bool) {
+  func `ends after a response that no retry changes`(failure: LinkFailure, isAtOnce: Bool) {
     var bench = SocketBench()
     bench.give(.start)
     bench.give(.lost(bench.attempt, failure))
@@ -86,7 +86,7 @@ struct ConnectionTests {
     #expect(bench.give(.start).first == .open(AttemptID(2)))
   }
 
-  @Test func `401 asks for another token once for each cause`() throws {
+  @Test func `401 requests one new token for each cause`() throws {
     let policy = try LinkPolicy.socket.setting([("gate.credentials", "true")])
     var bench = SocketBench(SocketSettings(policy: policy))
     let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
@@ -117,7 +117,7 @@ struct ConnectionTests {
     #expect(effects.contains(.close(AttemptID(1), code: 1001)) == (milliseconds == 35_000))
   }
 
-  @Test func `what an older connection says changes nothing`() {
+  @Test func `late input of an older connection changes nothing`() {
     var bench = SocketBench.connected()
     bench.reconnect()
     bench.log = []
@@ -132,7 +132,7 @@ struct ConnectionTests {
     #expect(bench.model.link == before.link)
   }
 
-  @Test func `a message over the limit is a notice, and the connection stays`() {
+  @Test func `reports a message over the limit as a notice, and stays connected`() {
     var bench = SocketBench.connected()
     #expect(
       bench.give(.oversized(bench.attempt, bytes: 9_000_000)) == [
@@ -141,7 +141,7 @@ struct ConnectionTests {
     #expect(bench.model.isConnected)
   }
 
-  @Test func `goes away in background and comes back in front`() {
+  @Test func `disconnects in the background and reconnects in the foreground`() {
     var bench = SocketBench.connected()
     bench.give(.lifecycle(.background))
     #expect(bench.pass(.seconds(25)).contains(.close(AttemptID(1), code: 1001)))
@@ -150,7 +150,7 @@ struct ConnectionTests {
   }
 
   @Test(arguments: [SocketModel.Input.start, .link(.device(.again))])
-  func `a start does not wait for the next try`(start: SocketModel.Input) {
+  func `a start does not wait for the next attempt`(start: SocketModel.Input) {
     var bench = SocketBench.connected()
     bench.give(.lost(bench.attempt, .reset))
     #expect(bench.opens == [])
@@ -158,7 +158,7 @@ struct ConnectionTests {
   }
 
   @Test(arguments: [SocketModel.Input.start, .link(.device(.again))])
-  func `a request of the user is tried at once, and the waits begin anew`(
+  func `a request of the user is tried at once and resets the back-off`(
     request: SocketModel.Input
   ) throws {
     var bench = SocketBench.connected()
@@ -180,7 +180,7 @@ struct ConnectionTests {
     #expect((0.75...1.25).contains(bench.now.duration(to: retryAt) / .seconds(1)))
   }
 
-  @Test func `stops with 1000 and stays stopped`() {
+  @Test func `closes with 1000 on a stop and stays stopped`() {
     var bench = SocketBench.connected()
     #expect(
       bench.give(.stop) == [

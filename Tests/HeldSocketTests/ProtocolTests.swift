@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of the results of the app's pure functions, which reach the model as data.
 struct ProtocolTests {
-  @Test func `notes positions, greets with the newest, and resumes once connected`() {
+  @Test func `stores positions, greets with the newest one, and resumes once connected`() {
     var bench = SocketBench(SocketSettings.confirmed)
     bench.give(.start)
     bench.give(.opened(bench.attempt, subprotocol: nil))
@@ -24,7 +24,7 @@ struct ProtocolTests {
       ])
   }
 
-  @Test func `begins with the position of an earlier run`() {
+  @Test func `begins at the position of an earlier run`() {
     var bench = SocketBench(SocketSettings.resuming("7"))
     bench.give(.start)
     #expect(
@@ -34,7 +34,7 @@ struct ProtocolTests {
       ])
   }
 
-  @Test func `the app's own ping proves life, and WebSocket's does not`() {
+  @Test func `the answer to the app's own ping proves life, and WebSocket's pings do not`() {
     var bench = SocketBench.connected(SocketSettings.withPing)
     #expect(bench.pass(.seconds(25)) == [.ask(AttemptID(1))])
     bench.pass(.seconds(9))
@@ -54,21 +54,21 @@ struct ProtocolTests {
     }
   }
 
-  @Test func `a message keeps the connection, although no pong came`() {
+  @Test func `a message keeps the connection although no pong arrived`() {
     var bench = SocketBench.connected()
     bench.pass(.milliseconds(34_999))
     bench.say("news")
     #expect(!bench.pass(.milliseconds(1)).contains(.close(AttemptID(1), code: 1001)))
   }
 
-  @Test func `a policy that has links prepared costs a socket no time`() {
+  @Test func `a policy with a preparation delays no socket`() {
     var bench = SocketBench(SocketSettings(policy: .messageStream))
     bench.give(.start)
     let effects = bench.give(.credentials(.available(expiresIn: nil)))
     #expect(effects.contains(.open(AttemptID(1))))
   }
 
-  @Test func `messages that prove nothing do not keep a dead server`() {
+  @Test func `messages that prove no life do not keep a dead server's connection`() {
     var bench = SocketBench.connected()
     bench.pass(.seconds(25))
     for _ in 0..<9 {
@@ -78,7 +78,7 @@ struct ProtocolTests {
     #expect(bench.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
   }
 
-  @Test func `while the app does not read, silence is no loss`() {
+  @Test func `silence is no loss while the app does not read`() {
     var bench = SocketBench.connected()
     bench.give(.reading(bench.attempt, isPaused: true))
     bench.pass(.seconds(3600))
@@ -90,7 +90,7 @@ struct ProtocolTests {
     #expect(bench.pass(.seconds(35)).contains(.close(AttemptID(1), code: 1001)))
   }
 
-  @Test func `the quality of a connection is told apart from its status`() {
+  @Test func `reports the quality of a connection separately from its status`() {
     var bench = SocketBench.connected()
     bench.pass(.seconds(25))
     bench.pass(.seconds(3))
@@ -121,13 +121,13 @@ struct ProtocolTests {
     var effects: [SocketModel.Effect]
   }
 
-  @Test func `a message about which the app said nothing proves life, and answers nothing`() {
+  @Test func `by default a message proves life and answers nothing`() {
     let marks = SocketMarks()
     #expect(marks.provesLife)
     #expect(!marks.confirms && !marks.answersPing && marks.position == nil)
   }
 
-  @Test func `an input holds the event of a link that it was made of, and no other input does`() {
+  @Test func `an input made of a link event returns that event, and no other input does`() {
     let event = LinkEvent.ping(AttemptID(1))
     #expect(SocketModel.Input(event, at: Timestamp(nanoseconds: 0)).event == event)
     #expect(SocketModel.Input.start.event == nil)

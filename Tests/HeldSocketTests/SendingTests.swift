@@ -4,7 +4,7 @@ import Testing
 @testable import HeldSocket
 
 struct SendingTests {
-  @Test func `sends once and in order, with one ping behind what is on its way`() {
+  @Test func `sends once and in order, with one ping after the messages in flight`() {
     var bench = SocketBench.connected()
     let one = AttemptID(1)
     let ping = UInt64(1) << 32 + 1
@@ -42,7 +42,7 @@ struct SendingTests {
   }
 
   @Test(arguments: [SocketSettings.Outbox.waiting, .memory])
-  func `a stop waits 2 s for a connection, and says what was not sent`(
+  func `a stop waits 2 s for a connection, and reports what was not sent`(
     outbox: SocketSettings.Outbox
   ) {
     var bench = SocketBench(SocketSettings.sending(outbox))
@@ -54,7 +54,7 @@ struct SendingTests {
     #expect(bench.model.isStopped)
   }
 
-  @Test func `what was told to stop is not begun anew by a wish to try again`() {
+  @Test func `a retry request does not cancel a stop`() {
     var bench = SocketBench.connected()
     bench.give(.send(.text("a")))
     bench.give(.stop)
@@ -66,7 +66,7 @@ struct SendingTests {
     #expect(bench.opens == [])
   }
 
-  @Test func `what a lost connection was handed is unknown, and is not sent again`() {
+  @Test func `a message sent on a lost connection has an unknown fate and is not sent again`() {
     var bench = SocketBench.connected()
     bench.give(.send(.text("a")))
     let effects = bench.give(.lost(bench.attempt, .reset))
@@ -76,7 +76,7 @@ struct SendingTests {
     #expect(bench.handed == ["a"])
   }
 
-  @Test func `what was accepted and not handed over goes on the next connection`() {
+  @Test func `accepted messages that were not sent go out on the next connection`() {
     var bench = SocketBench.connected()
     let all = (0..<70).map(String.init)
     for text in all { bench.give(.send(.text(text))) }
@@ -86,7 +86,7 @@ struct SendingTests {
   }
 
   @Test(arguments: [SocketSettings.Outbox.memory, .durable])
-  func `an outbox keeps what is not proven and sends it again`(outbox: SocketSettings.Outbox) {
+  func `an outbox keeps unproven messages and sends them again`(outbox: SocketSettings.Outbox) {
     var bench = SocketBench(SocketSettings.sending(outbox))
     let isDurable = outbox == .durable
     bench.give(.start)
@@ -125,7 +125,7 @@ struct SendingTests {
     #expect(bench.model.queue.entries.map(\.message) == [.text("a"), .text("b")])
   }
 
-  @Test func `what an earlier run left goes first`() {
+  @Test func `sends the messages of an earlier run first`() {
     var bench = SocketBench(SocketSettings.sending(.durable))
     bench.give(
       .restored([
@@ -140,7 +140,7 @@ struct SendingTests {
     #expect(bench.handed == ["old", "older", "new"])
   }
 
-  @Test func `a missing pong holds up others for 10 s`() {
+  @Test func `a missing pong delays further messages for 10 s`() {
     var bench = SocketBench.connected()
     for number in 0..<65 { bench.give(.send(.text("\(number)"))) }
     #expect(bench.handed.count == 64)
@@ -156,7 +156,7 @@ struct SendingTests {
   }
 
   @Test(arguments: [262_143, 262_144, 262_145])
-  func `bytes on their way are bounded`(bytes: Int) {
+  func `limits the bytes in flight`(bytes: Int) {
     var bench = SocketBench.connected()
     bench.give(.send(SocketMessage(binary: Array(repeating: 1, count: bytes - 1))))
     bench.give(.send(.text("x")))
@@ -174,14 +174,14 @@ struct SendingTests {
     }
   }
 
-  @Test func `1,000 messages wait, and one more is refused`() {
+  @Test func `1,000 messages may wait, and the next is refused`() {
     var bench = SocketBench(SocketSettings.sending(.memory))
     for number in 0..<1_000 { #expect(bench.give(.send(.text("\(number)"))) == []) }
     #expect(bench.give(.send(.text("x"))) == [.update(.notice(.refused(.full)))])
     #expect(bench.model.queue.entries.count == 1_000)
   }
 
-  @Test func `16 MiB wait, and a message that would pass them is refused`() {
+  @Test func `16 MiB may wait, and a message that would exceed them is refused`() {
     var bench = SocketBench(SocketSettings.sending(.memory))
     let long = SocketMessage(binary: Array(repeating: 1, count: 1_000_000))
     for _ in 0..<16 { bench.give(.send(long)) }
@@ -191,7 +191,7 @@ struct SendingTests {
     #expect(bench.model.queue.bytes == ProvenQueue.byteLimit)
   }
 
-  @Test func `a second wish to stop does not delay the end`() {
+  @Test func `a second stop does not delay the end`() {
     var bench = SocketBench.connected()
     bench.give(.send(.text("last")))
     bench.give(.stop)
@@ -201,7 +201,7 @@ struct SendingTests {
     #expect(bench.pass(.milliseconds(1)).first == .close(AttemptID(1), code: 1000))
   }
 
-  @Test func `a socket that takes no more is closed and followed by another`() {
+  @Test func `closes and replaces a socket that accepts no more messages`() {
     var bench = SocketBench.connected()
     bench.give(.unsent(bench.attempt))
     #expect(bench.log.first == .close(AttemptID(1), code: 1002))
@@ -209,7 +209,7 @@ struct SendingTests {
     #expect(bench.opens == [AttemptID(2)])
   }
 
-  @Test func `the end waits for proof, 2 s at most`() {
+  @Test func `the end waits for proof, but at most 2 s`() {
     var bench = SocketBench.connected()
     bench.give(.send(.text("last")))
     #expect(bench.give(.stop) == [])

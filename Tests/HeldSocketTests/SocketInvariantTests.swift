@@ -35,7 +35,7 @@ import Testing
     ("proven queue: an empty queue has no bytes", { $0.queue.bytes = -1 }),
   ]
 
-  @Test func `a broken held socket is found`() {
+  @Test func `detects a broken held socket`() {
     #expect(unnoticed(Self.plants, in: Self.sending) == [])
   }
 }

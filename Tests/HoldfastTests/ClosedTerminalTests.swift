@@ -26,7 +26,7 @@ import Testing
       of: try LabProcess(["python3", "-c", Self.script, text, CommandProcess.path] + words))
   }
 
-  @Test func `ends a relay and a backend, for which a hang-up means something else`() async throws {
+  @Test func `ends a relay and a backend although they handle hang-ups`() async throws {
     let scratch = try Scratch()
     let serve = ["serve", "--port", "0", "--data", scratch("backend")]
     #expect(try await end(of: serve, after: "Ctrl-C").output == ["ended True"])
@@ -34,7 +34,7 @@ import Testing
     #expect(try await end(of: relay, after: "starting").output == ["ended True"])
   }
 
-  @Test func `does not end what nohup started`() async throws {
+  @Test func `does not end a process started by nohup`() async throws {
     let scratch = try Scratch()
     let line =
       "nohup \(CommandProcess.path) serve --port 0 --data \(scratch("backend")) "

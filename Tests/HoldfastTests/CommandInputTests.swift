@@ -4,7 +4,7 @@ import Testing
 
 /// The error messages for input that a command cannot use.
 @Suite(.timeLimit(.minutes(10))) struct CommandInputTests {
-  @Test func `an address from the environment is named by its variable`() async throws {
+  @Test func `an error about a URL from the environment names the variable`() async throws {
     let outcome = try await CommandProcess.run(
       "stream", "--shop", "bakery", environment: ["HOLDFAST_SERVER": "junk"])
     let cause = "$HOLDFAST_SERVER is not a valid URL; it must begin with https:// or http://"
@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: [("999ms", 2), ("1s", 0), ("1.0", 0), ("1500ms", 2), ("1m", 0)])
-  func `a token lives for whole seconds`(ttl: String, status: Int32) async throws {
+  func `a token's lifetime is a number of whole seconds`(ttl: String, status: Int32) async throws {
     let scratch = try Scratch()
     let outcome = try await CommandProcess.run(
       "token", "--user", "ann", "--shops", "bakery", "--create", "--data", scratch("backend"),
@@ -22,7 +22,7 @@ import Testing
     #expect(isNamed == (status == 2))
   }
 
-  @Test func `a host may stand in the brackets of a URL`() async throws {
+  @Test func `a host may have the brackets of a URL`() async throws {
     let scratch = try Scratch()
     let process = try CommandProcess.start([
       "serve", "--host", "[::1]", "--port", "0", "--data", scratch("backend"), "--json",
@@ -33,7 +33,7 @@ import Testing
     #expect((try [String: Any].reading(line)["url"] as? String)?.hasPrefix("http://[::1]:") == true)
   }
 
-  @Test func `a phone that was never paired is not said to have been`() async throws {
+  @Test func `the error for an unpaired phone does not claim an earlier pairing`() async throws {
     let scratch = try Scratch()
     let outcome = try await CommandProcess.run(
       "relay", "assistants", "--server", "http://127.0.0.1:1", "--data", scratch("phone"))

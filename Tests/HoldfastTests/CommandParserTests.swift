@@ -64,7 +64,7 @@ extension Format<String> {
 }
 
 @Suite struct CommandParserTests {
-  @Test func `reads what is given and fills in what is not`() throws {
+  @Test func `parses given values and fills in defaults`() throws {
     let plain = try Toy.parse("play --color red ann hello")
     #expect(plain[Toy.size] == 3)
     #expect(plain[Toy.color] == "red")
@@ -104,7 +104,7 @@ extension Format<String> {
     ("play --size=", #"toy play: --size cannot be ""; it must be a whole number from 1 to 9"#),
     ("play --set a", #"toy play: --set cannot be "a"; it must be a key, = and a value"#),
   ])
-  func `says what is wrong and what to do`(line: String, complaint: String) {
+  func `reports the error and the remedy`(line: String, complaint: String) {
     #expect(Toy.complaint(line) == complaint)
   }
 
@@ -113,7 +113,7 @@ extension Format<String> {
     ("play --help", "toy play"), ("play --nonsense -h", "toy play"), ("help rest x", "toy rest"),
     ("rest more -h", "toy rest more"), ("help rest more", "toy rest more"),
   ])
-  func `gives help wherever it is asked for`(line: String, path: String) throws {
+  func `prints help wherever it is requested`(line: String, path: String) throws {
     let words = line.split(separator: " ").map(String.init)
     guard case .help(let found) = try Parser(Toy.root).parse(words)
     else {
@@ -123,7 +123,7 @@ extension Format<String> {
     #expect(found.text == path)
   }
 
-  @Test func `after two dashes help is a word like others`() throws {
+  @Test func `after two dashes --help is an ordinary word`() throws {
     #expect(try Toy.parse("play --color red ann -- --help")[Toy.words] == ["--help"])
   }
 
@@ -131,7 +131,7 @@ extension Format<String> {
     ([], "toy"), (["play"], "toy play"), (["play", "rest"], "toy play"),
     (["--quiet", "rest"], "toy"),
   ])
-  func `finds the command that words begin with`(words: [String], path: String) {
+  func `finds the command at the start of the words`(words: [String], path: String) {
     #expect(CommandPath(Toy.root).resolve(words).text == path)
   }
 
@@ -159,7 +159,7 @@ extension Format<String> {
     }
   }
 
-  @Test func `writes help from the declarations`() throws {
+  @Test func `generates help from the declarations`() throws {
     let play = try #require(CommandPath(Toy.root).child("play"))
     let text = Help().text(for: play)
     let ending = ExitCode.allCases.map { "\n  \($0.rawValue)  \($0.meaning)" }.joined()
@@ -218,7 +218,7 @@ extension Format<String> {
     ("", "", 0), ("a", "", 1), ("", "ab", 2), ("port", "port", 0), ("prot", "port", 1),
     ("prt", "port", 1), ("poort", "port", 1), ("pork", "port", 1), ("ca", "abc", 3),
   ])
-  func `counts the slips between two words`(left: String, right: String, distance: Int) {
+  func `counts the edits between two words`(left: String, right: String, distance: Int) {
     #expect(Spelling.distance(from: left, to: right) == distance)
     #expect(Spelling.distance(from: right, to: left) == distance)
   }
@@ -237,7 +237,7 @@ extension Format<String> {
     ("1.5", .milliseconds(1500)), ("1s", .seconds(1)), ("999ms", nil), ("1h", .seconds(3600)),
     ("3601s", nil), ("", nil), ("s", nil), ("-1", nil), ("1 s", nil), ("١", nil),
   ])
-  func `reads durations`(text: String, duration: Duration?) throws {
+  func `parses durations`(text: String, duration: Duration?) throws {
     let wait = Parameter.optional("wait", .duration(.seconds(1) ... .seconds(3600)), "a wait")
     let root = Command(
       "toy", "toys", commands: [Command("wait", "", examples: [], takes: wait) { _ in }])
@@ -250,7 +250,7 @@ extension Format<String> {
     #expect(arguments[wait] == duration)
   }
 
-  @Test func `gives each failure of a link its number`() {
+  @Test func `maps each failure of a link to an exit code`() {
     let codes: [(LinkFailure, ExitCode)] = [
       (.tls(.expired, detail: ""), .security), (.refused, .unreachable),
       (.dns(detail: ""), .unreachable), (.timeout(.connect), .unreachable),
@@ -266,7 +266,7 @@ extension Format<String> {
     for (failure, code) in codes { #expect(ExitCode(failure) == code, "\(failure)") }
   }
 
-  @Test func `puts a failure into one line`() {
+  @Test func `prints a failure on one line`() {
     #expect(CommandFailure(.failed, "a\nb", remedy: "c").line == "a b; c")
     #expect(CommandFailure(.failed, "a").line == "a")
   }

@@ -4,7 +4,7 @@ import LinkCore
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CommandPolicyTests {
-  @Test func `shows the schedule of the message stream as its seed has it`() async throws {
+  @Test func `shows the required schedule of the message stream`() async throws {
     let shown = try await CommandProcess.run("policy", "show", "message-stream")
     #expect(shown.status == 0)
     #expect(shown.errors == [])
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `shows what chance makes of an exponential schedule`() async throws {
+  @Test func `shows the jitter of an exponential schedule`() async throws {
     let shown = try await CommandProcess.run("policy", "show", "session")
     let row = shown.output.first { $0.hasPrefix("3   ") }
     #expect(row == "3        3s to 5s        5.5s to 8.75s")
@@ -45,7 +45,7 @@ import Testing
     #expect(none.output.contains("no attempts: standby immediately"))
   }
 
-  @Test func `prints every number as JSON, changed ones too`() async throws {
+  @Test func `prints every value as JSON, including changed ones`() async throws {
     let shown = try await CommandProcess.run(
       "policy", "show", "message-stream", "--json", "--set", "retry.first=1s,250ms")
     #expect(shown.status == 0)

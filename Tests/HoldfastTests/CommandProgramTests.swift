@@ -7,7 +7,7 @@ import Testing
 
 /// What the program prints about itself: its version, manual pages, completions and variables.
 @Suite(.timeLimit(.minutes(10))) struct CommandProgramTests {
-  @Test func `the version is a command too`() async throws {
+  @Test func `the version is also a command`() async throws {
     let option = try await CommandProcess.run("--version")
     #expect(try await CommandProcess.run("version") == option)
     let version = option.output.first?.split(separator: " ").last.map(String.init)
@@ -17,7 +17,7 @@ import Testing
     #expect(MCPResult.serverVersion == version)
   }
 
-  @Test func `server and shop come from the environment where they are not given`() async throws {
+  @Test func `server and shop are read from the environment if they are not given`() async throws {
     try await CommandShop.run { shop in
       let token = try await shop.token()
       let variables = [
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(.enabled(if: CommandProgramTests.faketime != nil, "libfaketime is not installed"))
-  func `a preloaded library that changes the environment loses no argument`() async throws {
+  func `a preloaded library that changes the environment does not drop arguments`() async throws {
     let preload = ["LD_PRELOAD": try #require(Self.faketime)]
     let outcome = try await CommandProcess.run(
       ["version", "--json", "extra"], environment: preload)
@@ -59,7 +59,7 @@ import Testing
   @Test(
     .enabled(if: CommandProgramTests.faketime != nil, "libfaketime is not installed"),
     arguments: ["2262-04-12 00:00:00", "2300-01-01 00:00:00", "1975-01-01 00:00:00"])
-  func `a clock that shows any year ends no import and no sync`(time: String) async throws {
+  func `a clock in any year breaks neither imports nor syncs`(time: String) async throws {
     let rig = try SyncRig()
     let clock = [
       "LD_PRELOAD": try #require(Self.faketime), "FAKETIME": "@\(time)",
@@ -84,7 +84,7 @@ import Testing
     .map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
     .first { FileManager.default.fileExists(atPath: $0) }
 
-  @Test func `every command has a manual page without faults`() async throws {
+  @Test func `every command has a valid manual page`() async throws {
     try await CommandProcess.scratch { directory in
       #expect(try await CommandProcess.run("manual", directory).status == 0)
       let names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
@@ -125,7 +125,7 @@ import Testing
     (["str"], false), (["stream", "--cons"], false), (["stream", "--auth", "h"], false),
     (["stream", "--data", "/us"], true), (["health", "import", ""], true),
   ])
-  func `bash treats words as files only where a file is wanted`(
+  func `bash treats words as files only where a file is expected`(
     words: [String], isFile: Bool
   ) async throws {
     let script = "compopt() { echo \"compopt $*\"; }\n" + Self.bash
@@ -140,7 +140,7 @@ import Testing
     printf '%s\\n' "${COMPREPLY[@]}"
     """
 
-  @Test func `bash completes the names of files where one is wanted`() async throws {
+  @Test func `bash completes file names where a file is expected`() async throws {
     let found = try await completions(Self.bash, ["stream", "--data", "/us"])
     #expect(found == ["/usr"])
   }

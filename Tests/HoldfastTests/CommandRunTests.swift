@@ -14,7 +14,7 @@ import Testing
     ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
     ["health", "generate"], ["health", "show"], ["relay"], ["socket"],
   ])
-  func `explains every command`(words: [String]) async throws {
+  func `every command prints its help`(words: [String]) async throws {
     let help = try await CommandProcess.run(words + ["--help"])
     #expect(help.status == 0)
     #expect(help.errors == [])
@@ -28,7 +28,7 @@ import Testing
     #expect(try await CommandProcess.run(["help"] + words) == help)
   }
 
-  @Test func `states its version`() async throws {
+  @Test func `prints its version`() async throws {
     let version = try await CommandProcess.run("--version")
     #expect(version.status == 0)
     #expect(version.output.first?.wholeMatch(of: /holdfast \d+\.\d+\.\d+/) != nil)
@@ -66,11 +66,11 @@ import Testing
       "holdfast policy show: retry.frist is no key of a policy; see `holdfast policy show session`"
     ),
   ])
-  func `calls wrong usage by its number`(words: [String], line: String) async throws {
+  func `ends with 2 after wrong usage`(words: [String], line: String) async throws {
     #expect(try await CommandProcess.run(words) == .failure(2, line))
   }
 
-  @Test func `makes tokens that the backend of the directory takes`() async throws {
+  @Test func `creates tokens that the backend of the directory accepts`() async throws {
     try await CommandProcess.scratch { directory in
       let data = directory + "/deep/data"
       let made = try await CommandProcess.run(
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `makes no token where no backend has its data`() async throws {
+  @Test func `creates no token in a directory that is not a backend's`() async throws {
     try await CommandProcess.scratch { directory in
       let words = ["token", "--user", "ann", "--shops", "bakery", "--data", directory + "/typo"]
       let outcome = try await CommandProcess.run(words)
@@ -113,13 +113,13 @@ import Testing
   }
 
   @Test(arguments: ["ann\n", "\u{1B}[31mann", "\u{7F}", "a\u{85}b", "a\u{2028}b", ""])
-  func `makes no token for a name that is no line of text`(user: String) async throws {
+  func `creates no token for a name that is not one line of text`(user: String) async throws {
     let outcome = try await CommandProcess.run("token", "--user", user, "--shops", "bakery")
     #expect(outcome.status == 2)
     #expect(outcome.errors.count == 1)
   }
 
-  @Test func `keeps data where the environment says`() async throws {
+  @Test func `stores data in the directory that the environment names`() async throws {
     try await CommandProcess.scratch { directory in
       let words = ["token", "--user", "ann", "--shops", "bakery", "--create"]
       let files = FileManager.default
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test(arguments: [("", "xterm", true), ("1", "xterm", false), ("", "dumb", false)])
-  func `is colourful on a terminal only, and only if that is wanted`(
+  func `uses colors only on a terminal, and only if they are wanted`(
     noColor: String, terminal: String, isColourful: Bool
   ) async throws {
     let words = ["policy", "list"]
@@ -153,7 +153,7 @@ import Testing
     #expect(shown.count == plain.output.count)
   }
 
-  @Test func `ends quietly when nobody reads, and loudly when nothing can be written`()
+  @Test func `ends quietly without a reader, and with an error if the output is full`()
     async throws
   {
     let unread = try LabProcess([

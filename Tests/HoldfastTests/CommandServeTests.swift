@@ -49,7 +49,7 @@ private struct Served {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct CommandServeTests {
-  @Test func `a new epoch begins when it is told so, and stays`() async throws {
+  @Test func `--new-epoch starts a new epoch, which is stored`() async throws {
     try await CommandProcess.scratch { directory in
       var epochs: [String] = []
       for words in [[], ["--new-epoch"], []] {
@@ -78,7 +78,7 @@ private struct Served {
     }
   }
 
-  @Test func `serves until it is told to end, and drains first`() async throws {
+  @Test func `serves until it receives a signal, and drains first`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory + "/data")
       #expect(served.url.hasPrefix("http://127.0.0.1:"))
@@ -94,7 +94,7 @@ private struct Served {
     }
   }
 
-  @Test func `drains although nobody reads what it prints`() async throws {
+  @Test func `drains although nobody reads its output`() async throws {
     try await CommandProcess.scratch { directory in
       let process = try LabProcess([
         "python3", "-c",
@@ -113,7 +113,7 @@ private struct Served {
     }
   }
 
-  @Test func `ends at once at a second signal`() async throws {
+  @Test func `ends immediately after a second signal`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory)
       // The process is stopped first, so that it receives both signals however busy the machine is.
@@ -127,7 +127,7 @@ private struct Served {
     }
   }
 
-  @Test func `reads the removed members again at a hang-up, and lives on when they are bad`()
+  @Test func `reloads removed members on a hang-up, and keeps running if the file is invalid`()
     async throws
   {
     try await CommandProcess.scratch { directory in
@@ -149,7 +149,7 @@ private struct Served {
     }
   }
 
-  @Test func `tells when descriptors run out, and serves on`() async throws {
+  @Test func `logs that descriptors ran out, and continues to serve`() async throws {
     try await CommandProcess.scratch { directory in
       let process = try LabProcess([
         "python3", "-c",
@@ -177,7 +177,7 @@ private struct Served {
     }
   }
 
-  @Test func `uses as many descriptors as it may have`() async throws {
+  @Test func `uses as many descriptors as the limit allows`() async throws {
     try await CommandProcess.scratch { directory in
       let process = try LabProcess([
         "python3", "-c",
@@ -199,7 +199,7 @@ private struct Served {
     }
   }
 
-  @Test func `says why it cannot serve`() async throws {
+  @Test func `reports why it cannot serve`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(data: directory + "/first")
       let second = directory + "/second"
@@ -234,7 +234,7 @@ private struct Served {
   }
 
   @Test(arguments: ["", "sqlite:", "sqlite://"])
-  func `keeps messages where the database says`(scheme: String) async throws {
+  func `stores messages in the given database`(scheme: String) async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(
         "--database", "\(scheme)\(directory)/kept/shop.sqlite", data: directory + "/data")
@@ -252,7 +252,7 @@ private struct Served {
     }
   }
 
-  @Test func `tells people where it serves`() async throws {
+  @Test func `prints where it serves`() async throws {
     try await CommandProcess.scratch { directory in
       let process = try CommandProcess.start(["serve", "--port", "0", "--data", directory])
       let lines = LineReader(process.lines)
@@ -270,7 +270,7 @@ private struct Served {
     ("0.0.0.0", "http://0.0.0.0:", " (every IPv4 address of this machine; on this machine "),
     ("::", "http://[::]:", " (every address of this machine; on this machine http://[::1]:"),
   ])
-  func `names every address when it listens on all, and warns without TLS`(
+  func `lists every address if it listens on all, and warns without TLS`(
     host: String, address: String, reach: String
   ) async throws {
     try await CommandProcess.scratch { directory in
@@ -292,7 +292,7 @@ private struct Served {
     }
   }
 
-  @Test func `hosts and web pages that were named are let in`() async throws {
+  @Test func `admits the named hosts and origins`() async throws {
     try await CommandProcess.scratch { directory in
       let served = try await Served(
         "--allow-host", "Relay.example", "--allow-host", "other.example:8443", "--allow-origin",
@@ -320,7 +320,7 @@ private struct Served {
     ["--allow-origin", "app.example"], ["--allow-origin", "https://app.example/"],
     ["--allow-origin", "https://"], ["--allow-origin", "ftp://app.example"],
   ])
-  func `what is no host or origin is a usage error`(words: [String]) async throws {
+  func `an invalid host or origin is a usage error`(words: [String]) async throws {
     let outcome = try await CommandProcess.run(["serve"] + words)
     #expect(outcome.status == 2)
     #expect(outcome.errors.first?.contains(words[0]) == true)
@@ -330,7 +330,7 @@ private struct Served {
     ("missing", "No such file or directory"), ("folder", "Is a directory"),
     ("text", "Permission denied"),
   ])
-  func `a push hook that cannot be run is refused at the start`(
+  func `a push hook that cannot be executed is refused at the start`(
     name: String, reason: String
   ) async throws {
     try await CommandProcess.scratch { directory in

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct CommandWarningsTests {
   private static let token = ["HOLDFAST_TOKEN": "any.good.token"]
 
-  @Test func `a shop of which nothing is stored is named, with the nearest one`() async throws {
+  @Test func `an unknown shop is reported, with the nearest stored one`() async throws {
     try await CommandProcess.scratch { directory in
       _ = try await CommandProcess.run(
         "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `a store without messages says so`() async throws {
+  @Test func `an empty store is reported`() async throws {
     try await CommandProcess.scratch { directory in
       await (try Platform.store(in: directory)).close()
       #expect(
@@ -80,7 +80,7 @@ import Testing
     "http://proxy.example:65536", "http://proxy.example:port", "http://a b:3128", "http://[::1",
     "socks5//proxy.example", "http://user:secret@",
   ])
-  func `a proxy that is none is wrong usage, and is not repeated`(url: String) async throws {
+  func `an invalid proxy is wrong usage, and is not repeated`(url: String) async throws {
     let outcome = try await CommandProcess.run(
       "send", "--server", "https://shop.example", "--shop", "bakery", "--proxy", url, "hello",
       environment: Self.token)
@@ -95,7 +95,7 @@ import Testing
     "proxy.example", "http://me:it's/so@[2001:db8::1]:1/", "me:p@ss@proxy.example:3128",
     "SOCKS5H://10.0.0.1:65535",
   ])
-  func `says that a proxy is not used for this machine`(url: String) async throws {
+  func `reports that a proxy is not used for this machine`(url: String) async throws {
     let outcome = try await CommandProcess.run(
       "send", "--server", "http://[::1]:1", "--shop", "bakery", "--proxy", url, "--timeout",
       "5s", "hello", environment: Self.token)
@@ -114,7 +114,7 @@ import Testing
   ]
 
   @Test(arguments: broken, ["stream", "send", "socket"])
-  func `authorities that cannot be used are a security error at once`(
+  func `unusable authorities are a security error immediately`(
     content: (text: String, reason: String), command: String
   ) async throws {
     try await CommandProcess.scratch { directory in
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `https to a port without TLS names the remedy that helps`() async throws {
+  @Test func `https to a port without TLS suggests http`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
         "send", "--server", "https://127.0.0.1:\(shop.port)", "--shop", "bakery", "hello",
@@ -151,7 +151,9 @@ import Testing
   }
 
   @Test(arguments: ["send", "socket"])
-  func `a token command that fails is no refusal of the server`(command: String) async throws {
+  func `a failed token command is not reported as a refusal of the server`(command: String)
+    async throws
+  {
     try await CommandShop.run { shop in
       let socket = "ws" + shop.url.dropFirst(4) + "/messages/bakery/stream"
       let words =
@@ -167,7 +169,7 @@ import Testing
   }
 
   @Test(arguments: [256, 257, 600])
-  func `waits whose sum no clock can count are shown`(count: Int) async throws {
+  func `waits whose sum exceeds the clock's range are shown`(count: Int) async throws {
     let waits = Array(repeating: "10000h", count: count).joined(separator: ",")
     for format in [[], ["--json"]] {
       let outcome = try await CommandProcess.run(
@@ -181,7 +183,7 @@ import Testing
     ("retry.windows", "1/2562047h"), ("retry.first", "1s*2 max 30s +-0.25 min 1s x1000000"),
     ("retry.stability", "2562047h"),
   ])
-  func `numbers of a policy beyond their range are wrong usage`(
+  func `policy values outside their range are wrong usage`(
     key: String, value: String
   ) async throws {
     let words = ["policy", "show", "message-stream", "--set", "\(key)=\(value)"]

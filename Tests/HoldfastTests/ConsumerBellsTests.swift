@@ -4,7 +4,7 @@ import Testing
 
 /// The signals that wake the consumers of a stream.
 struct ConsumerBellsTests {
-  @Test func `a consumer that is dropped is not rung any more`() {
+  @Test func `a released consumer is no longer signaled`() {
     let bells = Bells()
     let kept = bells.add()
     do {
@@ -14,7 +14,7 @@ struct ConsumerBellsTests {
     withExtendedLifetime(kept) { #expect(bells.count == 1) }
   }
 
-  @Test func `a consumer of a closed stream is closed from the start`() {
+  @Test func `a consumer added to a closed stream is closed immediately`() {
     let bells = Bells()
     let before = bells.add()
     bells.close()

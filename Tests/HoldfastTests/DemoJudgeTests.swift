@@ -40,7 +40,7 @@ import Testing
     return counts
   }
 
-  @Test func `finds nothing where all is well, also after a second launch`() {
+  @Test func `reports nothing for a correct run, even after a second launch`() {
     #expect(fair.counts == Counts(sent: 5, shown: 5))
     #expect(fair.counts.isClean)
   }
@@ -52,7 +52,7 @@ import Testing
     #expect(!judge.counts.isClean)
   }
 
-  @Test func `finds a message that was shown and not kept`() {
+  @Test func `finds a message that was shown but not stored`() {
     var judge = fair
     judge.timeline.remove(at: 2)
     #expect(judge.counts == Self.counts { $0.lost = 1 })
@@ -66,7 +66,7 @@ import Testing
     #expect(!judge.counts.isClean)
   }
 
-  @Test func `finds a message kept twice`() {
+  @Test func `finds a message that was stored twice`() {
     var judge = fair
     judge.timeline.insert(judge.timeline[2], at: 2)
     #expect(judge.counts == Self.counts { $0.duplicated = 1 })
@@ -74,21 +74,21 @@ import Testing
   }
 
   @Test(arguments: ["live", "catchUp", "poll", "history"])
-  func `finds messages shown the wrong way round`(via: String) {
+  func `finds messages shown in the wrong order`(via: String) {
     var judge = fair
     judge.runs[1] = Self.run([(1, via), (3, via), (2, via), (4, via), (5, via)])
     #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
     #expect(!judge.counts.isClean)
   }
 
-  @Test func `lets what was fetched belong above what is live`() {
+  @Test func `accepts fetched messages that belong above live ones`() {
     var judge = fair
     judge.runs[1] = Self.run(
       [(4, "live"), (1, "catchUp"), (2, "catchUp"), (5, "live"), (3, "catchUp")])
     #expect(judge.counts == Self.counts { _ in })
   }
 
-  @Test func `holds what is live to its order across what was fetched between`() {
+  @Test func `checks the order of live messages across fetched ones`() {
     var judge = fair
     judge.runs[1] = Self.run(
       [(5, "live"), (1, "catchUp"), (2, "catchUp"), (3, "catchUp"), (4, "live")])
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: [("live", 0), ("catchUp", 1)])
-  func `takes the log's order for live messages of a clock that went back`(
+  func `uses the log's order for live messages when a clock went back`(
     via: String, outOfOrder: Int
   ) {
     var judge = fair
@@ -123,14 +123,14 @@ import Testing
     #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
   }
 
-  @Test func `orders messages of one instant by id`() {
+  @Test func `orders messages of the same instant by id`() {
     var judge = fair
     #expect(judge.timeline[1].key.createdAt == judge.timeline[2].key.createdAt)
     judge.runs[1].swapAt(1, 2)
     #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
   }
 
-  @Test func `finds a text that changed on its way to the screen or to the store`() {
+  @Test func `finds a text that was changed on the screen or in the store`() {
     var judge = fair
     judge.runs[1][4].text = "something else"
     judge.timeline[0].text = ""
@@ -145,7 +145,7 @@ import Testing
     #expect(!judge.counts.isClean)
   }
 
-  @Test func `takes a story without messages for no proof`() {
+  @Test func `does not accept a run without messages as proof`() {
     #expect(Judge().counts == Counts())
     #expect(!Judge().counts.isClean)
   }
@@ -161,19 +161,19 @@ import Testing
     (.milliseconds(2001), .seconds(4), false),
     (.seconds(2), .milliseconds(4001), false),
   ])
-  func `holds both times to their bounds`(noticed: Duration, whole: Duration, isHeld: Bool) {
+  func `checks both times against their bounds`(noticed: Duration, whole: Duration, isHeld: Bool) {
     let outcome = Outcome(trouble: .cut, noticed: noticed, whole: whole, bounds: Self.bounds)
     #expect(outcome.isHeld == isHeld)
   }
 
-  @Test func `is not clean with a trouble that was never noticed or never healed`() {
+  @Test func `is not clean if a fault was never noticed or never healed`() {
     #expect(!Outcome(trouble: .cut, noticed: nil, whole: .zero, bounds: Self.bounds).isHeld)
     #expect(!Outcome(trouble: .cut, noticed: .zero, whole: nil, bounds: Self.bounds).isHeld)
     let blind = Outcome.Bounds(noticed: nil, whole: .seconds(4))
     #expect(Outcome(trouble: .kill, noticed: nil, whole: .zero, bounds: blind).isHeld)
   }
 
-  @Test func `is clean only with every trouble and without other faults`() {
+  @Test func `is clean only with every fault and without other problems`() {
     let outcomes = Trouble.all.map {
       Outcome(trouble: $0, noticed: .zero, whole: .zero, bounds: Self.bounds)
     }
@@ -215,7 +215,7 @@ import Testing
     ([1, 2, 3], ["order 1"], false), ([1, 2, 3], ["order 1", "order 2", "order 2"], false),
     ([], [], false),
   ])
-  func `is clean only with every line once in order, and every order once`(
+  func `is clean only if every line arrived once in order, and every order once`(
     lines: [Int], orders: [String], isClean: Bool
   ) {
     var counts = FeedCounts(sent: 2)
@@ -232,7 +232,7 @@ import Testing
       ([1, 2, 2, 3], [[1, 2, 3]], false), ([1, 2, 3], [[1, 2], [2, 3]], false),
       ([1, 2, 3], [[1, 2, 2, 3]], false), ([1, 2, 3], [[1, 3]], false), ([], [], false),
     ] as [([Int], [[Int]], Bool)])
-  func `is clean only with every drink stored once and shown once over all runs`(
+  func `is clean only if every drink was stored once and shown once over all runs`(
     stored: [Int], shown: [[Int]], isClean: Bool
   ) {
     let counts = DrinkCounts(poured: 3, stored: stored, shown: shown)
@@ -260,7 +260,7 @@ import Testing
     #expect(questions.section.isClean)
   }
 
-  @Test func `finds what was not answered, twice, or wrongly`() {
+  @Test func `finds missing, repeated and wrong answers`() {
     let refused = Self.judged(.refused("away"))
     #expect(refused == Questions(asked: 1, unanswered: 1))
     let twice = Self.judged(.told([Self.day(7), Self.day(7)]))
@@ -270,12 +270,12 @@ import Testing
     for questions in [refused, twice, wrong] { #expect(!questions.section.isClean) }
   }
 
-  @Test func `takes an answer about nothing for no proof`() {
+  @Test func `does not accept an empty answer as proof`() {
     #expect(Self.judged(.told([[]]), expecting: []).wrong == 1)
     #expect(!Questions().section.isClean)
   }
 
-  @Test func `adds up an export by day and source, by its text alone`() {
+  @Test func `sums an export by day and source from its text alone`() {
     func record(_ source: String, _ day: String, _ type: String, _ value: String) -> String {
       " <Record type=\"HKQuantityTypeIdentifier\(type)\" sourceName=\"\(source)\" unit=\"count\""
         + " startDate=\"\(day) 08:00:00 +0100\" endDate=\"\(day) 08:05:00 +0100\""

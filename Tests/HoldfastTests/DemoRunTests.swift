@@ -59,7 +59,7 @@ import Testing
     #expect(drinks == whole, "\(story)")
   }
 
-  @Test func `plays a chapter alone`() async throws {
+  @Test func `plays a single chapter`() async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
         "demo", "--json", "--chapter", "feed", environment: ["TMPDIR": directory])
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `a chapter that needs the messages is played with their beginning and end`() {
+  @Test func `a chapter that needs messages is played with the first and the last chapter`() {
     func names(_ chosen: Set<String>) -> [String] { Demo.chapters(named: chosen).map(\.name) }
     #expect(names(["cut"]) == ["steady", "cut", "calm"])
     #expect(names(["feed", "assistant"]) == ["assistant", "feed"])
@@ -99,7 +99,7 @@ import Testing
     #expect(Set(Demo.names).count == Demo.names.count)
   }
 
-  @Test func `a chapter that does not exist is refused, with those that do`() async throws {
+  @Test func `an unknown chapter is refused, and the error lists the valid ones`() async throws {
     let outcome = try await CommandProcess.run("demo", "--chapter", "encore")
     #expect(outcome.status == 2)
     #expect(outcome.errors.first?.contains("one of steady, cut, expiry") == true)
@@ -128,7 +128,7 @@ import Testing
     for title in Demo.titles { #expect(text.contains(title), "\(title)") }
   }
 
-  @Test func `says why when the phone cannot follow`() async throws {
+  @Test func `reports why the phone could not connect`() async throws {
     let narrator = Narrator(.people(Style(isColourful: false)))
     let demo = Demo(program: "false", seed: 1, narrator: narrator) { _ in }
     await #expect(throws: DemoFailure.setup("the phone did not connect (status 1)")) {

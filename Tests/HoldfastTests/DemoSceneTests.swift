@@ -15,7 +15,7 @@ import Testing
     .message(Judge.Shown(id: UUID128(high: 3, low: number), text: "text", via: via))
   }
 
-  @Test func `misses what was accepted until it is shown, whichever comes first`() async {
+  @Test func `an accepted message is missing until it is shown, in either order`() async {
     let scene = Scene()
     await scene.launched(.messages)
     await scene.note { $0.accept(Self.entry(1)) }
@@ -27,7 +27,7 @@ import Testing
     #expect(await scene.facts.unseen == [Self.entry(2).key.id])
   }
 
-  @Test func `keeps each run apart and counts a way once a message`() async {
+  @Test func `separates runs, and counts the delivery path once for each message`() async {
     let scene = Scene()
     await scene.launched(.messages)
     await scene.heard(Self.line(1, via: "catchUp"), from: .messages)
@@ -42,7 +42,7 @@ import Testing
     #expect(facts[.messages].status == AppLine.Status())
   }
 
-  @Test func `keeps the relay apart from the messages`() async {
+  @Test func `separates the relay from the messages`() async {
     let scene = Scene()
     await scene.launched(.messages)
     await scene.launched(.relay)
@@ -58,18 +58,18 @@ import Testing
     #expect(facts[.relay].ending == "status 0" && facts[.messages].ending == nil)
   }
 
-  @Test func `answers a wait when its condition comes true`() async {
+  @Test func `a wait ends when its condition becomes true`() async {
     let scene = Scene()
     async let met = scene.wait(atMost: .seconds(60)) { $0[.messages].status.isConnected }
     await scene.heard(.status(.init(status: "CONNECTED", mode: "live")), from: .messages)
     #expect(await met != nil)
   }
 
-  @Test func `answers a wait with nothing when its time is over`() async {
+  @Test func `a wait returns nil when its time is over`() async {
     #expect(await Scene().wait(atMost: .milliseconds(1)) { _ in false } == nil)
   }
 
-  @Test func `answers a wait with nothing when it is cancelled`() async {
+  @Test func `a wait returns nil when it is canceled`() async {
     let scene = Scene()
     let waiting = Task { await scene.wait(atMost: .seconds(60)) { _ in false } }
     waiting.cancel()

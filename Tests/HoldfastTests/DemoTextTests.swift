@@ -32,7 +32,7 @@ import Testing
     story.flatMap(Narrator(form).lines).joined(separator: "\n")
   }
 
-  @Test func `tells the story to people in short lines`() {
+  @Test func `prints the story in short lines for people`() {
     #expect(
       Self.told(.people(Style(isColourful: false))) == """
         A phone follows a shop.
@@ -66,14 +66,14 @@ import Testing
         """)
   }
 
-  @Test func `colours headings and what went wrong`() {
+  @Test func `colors headings and errors`() {
     let told = Self.told(.people(Style(isColourful: true)))
     #expect(told.contains("\u{1B}[1m1. Steady traffic\u{1B}[0m"))
     #expect(told.contains("\u{1B}[31m✗  lost          1\u{1B}[0m"))
     #expect(told.contains("\n✓  sent          620\n"))
   }
 
-  @Test func `tells the story to programs as JSON lines`() {
+  @Test func `prints the story as JSON lines for programs`() {
     #expect(
       Self.told(.json) == #"""
         {"seconds":0.0,"event":"title","text":"A phone follows a shop."}
@@ -93,7 +93,7 @@ import Testing
         """#)
   }
 
-  @Test func `reads what the phone prints`() {
+  @Test func `parses the output of the phone`() {
     let id = UUID128(high: 1, low: 2)
     let cases: [(String, AppLine?)] = [
       (
@@ -119,7 +119,7 @@ import Testing
     for (line, read) in cases { #expect(AppLine(line) == read, "\(line)") }
   }
 
-  @Test func `reads what the relay prints`() {
+  @Test func `parses the output of the relay`() {
     let cases: [(String, AppLine?)] = [
       (
         #"{"event":"status","status":"running","attempt":0,"of":null}"#,
@@ -135,7 +135,7 @@ import Testing
     for (line, read) in cases { #expect(AppLine(line) == read, "\(line)") }
   }
 
-  @Test func `reads what the bottle and its app print`() {
+  @Test func `parses the output of the bottle and its app`() {
     let cases: [(String, AppLine?)] = [
       (
         #"{"event":"status","status":"connected","outstanding":["connection"]}"#,
@@ -151,7 +151,7 @@ import Testing
     #expect(!AppLine.Status(status: "disconnected").isConnected)
   }
 
-  @Test func `bounds each trouble by the policy and the work`() throws {
+  @Test func `derives the bounds of each fault from the policy and the work`() throws {
     let policy = try DemoPolicy.policy()
     let bounds = Trouble.all.map { $0.bounds(policy) }
     let expected: [(noticed: Duration?, whole: Duration)] = [
@@ -165,7 +165,7 @@ import Testing
     #expect(bounds == expected.map { Outcome.Bounds(noticed: $0.noticed, whole: $0.whole) })
   }
 
-  @Test func `keeps every wait of the real policy in proportion`() throws {
+  @Test func `keeps the proportions of the real policy's waits`() throws {
     let (real, cut) = (LinkPolicy.messageStream, try DemoPolicy.policy())
     #expect(real.retry.reconnect == .list([0, 1, 2, 4, 8].map { .seconds($0) }))
     #expect(cut.retry.reconnect == .list([0, 100, 200, 400, 800].map { .milliseconds($0) }))

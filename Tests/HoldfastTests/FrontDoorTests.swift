@@ -13,7 +13,7 @@ import Testing
   private let network = FakeNetwork(clock: BootClock())
 
   @Test(arguments: ["SEKRIT.TOKEN.TEXT", "SEKRIT/TOKEN+TEXT=="])
-  func `an answer that echoes the request brings no token into notices or the journal`(
+  func `a response that echoes the request puts no token into notices or the journal`(
     token: String
   ) async throws {
     let encoded = token.replacing("/", with: "%2F").replacing("+", with: "%2b")
@@ -38,7 +38,7 @@ import Testing
     #expect(!(try String(contentsOfFile: path, encoding: .utf8)).contains("SEKRIT"))
   }
 
-  @Test func `a token source that hangs once is asked again, and its late answer is ignored`()
+  @Test func `a token source that hangs is called again, and its late answer is ignored`()
     async throws
   {
     network.serve(requests: { .success(Self.page(for: $0)) })
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test
-  func `a fixed token that ends soon stays in use until the server refuses it`() async throws {
+  func `a fixed token that expires soon is used until the server refuses it`() async throws {
     network.serve(requests: { .success(Self.page(for: $0)) })
     network.serve(requests: { request in
       guard request.method == "GET" else { return .failure(.reset) }
@@ -88,7 +88,7 @@ import Testing
     await stream.close()
   }
 
-  @Test func `a stream that nobody holds gives its place back`() async throws {
+  @Test func `a released stream frees its shop for another stream`() async throws {
     network.serve(requests: { .success(Self.page(for: $0)) })
     let streams = streams(FixedToken("SEKRIT.TOKEN.TEXT"))
     let configuration = try configuration()
@@ -104,7 +104,7 @@ import Testing
     await again?.close()
   }
 
-  @Test func `a connect names the last position, and what it missed comes over the socket`()
+  @Test func `a connect sends the last position, and missed messages arrive over the socket`()
     async throws
   {
     network.serve(requests: { _ in
@@ -130,7 +130,7 @@ import Testing
     await stream.close()
   }
 
-  @Test func `who waits for the whole can be cancelled`() async throws {
+  @Test func `a wait for the complete timeline can be canceled`() async throws {
     let stream = try await streams(LedTokens()).open(try configuration())
     let waiting = Task { await stream.whole() }
     waiting.cancel()
@@ -144,7 +144,7 @@ import Testing
       body: Array(#"{"messages":[]}"#.utf8))
   }
 
-  @Test func `a device that wakes makes sure of its link, and brings no app to the front`()
+  @Test func `a device that wakes verifies its link, and leaves the app in the background`()
     async throws
   {
     network.serve(requests: { .success(Self.page(for: $0)) })
@@ -169,7 +169,7 @@ import Testing
     await stream.close()
   }
 
-  @Test func `a device that slept under an app in front connects again when it wakes`()
+  @Test func `after a sleep with the app in front, the stream reconnects`()
     async throws
   {
     network.serve(requests: { .success(Self.page(for: $0)) })
@@ -191,7 +191,7 @@ import Testing
   }
 
   @Test(arguments: ["SEKRIT.TOKEN.TEXT"])
-  func `a frame that echoes the token brings it into no notice and no journal`(
+  func `a frame that echoes the token puts it into no notice and no journal`(
     token: String
   ) async throws {
     network.serve(requests: { .success(Self.page(for: $0)) })
@@ -220,7 +220,7 @@ import Testing
   }
 
   @Test
-  func `who sends is read from the token`() async throws {
+  func `the user's id is read from the token`() async throws {
     network.serve(requests: { request in
       request.method == "GET" ? .success(Self.page(for: request)) : .failure(.reset)
     })
@@ -247,7 +247,7 @@ import Testing
     await stream.close()
   }
 
-  @Test func `commands stay in order however many there are`() async throws {
+  @Test func `commands stay in order, whatever their number`() async throws {
     let stream = try await streams(LedTokens()).open(try configuration())
     let follower = Follower()
     follower.follow(stream)

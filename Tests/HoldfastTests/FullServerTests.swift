@@ -65,7 +65,7 @@ private struct FullServer {
     (507, 1, "the server could not store the message within 5s (http-507"),
     (502, 1, "the server did not confirm the message within 5s (http-502"),
   ])
-  func `send tells that the server could not store the message`(
+  func `send reports that the server could not store the message`(
     status: Int, code: Int32, words: String
   ) async throws {
     let server = try await FullServer(status)
@@ -82,7 +82,7 @@ private struct FullServer {
     (false, "it may have arrived; check before you send it again"),
     (true, "it is stored; the next stream or send with this --data sends it"),
   ])
-  func `send tells what becomes of a message that a signal interrupts`(
+  func `send reports the fate of a message that a signal interrupts`(
     isKept: Bool, remedy: String
   ) async throws {
     let server = try await FullServer(0)
@@ -98,7 +98,7 @@ private struct FullServer {
     #expect(outcome == .failure(1, "holdfast send: \(cause); \(remedy)"))
   }
 
-  @Test func `stream with --once tells why its messages are not sent`() async throws {
+  @Test func `stream with --once reports why its messages are not sent`() async throws {
     let server = try await FullServer(503)
     try await CommandProcess.scratch { directory in
       let line =
@@ -118,7 +118,7 @@ private struct FullServer {
     await server.end()
   }
 
-  @Test func `stream with --once that a signal ends before it is done fails`() async throws {
+  @Test func `stream with --once fails if a signal ends it too early`() async throws {
     let server = try await FullServer(503)
     try await CommandProcess.scratch { directory in
       try "hello\n".write(toFile: directory + "/lines", atomically: true, encoding: .utf8)
@@ -140,7 +140,7 @@ private struct FullServer {
     await server.end()
   }
 
-  @Test func `a message that is sent costs one request`() async throws {
+  @Test func `sending a message takes one request`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
         shop.words("send", ["hello"]), environment: ["HOLDFAST_TOKEN": try await shop.token()])

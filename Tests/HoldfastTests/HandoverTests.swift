@@ -32,7 +32,7 @@ struct HandoverTests {
     }
   }
 
-  @Test func `the path behind the access point swallows everything`() async throws {
+  @Test func `the path behind the access point drops all packets`() async throws {
     try await run { lab, rig in
       try await rig.meets(.blackHole) {
         try await lab.blackhole(true)

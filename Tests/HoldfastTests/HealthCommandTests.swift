@@ -19,7 +19,7 @@ import Testing
       try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
   }
 
-  @Test func `generates, imports, imports again and shows`() async throws {
+  @Test func `generates, imports, imports again and shows an export`() async throws {
     let scratch = try Scratch()
     try await generate(scratch("a.xml"))
     let words = ["health", "import", scratch("a.xml"), "--data", scratch("data"), "--json"]
@@ -46,7 +46,7 @@ import Testing
     #expect((open["value"] as? Double).map { 60...80 ~= $0 } == true)
   }
 
-  @Test func `says what was left out, and why, to people`() async throws {
+  @Test func `reports which elements were omitted, and why`() async throws {
     let scratch = try Scratch()
     try scratch.write(
       Array(
@@ -71,7 +71,7 @@ import Testing
     #expect(done.output.contains("1        elements that are not known"))
   }
 
-  @Test func `says how many samples of an older export were not added`() async throws {
+  @Test func `reports how many samples of an older export were not added`() async throws {
     let scratch = try Scratch()
     func record(_ minute: Int) -> String {
       """
@@ -102,7 +102,7 @@ import Testing
     #expect(json["outdated"] as? Int == 1)
   }
 
-  @Test func `what it cannot do it says in one line`() async throws {
+  @Test func `reports an unusable input in one line`() async throws {
     let scratch = try Scratch()
     try scratch.write(Array("<gpx/>".utf8), to: "route.xml")
     let foreign = try await CommandProcess.run(

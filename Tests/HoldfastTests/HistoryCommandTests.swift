@@ -8,7 +8,7 @@ import LinkWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct HistoryCommandTests {
-  @Test func `shows what is kept, beside a stream and without a server`() async throws {
+  @Test func `shows stored messages next to a running stream and without a server`() async throws {
     try await CommandShop.run { shop in
       for number in 1...5 { try await shop.post("message \(number)") }
       let stream = try await shop.stream()
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `shows what waits to be sent, and lists shops when there are several`() async throws {
+  @Test func `shows waiting messages, and lists shops if there are several`() async throws {
     try await CommandProcess.scratch { directory in
       for shop in ["bakery", "cellar"] {
         _ = try await CommandProcess.run(
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `shows no more of what waits than it is told`() async throws {
+  @Test func `shows at most as many waiting messages as requested`() async throws {
     try await CommandProcess.scratch { directory in
       let line = [
         CommandProcess.path, "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery",
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `shows gaps in their place, and why a message was not sent`() async throws {
+  @Test func `shows gaps in their position, and why a message was not sent`() async throws {
     try await CommandProcess.scratch { directory in
       try await Self.fill(directory)
       let json = try await CommandProcess.run("history", "--data", directory, "--json")
@@ -114,7 +114,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `tells what is not there`() async throws {
+  @Test func `reports a missing store and a missing message`() async throws {
     try await CommandShop.run { shop in
       let nowhere = try await CommandProcess.run("history", "--data", shop.directory)
       #expect(

@@ -22,7 +22,7 @@ struct JournalHeaderTests {
     scratch = try Scratch()
   }
 
-  @Test func `a header of a stream is read and written as the first software did`()
+  @Test func `reads and writes a stream's header as the first implementation did`()
     async throws
   {
     let shop = try #require(ShopID("s1"))
@@ -32,7 +32,7 @@ struct JournalHeaderTests {
         birth: StreamModel.Birth(shop: shop, policy: policy), seed: 7, startedAt: start), stream)
   }
 
-  @Test func `a header of a relay is read and written as the first software did`()
+  @Test func `reads and writes a relay's header as the first implementation did`()
     async throws
   {
     try await keeps(
@@ -40,7 +40,7 @@ struct JournalHeaderTests {
         birth: RelayModel.Birth(RelaySettings(.service)), seed: .max, startedAt: start), relay)
   }
 
-  @Test func `a header of a pull has its numbers`() async throws {
+  @Test func `a pull's header contains its settings`() async throws {
     let journal = try await Journal<PullModel>(
       path: scratch("j"),
       header: JournalHeader(birth: PullSettings(), seed: 7, startedAt: start)
@@ -50,7 +50,7 @@ struct JournalHeaderTests {
     #expect(try JournalFormat.machine(of: scratch("j")) == "health-pull")
   }
 
-  @Test func `a journal that is read as another machine's is told apart by both names`() throws {
+  @Test func `reading a journal as another machine's fails and names both machines`() throws {
     try scratch.write((stream + "\n").utf8, to: "stream")
     try scratch.write((relay + "\n").utf8, to: "relay")
     let asRelay = #expect(throws: JournalError.self) {

@@ -28,7 +28,7 @@ struct NetworkLabTests {
     }
   }
 
-  @Test func `a link that goes down stalls its sockets, and new ones take the other`()
+  @Test func `a link that goes down stalls its sockets, and new sockets use the other link`()
     async throws
   {
     try await NetworkLab.with { lab in
@@ -46,7 +46,7 @@ struct NetworkLabTests {
     }
   }
 
-  @Test func `a black hole is silent and gives back what waits`() async throws {
+  @Test func `a black hole is silent, and delivers the waiting bytes when it ends`() async throws {
     try await NetworkLab.with { lab in
       let peers = try await LabPeers(in: lab)
       #expect(await peers.connect() == "open")
@@ -94,7 +94,7 @@ struct NetworkLabTests {
     }
   }
 
-  @Test func `carrier goes and comes while the interface stays up`() async throws {
+  @Test func `the carrier can be lost and restored while the interface stays up`() async throws {
     try await NetworkLab.with { lab in
       let peers = try await LabPeers(in: lab)
       #expect(await peers.connect() == "open")
@@ -109,7 +109,7 @@ struct NetworkLabTests {
     }
   }
 
-  @Test func `a change of address stalls what is open and lets new connects through`()
+  @Test func `a change of address stalls open connections and allows new ones`()
     async throws
   {
     try await NetworkLab.with { lab in
@@ -132,7 +132,7 @@ struct NetworkLabTests {
     }
   }
 
-  @Test func `a lab is gone afterwards, and so is what ran in it`() async throws {
+  @Test func `a lab and its processes are removed at its end`() async throws {
     struct Stop: Error {}
     var program: LabProcess?
     var names: [String] = []
@@ -148,7 +148,7 @@ struct NetworkLabTests {
     #expect(names.filter { FileManager.default.fileExists(atPath: "/run/netns/" + $0) } == [])
   }
 
-  @Test func `a program's lines and its status come out of the lab`() async throws {
+  @Test func `a program's lines and status are available outside the lab`() async throws {
     try await NetworkLab.with { lab in
       let script = "read a; echo \"$a $B\"; printf rest; echo bad >&2; exit 7"
       let program = try await lab.spawn(
@@ -161,7 +161,7 @@ struct NetworkLabTests {
     }
   }
 
-  @Test func `a command that fails says what it was and what it printed`() async throws {
+  @Test func `a failed command reports its status and its output`() async throws {
     try await NetworkLab.with { lab in
       let error = await #expect(throws: NetworkLabError.self) {
         try await lab.run(in: .phone, "sh", "-c", "echo no; exit 3")
@@ -171,7 +171,7 @@ struct NetworkLabTests {
     }
   }
 
-  @Test func `what a killed process left is removed by the next lab`() async throws {
+  @Test func `the next lab removes what a killed process left`() async throws {
     let dead = try await NetworkLab.with { lab in
       let program = try await lab.spawn(in: .phone, ["true"])
       _ = await program.exit()

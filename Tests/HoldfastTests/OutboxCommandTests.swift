@@ -58,7 +58,7 @@ import Testing
     "4  cellar  -- not sent (no answer from the server): text 4",
   ]
 
-  @Test func `lists what waits and what failed`() async throws {
+  @Test func `lists waiting and failed messages`() async throws {
     try await run { directory in
       try await expect(Self.all, in: directory)
       try await expect(Array(Self.all.prefix(3)), in: directory, ["--shop", "bakery"])
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `retries what failed, by key or all`() async throws {
+  @Test func `retries failed messages, by key or all`() async throws {
     try await run { directory in
       let words = ["outbox", "retry", "--data", directory]
       let one = try await CommandProcess.run(words + [Self.keys[1], "--json"])
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `discards what was named, or all that failed`() async throws {
+  @Test func `discards named messages, or all failed ones`() async throws {
     try await run { directory in
       let words = ["outbox", "discard", "--data", directory]
       let one = try await CommandProcess.run(words + [Self.keys[0]])
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `changes nothing where something is amiss`() async throws {
+  @Test func `changes nothing if an argument or the store is invalid`() async throws {
     try await run { directory in
       let unknown = UUID128(high: 9, low: 9).description
       for verb in ["retry", "discard"] {
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `what is retried is sent by the next stream`() async throws {
+  @Test func `the next stream sends a retried message`() async throws {
     try await CommandShop.run { shop in
       let bakery = try #require(ShopID("bakery"))
       let entry = OutboxEntry(

@@ -35,7 +35,7 @@ import Testing
       ],
       status: 1, cause: unwritten, remedy: "start the program that writes to it first"),
   ])
-  func `does not hold up a command`(_ expected: Case) async throws {
+  func `does not block a command`(_ expected: Case) async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
     let outcome = try await CommandProcess.run(
@@ -45,7 +45,7 @@ import Testing
     #expect(outcome.errors.last?.hasSuffix(line) == true, "\(outcome.errors)")
   }
 
-  @Test func `is read once a program writes to it`() async throws {
+  @Test func `is read when a program writes to it`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
     let show = "\(CommandProcess.path) policy show message-stream --json > \(scratch("pipe"))"

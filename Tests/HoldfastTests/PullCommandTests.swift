@@ -9,7 +9,7 @@ import Testing
 
 /// The real programs: a phone, a push hook, and the pull that the hook starts.
 @Suite(.timeLimit(.minutes(10))) struct `The command pulls` {
-  @Test func `a phone in background is rung, visits, and answers`() async throws {
+  @Test func `a push makes a phone in the background pull and answer`() async throws {
     let scratch = try Scratch()
     let logged = Mailbox<String>()
     var configuration = BackendConfiguration(dataDirectory: scratch("backend"))
@@ -44,7 +44,7 @@ import Testing
     await backend.kill()
   }
 
-  @Test func `a phone that starts again keeps its assistants, which its user sees and ends`()
+  @Test func `a restarted phone keeps its assistants, which its user can list and remove`()
     async throws
   {
     let scratch = try Scratch()
@@ -82,7 +82,7 @@ import Testing
     await backend.kill()
   }
 
-  @Test func `a new pairing leaves out the assistants of the one before`() async throws {
+  @Test func `a new pairing excludes the assistants of the previous one`() async throws {
     let scratch = try Scratch()
     let backend = Backend(BackendConfiguration(dataDirectory: scratch("backend")))
     let address = try await backend.start()
@@ -123,7 +123,7 @@ import Testing
     #expect(ended == CommandProcess.Outcome(status: 0, output: [], errors: []))
   }
 
-  @Test func `without a kept pairing there is no list of assistants`() async throws {
+  @Test func `without a stored pairing the list of assistants fails`() async throws {
     let scratch = try Scratch()
     let list = try await CommandProcess.run(
       "relay", "assistants", "--server", "http://127.0.0.1:9", "--data", scratch("phone"))

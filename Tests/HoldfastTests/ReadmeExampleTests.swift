@@ -39,7 +39,7 @@ private func follow(
 
 /// The examples of the README and of the page about apps, which must compile and work as described.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeExampleTests {
-  @Test func `the example of the README reconnects, and ends when a retry cannot help`()
+  @Test func `the example of the README reconnects, and ends if a retry cannot help`()
     async throws
   {
     let plan = [PlanEntry(expect: 1, send: [.text("welcome")], close: 4000), .refuse(403)]
@@ -67,7 +67,7 @@ private func follow(
   }
 
   @Test(arguments: ["README", "docs/apps.md"])
-  func `the page shows exactly the lines that are compiled`(mark: String) throws {
+  func `the page shows exactly the compiled lines`(mark: String) throws {
     let page = try Self.text(at: mark == "README" ? "README.md" : mark)
     let example = try Self.example(mark)
     #expect(Self.shows(example, in: page))

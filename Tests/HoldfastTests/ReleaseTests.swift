@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ReleaseTests {
   @Test(arguments: [true, false])
-  func `a stream that is closed or dropped lets go of what it stood on`(
+  func `a closed or dropped stream releases its dependencies`(
     isClosed: Bool
   ) async throws {
     let gone = Mailbox<Void>()

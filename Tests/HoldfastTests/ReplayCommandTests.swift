@@ -3,7 +3,7 @@ import HoldfastTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ReplayCommandTests {
-  @Test func `a recorded stream decides the same again`() async throws {
+  @Test func `a recorded stream replays without divergence`() async throws {
     try await recorded { path, _ in
       let outcome = try await CommandProcess.run("replay", path)
       #expect(outcome.status == 0)
@@ -21,7 +21,7 @@ import Testing
     try await CommandProcess.run(["judge"] + words, of: "holdfast-sim")
   }
 
-  @Test func `a recorded stream is judged by the checkers of the simulator`() async throws {
+  @Test func `the simulator's checkers pass a recorded stream`() async throws {
     try await recorded { path, lines in
       let outcome = try await judge(path)
       #expect(outcome.status == 0)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `a file that is no journal is refused by the judge`() async throws {
+  @Test func `judge refuses a file that is not a journal`() async throws {
     try await CommandProcess.scratch { directory in
       try "hello\n".write(toFile: directory + "/a", atomically: true, encoding: .utf8)
       let outcome = try await judge(directory + "/a")
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `a step that came out otherwise is shown with its line`() async throws {
+  @Test func `a diverged step is shown with its line`() async throws {
     try await recorded { path, lines in
       let place = try #require(lines.firstIndex { $0.contains(#""refreshCredentials""#) })
       var changed = lines
@@ -72,7 +72,8 @@ import Testing
     }
   }
 
-  @Test func `a torn end is left out, a torn middle is told`() async throws {
+  @Test func `a torn last line is ignored, and a torn line in the middle is an error`() async throws
+  {
     try await recorded { path, lines in
       try (lines.joined(separator: "\n") + "\n{\"at\":1").write(
         toFile: path, atomically: true, encoding: .utf8)
@@ -91,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `another file is refused`() async throws {
+  @Test func `a file that is not a journal is refused`() async throws {
     try await CommandProcess.scratch { directory in
       try "hello\n".write(toFile: directory + "/a", atomically: true, encoding: .utf8)
       let outcome = try await CommandProcess.run("replay", directory + "/a")

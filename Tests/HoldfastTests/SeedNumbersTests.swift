@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [("UTC0", 0), ("XYZ-05:45", 20_700), ("ABC+08", -28_800)])
-  func `a message is shown at the time of the reader's zone`(
+  func `a message is shown in the reader's time zone`(
     zone: String, offset: Int
   ) async throws {
     try await CommandShop.run { shop in

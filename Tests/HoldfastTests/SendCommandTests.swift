@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `keeps a message until the server is there`() async throws {
+  @Test func `stores a message until the server is available`() async throws {
     try await CommandShop.run { shop in
       let token = ["HOLDFAST_TOKEN": try await shop.token()]
       let first = try await CommandProcess.run(
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `goes beside a stream that holds the directory`() async throws {
+  @Test func `sends without the store while a stream uses the directory`() async throws {
     try await CommandShop.run { shop in
       let stream = try await shop.stream()
       await stream.live()
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `takes the message from its input`() async throws {
+  @Test func `reads the message from standard input`() async throws {
     try await CommandShop.run { shop in
       let stream = try await shop.stream()
       await stream.live()
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `tells why a message was refused`() async throws {
+  @Test func `reports why a message was refused`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
         shop.words("send", [String(repeating: "x", count: 10_001)]),
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `says what was done when its output is lost`() async throws {
+  @Test func `reports the result when its output cannot be written`() async throws {
     try await CommandShop.run { shop in
       let line = ([CommandProcess.path] + shop.words("send", ["hello"])).joined(separator: " ")
       for option in ["", " --json"] {
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `endless input is no message`() async throws {
+  @Test func `refuses endless input`() async throws {
     let line = [CommandProcess.path, "send", "--server", "http://127.0.0.1:1", "--shop", "bakery"]
     let outcome = await CommandProcess.outcome(
       of: try LabProcess(
@@ -122,7 +122,7 @@ import Testing
           1, "holdfast send: standard input has more than 40000 bytes; use a smaller file"))
   }
 
-  @Test func `takes the token from where it is told`() async throws {
+  @Test func `reads the token from each supported place`() async throws {
     try await CommandShop.run { shop in
       try await CommandProcess.scratch { directory in
         let file = directory + "/token"
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func `goes by the policy of a file`() async throws {
+  @Test func `uses the policy in a file`() async throws {
     try await CommandShop.run { shop in
       let file = shop.directory + ".policy"
       for (content, status) in [
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func `the store that leaves no trace keeps the contract of stores`() async throws {
+  @Test func `the memory store passes the contract suite of stores`() async throws {
     try await timelineStoreContract { Platform.memoryStore() }
   }
 
@@ -169,7 +169,9 @@ import Testing
     (#"X send S '  '"#, "the message is blank"),
     (#"printf ' \n' | X send S -"#, "standard input contains no message"),
   ])
-  func `what is no text is refused`(script: String, cause: String) async throws {
+  func `refuses a message that is blank or not valid UTF-8`(script: String, cause: String)
+    async throws
+  {
     let line = script.replacing("X", with: CommandProcess.path)
       .replacing("S", with: "--server http://127.0.0.1:1 --shop bakery")
     let outcome = await CommandProcess.outcome(

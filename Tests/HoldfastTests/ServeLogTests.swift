@@ -23,12 +23,12 @@ import Testing
     (["--log-format", "json", "--log-level", "info"], ["listening", "draining", "stopped"]),
     (["--log-format", "json", "--log-level", "warning"], []),
   ])
-  func `a level leaves out what is below it`(words: [String], events: [String]) async throws {
+  func `a level omits the events below it`(words: [String], events: [String]) async throws {
     let lines = try await Self.log(words)
     #expect(try lines.map { try [String: Any].reading($0)["event"] as? String } == events)
   }
 
-  @Test func `text is for people`() async throws {
+  @Test func `the text format suits people`() async throws {
     let lines = try await Self.log(["--log-format", "text"])
     let words = lines.map {
       $0.replacing(#/^2\d{3}-\d\d-\d\dT[\d:.]+Z/#, with: "TIME").replacing(#/\d+$/#, with: "PORT")
@@ -39,7 +39,7 @@ import Testing
       ])
   }
 
-  @Test func `a token says on a terminal how long it is valid`() async throws {
+  @Test func `a token's lifetime is printed on a terminal`() async throws {
     let scratch = try Scratch()
     let script = """
       import os, pty, sys

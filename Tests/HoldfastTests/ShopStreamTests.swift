@@ -9,7 +9,7 @@ import Testing
 
 /// The whole client against the whole backend, over real sockets and a real store.
 @Suite(.timeLimit(.minutes(10))) struct ShopStreamTests {
-  @Test func `history is shown first, then what happens live, each message once`() async throws {
+  @Test func `shows the history first, then live messages, each message once`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post(["one", "two"])
     let (stream, follower) = try await bench.follow()
@@ -27,7 +27,9 @@ import Testing
   }
 
   @Test(arguments: [Fault.cut, .reset])
-  func `a lost link is back at once and whole`(fault: Fault) async throws {
+  func `a lost link is restored immediately, and the timeline is complete`(fault: Fault)
+    async throws
+  {
     let bench = try await StreamBench.make()
     let (stream, follower) = try await bench.follow()
     await follower.wait { $0.isLive }
@@ -44,7 +46,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `a half-open link is found by its silence`() async throws {
+  @Test func `a half-open link is detected by its silence`() async throws {
     var policy = ShopServerPolicy()
     policy.pingInterval = .milliseconds(300)
     let bench = try await StreamBench.make(policy: policy)
@@ -59,7 +61,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `a refused link falls to polling, and comes back up`() async throws {
+  @Test func `a refused link falls back to polling, and later reconnects`() async throws {
     let bench = try await StreamBench.make()
     let (stream, follower) = try await bench.follow()
     await follower.wait { $0.isLive }
@@ -105,7 +107,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `a removed member is told so, and nothing is tried again`() async throws {
+  @Test func `a removed member is notified, and nothing is retried`() async throws {
     let bench = try await StreamBench.make()
     let (stream, follower) = try await bench.follow()
     await follower.wait { $0.isLive }
@@ -117,7 +119,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `signing out forgets the token and ends every try`() async throws {
+  @Test func `signing out deletes the token and ends all attempts`() async throws {
     let bench = try await StreamBench.make()
     let (stream, follower) = try await bench.follow()
     await follower.wait { $0.isLive }
@@ -129,7 +131,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `what is sent offline goes out when the network is back, once`() async throws {
+  @Test func `a message sent offline is delivered once when the network returns`() async throws {
     let bench = try await StreamBench.make()
     bench.reachability.change(to: .reachable(path: PathID("a")))
     let (stream, follower) = try await bench.follow()
@@ -144,7 +146,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `a plain server without positions is followed as well`() async throws {
+  @Test func `a plain server without positions is supported`() async throws {
     var policy = ShopServerPolicy()
     policy.dialect = .plain
     let bench = try await StreamBench.make(policy: policy)
@@ -162,7 +164,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `older messages come page by page to the very first`() async throws {
+  @Test func `older messages are loaded page by page up to the first one`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post((1...120).map { "\($0)" })
     let (stream, follower) = try await bench.follow()
@@ -178,7 +180,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `a second run shows what was kept, then only what is new`() async throws {
+  @Test func `a second run shows the stored messages, then only new ones`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post("first")
     let (first, one) = try await bench.follow()
@@ -192,7 +194,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `five shops may be open, a sixth is refused`() async throws {
+  @Test func `five shops can be open, and a sixth is refused`() async throws {
     let bench = try await StreamBench.make()
     var open: [ShopStream] = []
     for number in 1...5 {
@@ -222,7 +224,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `a message that is sent just before the end is kept`() async throws {
+  @Test func `a message sent just before the close is stored`() async throws {
     let bench = try await StreamBench.make()
     for text in ["one", "two"] {
       let stream = try await bench.streams.open(try bench.configuration())
@@ -238,7 +240,7 @@ import Testing
     await bench.end()
   }
 
-  @Test func `polling alone gets its token first`() async throws {
+  @Test func `polling without a socket requests a token first`() async throws {
     let bench = try await StreamBench.make()
     try await bench.post("there")
     var configuration = try bench.configuration()

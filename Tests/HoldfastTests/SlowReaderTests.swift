@@ -18,7 +18,7 @@ struct SlowReaderTests {
     network = FakeNetwork(clock: clock)
   }
 
-  @Test func `a link lives while its app does not read, and nothing is lost`() async throws {
+  @Test func `a link stays up while its app does not read, and nothing is lost`() async throws {
     let late = Self.message(1)
     let missed = Flag()
     network.serve(requests: { request in

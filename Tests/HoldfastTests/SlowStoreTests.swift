@@ -19,7 +19,7 @@ struct SlowStoreTests {
     network = FakeNetwork(clock: clock)
   }
 
-  @Test func `a slow store slows the reading, and nothing is fetched again`() async throws {
+  @Test func `a slow store slows down reading, and nothing is fetched again`() async throws {
     let (asked, sent) = (Count(), Count())
     network.serve(requests: { _ in
       asked.add()

@@ -10,7 +10,7 @@ struct StopRequestsTests {
     (int, 0.0, StopRequests.Meaning.echo), (int, 0.099, .echo), (int, 0.1, .hurry),
     (int, 5, .hurry), (term, 0, .hurry), (term, 0.099, .hurry),
   ])
-  func `the same signal at the same time is no second request`(
+  func `the same signal within 100 ms is not a second request`(
     signal: Int32, seconds: Double, meaning: StopRequests.Meaning
   ) {
     var requests = StopRequests()

@@ -19,7 +19,7 @@ struct StoreBackpressureTests {
   }
 
   @Test(arguments: [(999, false), (1000, false), (1001, true)])
-  func `during a commit a thousand messages pass, and the rest when the store answers`(
+  func `during a commit 1,000 messages pass, and the rest after it`(
     count: Int, waits: Bool
   ) async {
     backpressure.close()
@@ -30,7 +30,7 @@ struct StoreBackpressureTests {
     #expect(clock.deadlines.isEmpty)
   }
 
-  @Test func `what passed before counts`() async {
+  @Test func `messages that passed earlier in the commit count`() async {
     backpressure.close()
     await backpressure.pass(1000)
     async let passed: Void = backpressure.pass(1)
@@ -39,7 +39,7 @@ struct StoreBackpressureTests {
     await passed
   }
 
-  @Test func `a store that does not answer stops the pings for two seconds`() async {
+  @Test func `a store that does not answer stops the reading for two seconds`() async {
     backpressure.close()
     async let passed: Void = backpressure.pass(1001)
     await clock.someoneWaits(for: .second(2))
@@ -55,7 +55,7 @@ struct StoreBackpressureTests {
     await next
   }
 
-  @Test func `without an end a wait outlasts refused commits, which count on`() async {
+  @Test func `without a time limit a wait outlasts refused commits, whose count continues`() async {
     let backpressure = StoreBackpressure(clock: clock, patience: nil)
     let told = Mailbox<Bool>()
     backpressure.close()

@@ -10,7 +10,7 @@ import Testing
 /// The exit statuses of `stream` and `send`.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandEndTests {
   @Test(arguments: ["stream", "send"])
-  func `a token that is not taken means sign in`(command: String) async throws {
+  func `a rejected token means that the user must sign in`(command: String) async throws {
     try await CommandShop.run { shop in
       let outcome = try await run(command, shop, token: "no.good.token")
       #expect(outcome.status == 3)
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: ["stream", "send"])
-  func `no token means sign in`(command: String) async throws {
+  func `a missing token means that the user must sign in`(command: String) async throws {
     try await CommandShop.run { shop in
       let outcome = try await run(command, shop, token: "")
       #expect(
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: ["stream", "send"])
-  func `a stranger is forbidden`(command: String) async throws {
+  func `a user who is not a member is forbidden`(command: String) async throws {
     try await CommandShop.run { shop in
       let token = try await shop.token(shops: ["cellar"])
       let outcome = try await run(command, shop, token: token)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `a certificate of a named authority is taken`() async throws {
+  @Test func `a certificate of a named authority is accepted`() async throws {
     try await CommandProcess.scratch { directory in
       let certificate = try await Self.certificate(in: directory)
       try await CommandShop.run(certificate: certificate) { shop in
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `a message to nowhere is unreachable`() async throws {
+  @Test func `a message to an unreachable server ends with 6`() async throws {
     let outcome = try await CommandProcess.run(
       "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--timeout", "5s", "hello",
       environment: ["HOLDFAST_TOKEN": "any.good.token"])
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `a stream keeps trying a server that is not there`() async throws {
+  @Test func `a stream keeps retrying an unreachable server`() async throws {
     try await CommandProcess.scratch { directory in
       let stream = CommandEvents(
         try CommandProcess.start(
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: [[], ["--set", "failure.refused=retry", "--set", "retry.first=100ms,100ms"]])
-  func `a stream that shall catch up once ends when it cannot`(settings: [String]) async throws {
+  func `a stream with --once ends if the server is unreachable`(settings: [String]) async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
         [
@@ -161,7 +161,9 @@ import Testing
       "retry.frist"
     ),
   ])
-  func `a wrong command line is told`(words: [String], cause: String) async throws {
+  func `reports an invalid command line without secrets`(words: [String], cause: String)
+    async throws
+  {
     let outcome = try await CommandProcess.run(
       ["stream", "--shop", "bakery"] + words, environment: ["HOLDFAST_TOKEN": ""])
     #expect(outcome.status == 2)
@@ -169,7 +171,7 @@ import Testing
     #expect(!outcome.errors.contains { $0.contains("secret") })
   }
 
-  @Test func `a store that cannot be used ends it, with what to do`() async throws {
+  @Test func `a store in use ends the command with advice`() async throws {
     try await CommandShop.run { shop in
       let other = try await shop.stream()
       await other.live()
@@ -202,7 +204,7 @@ import Testing
     return certificate
   }
 
-  @Test func `a time that is over before all is done is a failure`() async throws {
+  @Test func `a time limit that ends before everything is done is a failure`() async throws {
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
         "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
@@ -213,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func `one that shall catch up once ends when its socket stands and pages cannot be read`()
+  @Test func `a stream with --once ends if pages cannot be read although its socket is open`()
     async throws
   {
     try await CommandProcess.scratch { directory in
@@ -232,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func `signals that come before it obeys them do not end it`() async throws {
+  @Test func `signals that arrive before they are handled do not end the command`() async throws {
     try await CommandProcess.scratch { directory in
       let pipe = directory + "/token"
       #expect(unsafe mkfifo(pipe, 0o600) == 0)

@@ -7,7 +7,7 @@ import Testing
   /// The number of messages that may wait to be sent.
   private static let limit = 1_000
 
-  @Test func `reads no further than lines can be taken`() async throws {
+  @Test func `reads only as many lines as can wait`() async throws {
     try await CommandProcess.scratch { directory in
       let stream = CommandEvents(try piped("yes", Self.words(directory)))
       // Failed attempts report the first messages again, with a higher number of tries.
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `a time ends it although its input is endless`() async throws {
+  @Test func `a time limit ends the command although its input is endless`() async throws {
     try await CommandProcess.scratch { directory in
       let stream = try piped("yes", Self.words(directory) + ["--duration", "300ms"])
       let outcome = await CommandProcess.outcome(of: stream)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func `refuses lines that are too long, each once and whole`() async throws {
+  @Test func `refuses lines that are too long, each once and as a whole`() async throws {
     try await CommandShop.run { shop in
       let script = """
         import sys
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `once sends all that it was given before it ends`() async throws {
+  @Test func `--once sends all of its input before it ends`() async throws {
     try await CommandShop.run { shop in
       _ = try await CommandProcess.run(
         [
@@ -147,7 +147,7 @@ import Testing
       environment: ["HOLDFAST_TOKEN": "any.good.token"].merging(environment) { $1 })
   }
 
-  @Test func `a line that could not be stored ends it with 1, and is not told as queued`()
+  @Test func `a line that could not be stored ends the command with 1, and is not shown as queued`()
     async throws
   {
     try await CommandProcess.scratch { directory in

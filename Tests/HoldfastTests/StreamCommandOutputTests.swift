@@ -7,7 +7,7 @@ import Testing
 /// The output of `stream`, and its behavior when nobody reads the output.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandOutputTests {
   @Test(arguments: [false, true])
-  func `ends soon although nobody takes the output`(isAll: Bool) async throws {
+  func `ends soon although nobody reads the output`(isAll: Bool) async throws {
     try await CommandShop.run { shop in
       let words = shop.words("stream", ["--data", shop.directory, "--json"])
       let player = try LabProcess(
@@ -40,7 +40,7 @@ import Testing
     if said: print(said, end="")
     """
 
-  @Test func `counts a notice that comes again and again`() async throws {
+  @Test func `counts a repeated notice instead of printing it again`() async throws {
     try await CommandProcess.scratch { directory in
       let words = [
         "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `a count comes before what differs, and every 10 minutes`() {
+  @Test func `prints the count before a different line, and every 10 minutes`() {
     var repeats = Repeats()
     func lines(_ text: String, _ seconds: Int64, isNotice: Bool = true) -> [String] {
       repeats.lines([text], isNotice: isNotice, at: .zero.advanced(by: .seconds(seconds)))
@@ -83,7 +83,7 @@ import Testing
     #expect(repeats.counted() == ["-- the last notice came 1 more time"])
   }
 
-  @Test func `says that there is more, and scrolls back as far as it is told`() async throws {
+  @Test func `reports that older messages exist, and shows as many as requested`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...160).map { "\($0)" })
       let first = try await run(shop, [])

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["header", "query"])
-  func `tokens of a command leave no trace, and a refused one is replaced`(
+  func `tokens from a command leave no trace, and a refused token is replaced`(
     way: String
   ) async throws {
     try await CommandShop.run { shop in
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: ["--token", "--token="])
-  func `send hides its token too`(option: String) async throws {
+  func `send hides its token from the process list`(option: String) async throws {
     try await CommandShop.run { shop in
       let token = try await shop.token()
       let given = option.hasSuffix("=") ? [option + token] : [option, token]

@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `a shop that is forbidden ends all with its reason`() async throws {
+  @Test func `a forbidden shop ends the command with its reason`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
         words(shop, ["--json"]), environment: ["HOLDFAST_TOKEN": try await shop.token()])
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `signals for the lifecycle reach every shop`() async throws {
+  @Test func `lifecycle signals reach every shop`() async throws {
     try await CommandShop.run { shop in
       let token = ["HOLDFAST_TOKEN": try await shop.token(shops: Self.names)]
       let stream = CommandEvents(
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `a second process on one directory says how`() async throws {
+  @Test func `a second process on the same directory is refused with advice`() async throws {
     try await CommandShop.run { shop in
       let stream = try await shop.stream()
       await stream.live()
@@ -101,7 +101,7 @@ import Testing
     (["--journal", "x"], "--send-stdin, --confirm and --journal need a single --shop"),
     (["--shop", "c", "--shop", "d", "--shop", "e", "--shop", "f"], "6 shops are given, and 5 can"),
   ])
-  func `says what several shops cannot be combined with`(
+  func `reports which options need a single shop`(
     more: [String], words: String
   ) async throws {
     let outcome = try await CommandProcess.run(

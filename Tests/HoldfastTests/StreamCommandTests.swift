@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `shows each message once, over ends and new beginnings`() async throws {
+  @Test func `shows each message once across ends and restarts`() async throws {
     try await CommandShop.run { shop in
       var runs: [[String]] = []
       for (run, (signal, end)) in [(SIGTERM, 0), (SIGKILL, SIGKILL), (SIGINT, 0)].enumerated() {
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `shows what is kept before it fetches the rest, and nothing twice`() async throws {
+  @Test func `shows stored messages before it fetches the rest, and nothing twice`() async throws {
     try await CommandShop.run { shop in
       try await shop.post("kept")
       let first = try await shop.stream()
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `catches up once, by polling too`() async throws {
+  @Test func `catches up once, also by polling`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...250).map { "\($0)" })
       for way in [[], ["--no-realtime"]] {
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `keeps what is typed at the last moment`() async throws {
+  @Test func `keeps lines typed at the last moment`() async throws {
     try await CommandShop.run { shop in
       let stream = try await shop.stream("--send-stdin")
       let first = try [String: Any].reading(await stream.next())
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func `writes plain lines where there is no terminal`() async throws {
+  @Test func `prints plain lines without a terminal`() async throws {
     try await CommandShop.run { shop in
       try await shop.post("one\ntwo \u{1B}[31mred\u{202E}")
       let outcome = try await CommandProcess.run(
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `goes to the background and back by signals`() async throws {
+  @Test func `enters and leaves the background on signals`() async throws {
     try await CommandShop.run { shop in
       let stream = try await shop.stream()
       await stream.live()
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func `refreshes by a signal`() async throws {
+  @Test func `refreshes on a signal`() async throws {
     try await CommandShop.run { shop in
       try await shop.post("old")
       let stream = try await shop.stream("--no-realtime")
@@ -202,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func `ends with 0 when nobody reads on`() async throws {
+  @Test func `ends with 0 when the reader has gone`() async throws {
     try await CommandShop.run { shop in
       let words = shop.words("stream", ["--data", shop.directory, "--json"])
       let line = ([CommandProcess.path] + words).joined(separator: " ")
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  @Test func `a second signal ends it at once`() async throws {
+  @Test func `a second signal ends the command immediately`() async throws {
     try await CommandShop.run { shop in
       let proxy = try FaultProxy(upstream: shop.port)
       let stream = try await shop.stream(through: proxy.port)
@@ -239,7 +239,7 @@ import Testing
     }
   }
 
-  @Test func `is a screen on a terminal`() async throws {
+  @Test func `shows a screen on a terminal`() async throws {
     try await CommandShop.run { shop in
       try await shop.post("\u{1B}[2J")
       let words = shop.words("stream", ["--data", shop.directory])
@@ -284,7 +284,7 @@ import Testing
     keys()
     """#
 
-  @Test func `tells how long it waits for the next try`() async throws {
+  @Test func `shows the wait before the next attempt`() async throws {
     try await CommandShop.run { shop in
       let stream = try await shop.stream(
         "--set", "retry.first=30s", "--set", "retry.reconnect=30s", "--set", "standby.interval=1h",

@@ -4,7 +4,7 @@ import Testing
 
 /// Tokens from commands and pipes, which may hang, fail or print too much.
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandTokenTests {
-  @Test func `a command that hangs is killed with all it started, and asked again`() async throws {
+  @Test func `a hanging command is killed with its children, and run again`() async throws {
     try await CommandShop.run { shop in
       try await CommandProcess.scratch { directory in
         try (try await shop.token()).write(
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `a command that hangs ends with the stream`() async throws {
+  @Test func `a hanging command ends with the stream`() async throws {
     try await CommandShop.run { shop in
       let stream = CommandEvents(
         try CommandProcess.start(
@@ -71,7 +71,7 @@ import Testing
     ("true", 1, "the token command did not print a token"),
     ("echo two words", 1, "the token command did not print a token"),
   ])
-  func `a command that fails is told as it is`(
+  func `the failure of a token command is reported with its cause`(
     command: String, status: Int32, words: String
   ) async throws {
     let outcome = try await CommandProcess.run(
@@ -85,7 +85,7 @@ import Testing
     (nil, "is a pipe that no program writes to; start the program that writes to it first"),
     ("sleep 1000", "did not end within 100ms; its writer must close it"),
   ])
-  func `a pipe without a token holds up no longer than the time limit`(
+  func `a pipe without a token blocks no longer than the time limit`(
     writer: String?, cause: String
   ) async throws {
     let scratch = try Scratch()
@@ -99,7 +99,7 @@ import Testing
     #expect(outcome == .failure(1, "holdfast send: \(pipe) \(cause)"))
   }
 
-  @Test func `the end of a command names a token command that has not ended`() async throws {
+  @Test func `an error at the end names a token command that has not ended`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
         shop.words(
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `a pipe gives its token once`() async throws {
+  @Test func `a token can be read from a pipe once`() async throws {
     try await CommandShop.run { shop in
       let line = ([CommandProcess.path] + shop.words("send", [])).joined(separator: " ")
       let outcome = await CommandProcess.outcome(

@@ -32,7 +32,7 @@ import Testing
       environment: ["HOLDFAST_TOKEN": try await shop.token()])
   }
 
-  @Test func `the next run continues behind the last one`() async throws {
+  @Test func `the next run continues after the last delivery`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...3).map { "m\($0)" })
       let first = try await run(shop, "--consumer", "indexer")
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `messages that another run has stored are delivered`() async throws {
+  @Test func `messages stored by another run are delivered`() async throws {
     try await CommandShop.run { shop in
       try await shop.post("m1")
       _ = try await run(shop, "--consumer", "indexer")
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `a killed run repeats what was not confirmed, and leaves nothing out`() async throws {
+  @Test func `a killed run repeats unconfirmed deliveries and omits none`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...20).map { "m\($0)" })
       var confirmed = 0
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `at most 1,000 deliveries wait for their confirmation`() async throws {
+  @Test func `at most 1,000 deliveries wait for confirmation`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...1_100).map { "m\($0)" })
       _ = try await run(shop, "--older", "1200")
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `once waits for the confirmations, and says which are missing`() async throws {
+  @Test func `--once waits for the confirmations, and reports the missing ones`() async throws {
     try await CommandShop.run { shop in
       try await shop.post(["m1", "m2", "m3"])
       let stream = try await shop.stream("--consumer", "indexer", "--confirm", "--once")
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `a new consumer is told of older messages that are not stored`() async throws {
+  @Test func `a new consumer is notified of older messages that are not stored`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...300).map { "m\($0)" })
       let words = [
@@ -162,8 +162,7 @@ import Testing
     }
   }
 
-  @Test func `what a killed run with from alone leaves is not listed, and goes away`() async throws
-  {
+  @Test func `a killed run with only --from leaves no consumer in the list`() async throws {
     try await CommandShop.run { shop in
       try await shop.post(["m1"])
       let stream = try await shop.stream("--from", "all")
@@ -177,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func `from prints what is stored from a time or a position on`() async throws {
+  @Test func `--from prints stored messages from a time or a position on`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...60).map { "m\($0)" })
       let first = try await run(shop, "--older", "100")
@@ -206,7 +205,7 @@ import Testing
     }
   }
 
-  @Test func `options that do not fit together are refused`() async throws {
+  @Test func `conflicting options are refused`() async throws {
     let words = ["stream", "--server", "http://127.0.0.1:1", "--shop", "a"]
     let cases = [
       (["--confirm"], "--confirm needs --consumer and --json"),

@@ -14,7 +14,7 @@ import Testing
   /// A message with a text of 9,900 bytes and the author "you" takes 9,900 + 3 + 256 bytes, so that
   /// 2,000,000 bytes hold 196 of them.
   @Test(arguments: [(300, 9_900, 196), (300, 10, 300), (1_200, 10, 1_000)])
-  func `a stream takes no more of its store than memory holds`(
+  func `a stream loads no more of its store than memory holds`(
     count: Int, length: Int, kept: Int
   ) async throws {
     let shop = try #require(ShopID("shop"))

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct TokenVaultTests {
   private let told = Mailbox<HeldLink.CredentialsEvent>()
 
-  @Test func `a refusal of an older token says nothing about the present one`() async {
+  @Test func `a refusal of an older token does not affect the current one`() async {
     let vault = vault("one", "two", "two")
     await vault.renew()
     await vault.renew()
@@ -20,7 +20,7 @@ import Testing
       ])
   }
 
-  @Test func `the same token again is of no use once it was refused`() async {
+  @Test func `the same token is rejected after it was refused`() async {
     let vault = vault("one", "one")
     await vault.renew()
     await vault.refused("one")
@@ -40,7 +40,7 @@ import Testing
       ])
   }
 
-  @Test func `a token that a request gets after the end is not told of`() async throws {
+  @Test func `does not report a token that a request gets after the end`() async throws {
     let vault = vault("one")
     await vault.end()
     #expect(try await vault.first() == "one")

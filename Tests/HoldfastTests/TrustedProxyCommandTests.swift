@@ -21,7 +21,9 @@ import Testing
     (["--trusted-proxy", "127.0.0.1/32"], "401"), (["--trusted-proxy", "192.0.2.0/24"], "429"),
     ([], "429"),
   ])
-  func `a client is locked out by its own address`(options: [String], other: String) async throws {
+  func `a client is locked out by its own address, not by the proxy's`(
+    options: [String], other: String
+  ) async throws {
     let scratch = try Scratch()
     let process = try CommandProcess.start(
       ["serve", "--port", "0", "--json", "--data", scratch("backend")] + options)

@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) @MainActor struct ModelTests {
   private let clock = TestClock()
 
-  @Test func `a prompt is a turn until its answer comes, in the next run too`() async throws {
+  @Test func `a prompt is a turn until it is answered, also in the next run`() async throws {
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
     let first = try await links(in: scratch, network, clock: clock).conversation()
@@ -36,7 +36,7 @@ import Testing
     await again.value
   }
 
-  @Test func `one conversation is open at a time`() async throws {
+  @Test func `only one conversation is open at a time`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
     let first = try await links.conversation()
@@ -54,7 +54,7 @@ import Testing
     await second.close()
   }
 
-  @Test func `a turn keeps its state and its time when the message of it comes`() {
+  @Test func `a turn keeps its state and its time when its message arrives`() {
     let key = UUID128(high: 1, low: 2)
     let state = SessionPromptState(key: key, conversation: "c", text: "t", state: .failed)
     var row = TurnRow(state, date: Date(timeIntervalSince1970: 7))
@@ -68,7 +68,7 @@ import Testing
         == nil)
   }
 
-  @Test func `a relay that is refused says so, and is off`() async throws {
+  @Test func `a refused relay reports its problem and is off`() async throws {
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
     network.serve(sockets: { await $0.reject(status: 403) })
@@ -106,7 +106,7 @@ import Testing
     func close() async {}
   }
 
-  @Test func `a refresh of a bottle returns its result, and nil after the end`() async throws {
+  @Test func `refreshing a bottle returns a result, and nil after the end`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch, FakeNetwork(clock: clock), clock: clock)
     let bottle = try await links.bottle(RadioOff())
@@ -141,7 +141,7 @@ import Testing
     func stop() async {}
   }
 
-  @Test func `a sync counts what the server took`() async throws {
+  @Test func `a sync counts the samples that the server accepted`() async throws {
     let scratch = try Scratch()
     let network = FakeNetwork(clock: clock)
     network.serve(requests: { _ in .success(HTTPAnswer(status: 200, headers: [:], body: [])) })

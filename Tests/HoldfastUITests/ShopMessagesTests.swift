@@ -33,7 +33,7 @@ import Testing
     #expect(try await links.shop(id) !== first)
   }
 
-  @Test func `suspended links hold no lock, and go on when they are resumed`() async throws {
+  @Test func `suspended links hold no lock, and continue after a resume`() async throws {
     let scratch = try Scratch()
     let clock = TestClock()
     let links = try links(in: scratch, clock: clock)
@@ -54,7 +54,7 @@ import Testing
     await screen.value
   }
 
-  @Test func `what was opened for a model that cannot be made is closed`() async throws {
+  @Test func `resources opened for a model that cannot be created are closed`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch)
     await #expect(throws: CancellationError.self) {
@@ -67,7 +67,7 @@ import Testing
     await shop.close()
   }
 
-  @Test func `a task that restarts finds the model whole`() async throws {
+  @Test func `a restarted task finds the complete model`() async throws {
     let scratch = try Scratch()
     let links = try links(in: scratch)
     let shop = try await links.shop(try #require(ShopID("bakery")))
@@ -84,7 +84,9 @@ import Testing
     await again.value
   }
 
-  @Test func `following ends with the shop, and at once when it is closed`() async throws {
+  @Test func `following ends when the shop is closed, and immediately if it is closed already`()
+    async throws
+  {
     let scratch = try Scratch()
     let shop = try await links(in: scratch).shop(try #require(ShopID("bakery")))
     let screens = [Task { await shop.follow() }, Task { await shop.follow() }]
@@ -93,7 +95,9 @@ import Testing
     await shop.follow()
   }
 
-  @Test func `time is asked for on the way to the background, and given back`() async throws {
+  @Test func `background time is requested on the way to the background, and returned`()
+    async throws
+  {
     let scratch = try Scratch()
     let time = FakeBackgroundTime()
     let shop = try await links(in: scratch, time).shop(try #require(ShopID("bakery")))
@@ -117,7 +121,7 @@ import Testing
         == ConnectionState(phase: .reconnecting, retryAt: Date(timeIntervalSince1970: 15)))
   }
 
-  @Test func `a closure is a source of tokens`() async throws {
+  @Test func `a closure can be a token source`() async throws {
     #expect(try await TokenClosure { "t" }.token() == "t")
     await #expect(throws: TokenFailure.rejected) {
       try await TokenClosure { throw TokenFailure.rejected }.token()

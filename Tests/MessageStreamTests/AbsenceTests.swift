@@ -22,7 +22,7 @@ struct AbsenceTests {
     return hand
   }
 
-  @Test func `the last page of all leaves no gap, though it has nothing of what is kept`() {
+  @Test func `the last page leaves no gap, even if it contains no stored message`() {
     for hasNext in [true, false] {
       var hand = Self.back()
       hand.answer(Hand.plainPage([2002, 2001], hasNext: hasNext))
@@ -34,7 +34,7 @@ struct AbsenceTests {
   }
 
   @Test(arguments: [(UInt64(880), 1), (879, 2)])
-  func `what is stamped more than two minutes before the newest that was kept asks for the next`(
+  func `an entry over two minutes older than the newest stored one leads to the next page`(
     number: UInt64, pages: Int
   ) {
     var hand = Self.back()

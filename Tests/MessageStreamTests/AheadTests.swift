@@ -16,7 +16,8 @@ struct AheadTests {
     return hand
   }
 
-  @Test func `what came out of turn before a log was put back is forgotten with the next page`()
+  @Test
+  func `forgets a message received out of turn once a page shows that the log was rolled back`()
     throws
   {
     var hand = try Self.ahead()
@@ -28,7 +29,7 @@ struct AheadTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `it is forgotten with a socket whose head is an earlier one, and asked for once`()
+  @Test func `forgets a message received out of turn when the next socket has an earlier head`()
     throws
   {
     var hand = try Self.ahead()
@@ -40,7 +41,7 @@ struct AheadTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `it says nothing of a log that begins anew`() throws {
+  @Test func `ignores a message received out of turn when the log begins anew`() throws {
     var hand = Hand.connected(at: 5)
     hand.hear(Hand.message(9))
     let new = Self.anew()
@@ -58,7 +59,9 @@ struct AheadTests {
     }
   }
 
-  @Test func `nor does it count in a log whose pages go on as if it were the same`() throws {
+  @Test func `forgets a message received out of turn when a new log continues like the old one`()
+    throws
+  {
     var hand = Hand.connected(at: 5, head: 7)
     hand.hear(Hand.message(9))
     let new = Self.anew()
@@ -69,7 +72,7 @@ struct AheadTests {
     #expect(hand.model.recovery.cursor.position == new[7].position)
   }
 
-  @Test func `nor does it follow the last message of such a page`() {
+  @Test func `does not append a message received out of turn to the last page of a new log`() {
     var hand = Hand.connected(at: 5, head: 7)
     hand.hear(Hand.message(9))
     let new = Self.anew()
@@ -79,7 +82,7 @@ struct AheadTests {
     #expect(hand.model.recovery.cursor.position == end)
   }
 
-  @Test func `while the socket stands pages of an older state lead up to it`() throws {
+  @Test func `pages of an older state lead up to the message while the socket stays open`() throws {
     var hand = try Self.ahead()
     hand.pass(10)
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
@@ -88,7 +91,7 @@ struct AheadTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `after another socket opened the log may hold another message in its place`() throws {
+  @Test func `allows another message at the same position after a new socket opened`() throws {
     var hand = try Self.ahead()
     hand.reconnect(head: 9, settles: false)
     hand.answer(Hand.page(6...8, head: 9, hasNext: true))
@@ -99,7 +102,7 @@ struct AheadTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `the answer to a post without a socket is fetched again if something lies before it`()
+  @Test func `fetches the answer to a post without a socket again if a message may precede it`()
     throws
   {
     var hand = Hand.connected(at: 5)

@@ -29,7 +29,7 @@ struct BacklogTests {
     }
   }
 
-  @Test func `what was missed comes over the socket, and nothing is asked for`() {
+  @Test func `the socket delivers missed messages, and nothing is fetched`() {
     var hand = Self.lost(at: 5, head: 7)
     #expect(hand.named == Hand.at(5))
     #expect(!hand.model.isWhole)
@@ -46,7 +46,7 @@ struct BacklogTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `a message without a position does not end it`() {
+  @Test func `a message without a position does not end the backlog`() {
     var hand = Self.lost(at: 5, head: 7)
     hand.hear(Hand.message(100, isPlain: true))
     for number in UInt64(6)...7 { hand.hear(Hand.message(number)) }
@@ -55,7 +55,7 @@ struct BacklogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `a server that sends nothing first is asked`() {
+  @Test func `fetches from a server that sends no backlog`() {
     var hand = Self.lost(at: 5, head: 7, settles: false)
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
     hand.answer(Hand.page(6...7, head: 7))
@@ -63,7 +63,7 @@ struct BacklogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `without a position nothing is named`() {
+  @Test func `names no position in the upgrade if none is known`() {
     let plain = Hand.plain()
     #expect(plain.named == nil)
     var hand = Hand()
@@ -71,7 +71,7 @@ struct BacklogTests {
     #expect(hand.named == Hand.at(3), "the first page states a position")
   }
 
-  @Test func `who takes nothing wants nothing first`() {
+  @Test func `requests no backlog while the reader is behind`() {
     var hand = Hand.connected(at: 5)
     hand.effects = []
     hand.give(.reader(isBehind: true))
@@ -82,7 +82,7 @@ struct BacklogTests {
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
   }
 
-  @Test func `what falls silent on its way is fetched, as far as it did not come`() {
+  @Test func `fetches the rest of a backlog that stalls`() {
     var hand = Self.lost(at: 5, head: 9)
     for number in UInt64(6)...8 {
       hand.pass(9)
@@ -96,7 +96,7 @@ struct BacklogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `a hole in it is fetched at once`() {
+  @Test func `fetches a hole in the backlog at once`() {
     var hand = Self.lost(at: 5, head: 8)
     hand.hear(Hand.message(7))
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
@@ -106,7 +106,7 @@ struct BacklogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `what was cut off goes on from where it was, and was never whole`() {
+  @Test func `an interrupted backlog resumes where it stopped, and the timeline was never whole`() {
     var hand = Self.lost(at: 5, head: 8)
     let wholeAt = hand.commits.last?.cursor?.wholeAt
     hand.pass(5)
@@ -121,7 +121,9 @@ struct BacklogTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `a catch-up that ended with its network is not made up for at the head`() throws {
+  @Test func `does not repeat a catch-up that ended with its network if the cursor is at the head`()
+    throws
+  {
     var hand = Hand.connected(at: 5, head: 7)
     hand.give(.reachability(.reachable(path: PathID("a"))))
     let attempt = try #require(hand.model.link.currentAttempt)
@@ -139,7 +141,7 @@ struct BacklogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `what came during a catch-up that was cut off is not fetched again`() throws {
+  @Test func `does not fetch again what arrived during an interrupted catch-up`() throws {
     var hand = Hand.connected(at: 5, head: 7)
     hand.hear(Hand.message(6))
     hand.hear(Hand.message(7))
@@ -156,7 +158,7 @@ struct BacklogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `what came beyond a hole before comes again, and is shown once`() {
+  @Test func `shows a message received beyond a hole once, although the backlog repeats it`() {
     var hand = Self.kept(at: 5)
     hand.hear(Hand.message(7))
     if let asked = hand.fetches.last?.id { hand.give(.fetchFailed(asked, .reset)) }
@@ -176,7 +178,7 @@ struct BacklogTests {
     ("another life", Position(epoch: "f", offset: 1), Position(epoch: "f", offset: 7), false),
     ("the head is of another", Hand.at(5), Position(epoch: "f", offset: 7), false),
   ])
-  func `only what leads on from the cursor spares the fetch`(
+  func `skips the fetch only if the backlog continues from the cursor`(
     reason: String, after: Position, head: Position, spares: Bool
   ) throws {
     var hand = Hand.connected(at: 5)
@@ -187,7 +189,7 @@ struct BacklogTests {
     #expect(hand.fetches.isEmpty == spares, "\(reason)")
   }
 
-  @Test func `a refresh on its way takes its place`() {
+  @Test func `a refresh replaces the backlog`() {
     var hand = Self.lost(at: 5, head: 7)
     hand.give(.refresh)
     hand.hear(Hand.message(6))
@@ -199,7 +201,7 @@ struct BacklogTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `what the server goes on to before it sent everything is a hole`() {
+  @Test func `fetches a hole if the server continues before it has sent the whole backlog`() {
     var hand = Self.lost(at: 5, head: 7)
     hand.hear(Hand.message(8))
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
@@ -208,7 +210,7 @@ struct BacklogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `an answer beyond what is on its way is no hole`() throws {
+  @Test func `an answer beyond the backlog is no hole`() throws {
     var hand = Self.lost(at: 5, head: 7)
     hand.send("mine")
     let own = Hand.message(8, text: "mine", user: "me")
@@ -224,7 +226,7 @@ struct BacklogTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `an answer beyond what is on its way hides no hole in it`() throws {
+  @Test func `an answer beyond the backlog hides no hole in the backlog`() throws {
     var hand = Self.lost(at: 5, head: 8)
     hand.send("mine")
     let own = Hand.message(9, text: "mine", user: "me")
@@ -233,7 +235,7 @@ struct BacklogTests {
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
   }
 
-  @Test func `what lies between the head and an answer is a hole when all else is there`() throws {
+  @Test func `detects a hole between the head and an answer once the backlog is complete`() throws {
     var hand = Self.lost(at: 5, head: 6)
     hand.send("mine")
     let own = Hand.message(8, text: "mine", user: "me")
@@ -244,7 +246,7 @@ struct BacklogTests {
   }
 
   @Test(arguments: [(UInt64(5), true), (6, true), (4, false)])
-  func `an answer that moved the cursor while the socket opened is no reason to ask`(
+  func `does not fetch after an answer that moved the cursor while the socket opened`(
     head: UInt64, spares: Bool
   ) throws {
     for after in [Hand.at(5), nil] {
@@ -260,7 +262,7 @@ struct BacklogTests {
     }
   }
 
-  @Test func `an own message that is being stored is not doubted when it comes again`() throws {
+  @Test func `accepts an own message that arrives again while it is being stored`() throws {
     var hand = Self.kept(at: 5)
     hand.lose()
     hand.send("mine")
@@ -276,14 +278,14 @@ struct BacklogTests {
 
   // A launch.
 
-  @Test func `a launch that knows a position connects at once`() {
+  @Test func `a launch with a stored position connects at once`() {
     let hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     #expect(hand.named == Hand.at(5))
     #expect(hand.fetches.isEmpty)
   }
 
   @Test(arguments: [(3600, 0), (3601, 1)])
-  func `after a long absence it fetches the newest page first`(seconds: Int, fetches: Int) {
+  func `fetches the newest page first after a long absence`(seconds: Int, fetches: Int) {
     let wholeAt = Hand.wall.advanced(by: .seconds(-Int64(seconds)))
     let hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: wholeAt))
     let asked = Array(repeating: PageQuery.page(number: 1, limit: 100), count: fetches)
@@ -296,7 +298,7 @@ struct BacklogTests {
     (.refused, false), (.unreachable(detail: ""), false),
     (.http(status: 401, retryAfter: nil, detail: ""), false),
   ])
-  func `what a launch's first try did not bring is fetched, where that may help`(
+  func `fetches after the first attempt of a launch fails, where a fetch may help`(
     failure: LinkFailure, fetches: Bool
   ) throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
@@ -309,7 +311,7 @@ struct BacklogTests {
     }
   }
 
-  @Test func `a launch's first try that never ends is fetched when its time is over`() {
+  @Test func `fetches when the first attempt of a launch reaches its time-out`() {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     hand.pass(4)
     #expect(hand.fetches.isEmpty)
@@ -321,7 +323,7 @@ struct BacklogTests {
     #expect(hand.fetches.count == 1, "once for a launch")
   }
 
-  @Test func `a launch's try with renewed credentials that fails is fetched, too`() throws {
+  @Test func `fetches after an attempt with renewed credentials fails at launch`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     hand.give(.lost(try #require(hand.model.link.currentAttempt), Hand.refused))
     hand.give(.credentials(.available(expiresIn: nil)))
@@ -330,7 +332,7 @@ struct BacklogTests {
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
   }
 
-  @Test func `a launch with something to send asks for nothing`() throws {
+  @Test func `a launch with a pending message fetches nothing`() throws {
     let entry = Hand.entry("mine")
     let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
     var hand = Hand(cursor: cursor, outbox: [entry])
@@ -346,7 +348,7 @@ struct BacklogTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `what lies before a post is fetched when no socket is under way`() throws {
+  @Test func `fetches what precedes a post when no attempt is under way`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     hand.send("mine")
     hand.give(.lost(try #require(hand.model.link.currentAttempt), .unreachable(detail: "")))
@@ -356,7 +358,7 @@ struct BacklogTests {
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
   }
 
-  @Test func `a socket that opened and is lost fetches nothing by that`() throws {
+  @Test func `losing an open socket does not by itself cause a fetch`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     let attempt = try #require(hand.model.link.currentAttempt)
     hand.give(.opened(attempt, head: Hand.at(5)))
@@ -364,14 +366,14 @@ struct BacklogTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `what a socket was to bring first is forgotten with the next one`() {
+  @Test func `the next socket replaces a pending backlog`() {
     var hand = Self.lost(at: 5, head: 8)
     hand.reconnect(head: 5, settles: true)
     #expect(hand.model.recovery.backlog == nil)
     #expect(hand.model.isWhole)
   }
 
-  @Test func `a timeline that is left before all of it came is not whole`() {
+  @Test func `a timeline left before its backlog is complete is not whole`() {
     var hand = Self.lost(at: 5, head: 8)
     let wholeAt = hand.model.recovery.cursor.wholeAt
     hand.give(.lifecycle(.background), at: Hand.wall.advanced(by: .seconds(1000)))

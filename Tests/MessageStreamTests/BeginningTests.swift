@@ -8,7 +8,7 @@ import Testing
 /// Tests of the beginning of history, of whole timelines, and of the end of fetching.
 struct BeginningTests {
   @Test(arguments: [(4, 1), (3, 0)])
-  func `a message stamped before all that is kept leaves a gap, unless memory may not hold all`(
+  func `a message older than all stored ones leaves a gap, unless memory may lack some`(
     memory: Int, gaps: Int
   ) {
     var hand = Hand { $0.memory = memory }
@@ -33,7 +33,7 @@ struct BeginningTests {
       recovered: recovered)
   }
 
-  @Test func `what is older is asked for by page when its log began anew`() {
+  @Test func `fetches older messages by page number when the log began anew`() {
     var hand = Hand()
     hand.connect(Hand.page(101...150, head: 150, hasNext: true), head: Hand.at(150))
     hand.give(.loadOlder)
@@ -51,7 +51,7 @@ struct BeginningTests {
   }
 
   @Test(arguments: [(UInt64(1), 0), (2, 1)])
-  func `before the first offset of a log nothing is asked for`(first: UInt64, count: Int) {
+  func `fetches nothing before the first offset of a log`(first: UInt64, count: Int) {
     var hand = Hand()
     hand.connect(Hand.page(first...50, head: 50, hasNext: true), head: Hand.at(50))
     hand.give(.loadOlder)
@@ -65,7 +65,7 @@ struct BeginningTests {
   @Test(arguments: [
     ([UInt64(1), 2, 3, 4], nil), ([2, 3, 4], Hand.at(2)), ([1, 3, 4], Hand.at(3)),
   ])
-  func `what is shown already is not asked for where stamps do not rise with positions`(
+  func `does not fetch shown messages again if stamps do not rise with positions`(
     kept: [UInt64], asked: Position?
   ) {
     let messages = kept.map { number in
@@ -82,7 +82,7 @@ struct BeginningTests {
     #expect(hand.histories == (asked == nil ? [.history(hasMore: false)] : []))
   }
 
-  @Test func `a head of another epoch is not that of the cursor, whatever its offset`() throws {
+  @Test func `a head of another epoch never equals the cursor`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     let attempt = try #require(hand.model.link.currentAttempt)
     hand.give(.opened(attempt, head: Position(epoch: "new", offset: 5)))
@@ -90,7 +90,7 @@ struct BeginningTests {
     #expect(!hand.model.isWhole)
   }
 
-  @Test func `who was told that nothing is older is told when something is`() {
+  @Test func `reports older messages to a reader that was told there were none`() {
     var hand = Hand()
     hand.connect(Hand.nothing, head: nil)
     hand.answer(Hand.nothing)
@@ -101,7 +101,7 @@ struct BeginningTests {
     #expect(hand.histories == [.history(hasMore: true)])
   }
 
-  @Test func `a head that is the cursor makes it whole, whatever was not answered before`() {
+  @Test func `a head equal to the cursor makes the timeline whole, whatever failed before`() {
     var hand = Hand.connected(at: 5)
     hand.give(.lifecycle(.background), at: Hand.wall)
     hand.give(.lifecycle(.foreground), at: Hand.wall)
@@ -115,7 +115,7 @@ struct BeginningTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `a catch-up asks for no other page after an answer that ends the link`() throws {
+  @Test func `a catch-up fetches no further page once the link has ended`() throws {
     var hand = Hand.connected(at: 5, head: 300)
     let asked = hand.fetches.count
     let attempt = try #require(hand.model.link.currentAttempt)
@@ -125,7 +125,7 @@ struct BeginningTests {
     #expect(hand.model.deadline == nil)
   }
 
-  @Test func `an answer that comes after the end asks for nothing, whatever it shows`() throws {
+  @Test func `an answer after the end of the link causes no fetch`() throws {
     var hand = Hand.connected(at: 5)
     let asked = hand.fetches.count
     hand.send("mine")
@@ -138,7 +138,7 @@ struct BeginningTests {
   }
 
   @Test(arguments: [(UInt64(380), 0), (379, 1)])
-  func `where memory is full a message leaves a gap if it is stamped before late stamps may lie`(
+  func `with full memory, a message stamped below the overlap leaves a gap`(
     number: UInt64, gaps: Int
   ) {
     var hand = Hand { $0.memory = 3 }
@@ -150,7 +150,7 @@ struct BeginningTests {
     #expect(hand.model.gaps.map(\.before) == Array(repeating: page.messages[2].key, count: gaps))
   }
 
-  @Test func `who asks for more is answered when the first page tells that nothing is older`()
+  @Test func `answers a request for older messages when the first page shows that there are none`()
     throws
   {
     var hand = Hand()

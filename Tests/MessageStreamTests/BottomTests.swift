@@ -39,7 +39,7 @@ struct BottomTests {
     return hand
   }
 
-  @Test func `what is stamped late below all that is kept is fetched`() {
+  @Test func `fetches a late-stamped message below all stored ones`() {
     var hand = Self.beyond()
     hand.answer(Hand.plainPage([310, 305, 304]))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
@@ -50,7 +50,7 @@ struct BottomTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `until then there is a gap, also after a kill`() {
+  @Test func `a gap remains until then, also after a kill`() {
     var hand = Self.beyond()
     #expect(hand.model.gaps == [Self.bottomGap])
     #expect(hand.commits.last { !$0.messages.isEmpty }?.gaps == [Self.bottomGap])
@@ -58,7 +58,7 @@ struct BottomTests {
     #expect(hand.model.gaps == [Self.bottomGap])
   }
 
-  @Test func `the last page ends the way, whatever it holds`() {
+  @Test func `the last page ends the walk, whatever it contains`() {
     var hand = Self.beyond()
     hand.answer(Hand.plainPage([310, 305, 304]))
     hand.answer(Hand.plainPage([303, Self.late], hasNext: false))
@@ -66,7 +66,7 @@ struct BottomTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `a way that is cut off leaves the gap, and no other`() {
+  @Test func `an interrupted walk leaves this gap and no other`() {
     var hand = Self.beyond { settings in
       settings.memory = 4
       settings.catchUpPage = 4
@@ -78,12 +78,12 @@ struct BottomTests {
     #expect(hand.model.gaps == [Self.bottomGap])
   }
 
-  @Test func `where memory is full what it does not know may be stored, and there is no gap`() {
+  @Test func `with full memory, unknown messages may be stored, so there is no gap`() {
     let hand = Self.beyond { $0.memory = 3 }
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `pages since a time may come to what is kept one after the other`() {
+  @Test func `pages since a time may reach the stored messages one after the other`() {
     var hand = Self.fetching()
     hand.answer(Hand.plainPage([312, 311]))
     hand.answer(Hand.plainPage([310, 305, 304]))
@@ -95,7 +95,7 @@ struct BottomTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `where the way ends above what is kept it goes on to that`() {
+  @Test func `a walk that ends above the stored messages continues down to them`() {
     var hand = Self.fetching()
     hand.answer(Hand.plainPage([313, 312, 311], hasNext: false))
     hand.answer(Hand.plainPage([313, 312, 311]))
@@ -108,7 +108,7 @@ struct BottomTests {
   @Test(arguments: [
     ([312, 311, 310, 305, 304], true), ([310, 305, 304], true), ([310, 305, 304, 303, 301], false),
   ])
-  func `what is new on top, or below the beginning, opens no gap`(
+  func `new messages at the top, or below the beginning, open no gap`(
     brought: [UInt64], hasNext: Bool
   ) {
     var hand = Self.fetching(hasNext: hasNext)
@@ -119,7 +119,7 @@ struct BottomTests {
   }
 
   @Test(arguments: [UInt64(424), 425])
-  func `what is stamped long after the oldest of what is kept lies above it`(number: UInt64) {
+  func `a message stamped long after the oldest stored one lies above it`(number: UInt64) {
     var hand = Self.fetching([430, 305, 304])
     hand.answer(Hand.plainPage([430, number], hasNext: false))
     #expect(hand.model.gaps == (number == 424 ? [Self.bottomGap] : []))

@@ -8,14 +8,15 @@ import Testing
 /// Tests of the range that the pages of a catch-up cover, and of its end.
 struct CatchUpEndTests {
   @Test(arguments: [0, 1])
-  func `each entry that cannot be read is told`(count: Int) {
+  func `reports each entry that cannot be read`(count: Int) {
     var hand = Hand.connected(at: 3, head: 4)
     hand.answer(Hand.page([], head: 4, rejected: count))
     let told = hand.updates.filter { if case .notice(.rejected) = $0 { true } else { false } }
     #expect(told == Array(repeating: .notice(.rejected(count: 1)), count: count))
   }
 
-  @Test func `a run that may fetch no more goes on in the next, though nothing could be read`() {
+  @Test
+  func `a run that reached its page limit continues in the next, even if nothing could be read`() {
     var hand = Hand.connected(at: 3, head: 205) { $0.catchUpPages = 1 }
     hand.answer(Hand.page([], head: 205, hasNext: true, rejected: 100))
     #expect(hand.fetches.last?.query == .after(Hand.at(103), limit: 100))
@@ -30,26 +31,26 @@ struct CatchUpEndTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `the last page covers all up to the head, whatever could not be read`() {
+  @Test func `the last page covers everything up to the head, whatever could not be read`() {
     var hand = Hand.connected(at: 5, head: 10)
     hand.answer(Hand.page(6...8, head: 10, rejected: 2))
     #expect(hand.model.recovery.cursor.position == Hand.at(10))
   }
 
-  @Test func `without a head it covers all up to its last message`() {
+  @Test func `without a head the last page covers everything up to its last message`() {
     var hand = Hand.connected(at: 5, head: 8)
     hand.answer(Page(messages: (UInt64(6)...8).map { Hand.message($0) }, hasNext: false))
     #expect(hand.model.recovery.cursor.position == Hand.at(8))
   }
 
-  @Test func `what came beyond the page of a log that forgot the cursor is not forgotten`() {
+  @Test func `keeps a message received beyond the page of a log that forgot the cursor`() {
     var hand = Hand.connected(at: 5, head: 300)
     hand.hear(Hand.message(302))
     hand.answer(Hand.page(201...301, head: 301, recovered: false))
     #expect(hand.model.recovery.cursor.position == Hand.at(302))
   }
 
-  @Test func `nor is what came beyond one that ends at the cursor`() {
+  @Test func `keeps a message received beyond such a page that ends at the cursor`() {
     var hand = Hand.connected(at: 5)
     hand.hear(Hand.message(7))
     hand.answer(Hand.page(1...5, head: 5, recovered: false))
@@ -57,7 +58,7 @@ struct CatchUpEndTests {
     #expect(!hand.model.isWhole)
   }
 
-  @Test func `what came beyond the cursor is no part of a log that was put back below it`() {
+  @Test func `drops a message received beyond the cursor if the log was rolled back below it`() {
     var hand = Hand.connected(at: 150, head: 100)
     hand.hear(Hand.message(152))
     hand.answer(Hand.page(51...100, head: 100, recovered: false))
@@ -66,7 +67,7 @@ struct CatchUpEndTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `after a long absence other messages at known positions leave a gap`() {
+  @Test func `different messages at known positions leave a gap after a long absence`() {
     let kept = (UInt64(141)...150).map { Hand.message($0) }
     let cursor = Cursor(
       position: Hand.at(150), wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))
@@ -77,7 +78,8 @@ struct CatchUpEndTests {
   }
 
   @Test(arguments: [(UInt64(879), 1), (880, 2)])
-  func `pages since a time go on until one shows what is earlier`(number: UInt64, pages: Int) {
+  func `fetches pages since a time until one reaches an earlier message`(number: UInt64, pages: Int)
+  {
     let time = Hand.message(1000).createdAt
     var hand = Hand(cursor: Cursor(time: time, wholeAt: Hand.wall))
     hand.answer(Hand.page([1001, number], head: 1001, hasNext: true))
@@ -87,7 +89,7 @@ struct CatchUpEndTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `each page is asked for with the credentials of its time`() {
+  @Test func `fetches each page with the credentials valid at that time`() {
     var hand = Hand.connected(at: 5, head: 300)
     hand.give(.credentials(.available(expiresIn: nil)))
     hand.answer(Hand.page(6...105, head: 300, hasNext: true))
@@ -96,7 +98,7 @@ struct CatchUpEndTests {
     #expect(hand.effects.contains(.refreshCredentials))
   }
 
-  @Test func `a catch-up that takes the place of one that was to follow is the only one`() {
+  @Test func `a catch-up that replaces a scheduled one is the only one`() {
     var hand = Hand.connected(at: 5)
     hand.effects = []
     hand.give(.reader(isBehind: true))

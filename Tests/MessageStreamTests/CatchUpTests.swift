@@ -19,7 +19,7 @@ struct CatchUpTests {
     return world
   }
 
-  @Test func `a catch-up does not ask for what came over the socket meanwhile`() throws {
+  @Test func `a catch-up does not fetch what arrived over the socket meanwhile`() throws {
     var hand = Hand.connected(at: 5, head: 6)
     for number in UInt64(7)...9 { hand.hear(Hand.message(number)) }
     hand.answer(Hand.page([6], head: 10, hasNext: true))
@@ -36,7 +36,7 @@ struct CatchUpTests {
   ]
 
   @Test(arguments: answers)
-  func `credentials that a page was answered with are refreshed when the next is refused`(
+  func `refreshes credentials again when the page after an accepted one is refused`(
     page: Page
   ) throws {
     var hand = Hand.connected(at: 5, head: 9)
@@ -51,7 +51,7 @@ struct CatchUpTests {
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
 
-  @Test func `credentials that a late page was answered with are refreshed at the next refusal`()
+  @Test func `refreshes credentials again at the next refusal after a late page accepted them`()
     throws
   {
     var hand = Hand.connected(at: 5, head: 9)
@@ -114,7 +114,7 @@ struct CatchUpTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `messages of one instant on both sides of a page are all there`(kind: Shop.Kind) {
+  func `finds all messages of one instant on both sides of a page boundary`(kind: Shop.Kind) {
     var world = missed(kind, 0)
     let late = Duration.seconds(7)
     for number in 1...250 { world.say("same \(number)", late: late, silently: true, isExact: true) }
@@ -126,7 +126,7 @@ struct CatchUpTests {
   }
 
   @Test(arguments: [119, 120, 121])
-  func `a message stamped late is found, within the overlap and beyond`(late: Int) {
+  func `finds a message stamped late, within the overlap and beyond`(late: Int) {
     var world = StreamHarness.connected(.plain)
     world.say("newest")
     world.drive { $0.texts.last == "newest" }
@@ -139,7 +139,7 @@ struct CatchUpTests {
   }
 
   @Test(arguments: Shop.Kind.allCases, [(3599, false), (3600, false), (3601, true)])
-  func `over 60 minutes away only the last 100 are fetched, with a gap`(
+  func `fetches only the last 100 after more than 60 minutes away, and leaves a gap`(
     kind: Shop.Kind, bound: (seconds: Int, isLong: Bool)
   ) {
     var world = StreamHarness.connected(kind)
@@ -205,7 +205,7 @@ struct CatchUpTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a quiet hour on a standing socket is no absence`(kind: Shop.Kind) {
+  func `a quiet hour on an open socket is no absence`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.pass(.seconds(7200))
     world.background()
@@ -217,7 +217,7 @@ struct CatchUpTests {
     #expect(world.texts.count == 153)
   }
 
-  @Test func `late stamps count at the lower edge of the last 100, too`() {
+  @Test func `finds late stamps at the lower edge of the last 100`() {
     var world = StreamHarness.connected(.plain, messages: 50) { $0.catchUpPage = 20 }
     world.background()
     world.say("late", late: .seconds(100), silently: true)
@@ -239,7 +239,7 @@ struct CatchUpTests {
     #expect(world.fetches.count <= 10)
   }
 
-  @Test func `a server that ignores the page number leaves a gap that says so`() {
+  @Test func `a server that ignores the page number leaves a visible gap`() {
     var world = missed(.plain, 250)
     world.shop.ignoresPage = true
     world.foreground()
@@ -249,7 +249,7 @@ struct CatchUpTests {
     #expect(world.gaps.first?.before == world.ledger.shown[3].key)
   }
 
-  @Test func `a whole page of messages between two pages is no repetition`() {
+  @Test func `a whole page of new messages between two pages is no repetition`() {
     var world = missed(.plain, 20) { $0.catchUpPage = 5 }
     world.foreground()
     world.drive { $0.fetches.count == 2 }
@@ -260,7 +260,7 @@ struct CatchUpTests {
   }
 
   @Test(arguments: [0, 2, 150])
-  func `a log that began anew is shown, with a gap where it is not known`(count: Int) {
+  func `shows a log that began anew, with a gap where its past is unknown`(count: Int) {
     var world = StreamHarness.connected(.ours)
     world.shop.beginAnew()
     for number in 0..<count { world.say("new \(number + 1)", silently: true) }
@@ -279,7 +279,7 @@ struct CatchUpTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `a new log that still has what is kept leaves no gap`() {
+  @Test func `a new log that still contains the stored messages leaves no gap`() {
     var world = StreamHarness.connected(.ours, messages: 30)
     world.say("more", silently: true)
     world.shop.beginAnew(keeping: 20)
@@ -290,7 +290,7 @@ struct CatchUpTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `entries that cannot be read are told, and hold nothing up`() {
+  @Test func `reports entries that cannot be read and continues`() {
     var world = StreamHarness.connected(.ours)
     world.cut()
     world.drive { !$0.log.fetches.isEmpty && $0.model.recovery.run != nil }

@@ -33,7 +33,7 @@ struct ClockBackTests {
     #expect(world.model.isWhole)
   }
 
-  @Test func `what came before the clock was set right again is found below what came after`() {
+  @Test func `finds messages from before the clock was corrected below later ones`() {
     var world = away(20, sortsByStamp: false)
     world.accumulate(180, named: "x", apart: .milliseconds(10))
     world.foreground()
@@ -45,7 +45,7 @@ struct ClockBackTests {
     #expect(world.model.gaps == [])
   }
 
-  @Test func `what came live before the hole was closed proves nothing about the hole`() {
+  @Test func `a live message received before the hole was filled proves nothing about the hole`() {
     var world = away(20, sortsByStamp: false)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     world.foreground()
@@ -62,7 +62,7 @@ struct ClockBackTests {
   }
 
   @Test(arguments: [false, true])
-  func `a walk that is cut off between two pages leaves a gap`(byKill: Bool) {
+  func `a walk interrupted between two pages leaves a gap`(byKill: Bool) {
     var world = away(120, sortsByStamp: false)
     world.foreground()
     world.drive { $0.texts.contains("back 120") }
@@ -79,7 +79,9 @@ struct ClockBackTests {
   }
 
   @Test(arguments: [(149, 0), (150, 0), (151, 1)])
-  func `more than memory can tell apart is a gap that the reader sees`(count: Int, gaps: Int) {
+  func `more messages than memory can tell apart leave a gap that the reader sees`(
+    count: Int, gaps: Int
+  ) {
     var world = StreamHarness.connected(.plain, messages: 50) { $0.memory = 100 }
     world.shop.sortsByStamp = false
     world.background()
@@ -93,7 +95,8 @@ struct ClockBackTests {
     #expect(world.model.gaps.count == gaps)
   }
 
-  @Test func `the last 100 after a long absence leave a gap where they do not meet what is kept`() {
+  @Test
+  func `the last 100 after a long absence leave a gap if they do not reach the stored messages`() {
     var world = StreamHarness.connected(.plain)
     world.shop.sortsByStamp = false
     world.background()
@@ -110,7 +113,7 @@ struct ClockBackTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `a catch-up that missed nothing asks for one page more than those since`() {
+  @Test func `a catch-up that missed nothing fetches one page besides those since a time`() {
     var world = StreamHarness.connected(.plain, messages: 80)
     world.cut()
     world.log.fetches = []
@@ -120,7 +123,9 @@ struct ClockBackTests {
     #expect(world.model.gaps == [])
   }
 
-  @Test func `a walk past what was stamped back keeps a gap until it meets what is kept`() throws {
+  @Test func `a walk past messages stamped back keeps a gap until it reaches the stored ones`()
+    throws
+  {
     var hand = Hand.plain()
     hand.hear(Hand.message(1000, isPlain: true))
     hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
@@ -138,7 +143,9 @@ struct ClockBackTests {
     #expect(hand.updates.filter { told.contains($0) } == told, "so does the reader")
   }
 
-  @Test func `what is stamped as the newest that is kept counts as stamped back, too`() throws {
+  @Test func `a message with the same stamp as the newest stored one counts as stamped back`()
+    throws
+  {
     let kept = Hand.message(1000, isPlain: true)
     // A second message with the same stamp.
     let back = Hand.message(101_000, isPlain: true)

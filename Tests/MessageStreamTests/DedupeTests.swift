@@ -22,7 +22,7 @@ struct DedupeTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a message is known again after a relaunch`(kind: Shop.Kind) {
+  func `recognizes a message again after a relaunch`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     let message = world.say("kept")
     world.pass(.seconds(1))
@@ -36,7 +36,7 @@ struct DedupeTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `memory holds 1,000 messages, and the store knows the rest`(kind: Shop.Kind) {
+  func `memory holds 1,000 messages, and the store recognizes the rest`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind, messages: 10)
     let first = world.say("the first")
     for number in 1...1100 { world.say("more \(number)") }
@@ -51,7 +51,7 @@ struct DedupeTests {
   }
 
   @Test(arguments: [(999, 999), (1000, 1000), (1001, 1000)])
-  func `the window of memory`(count: Int, kept: Int) {
+  func `memory holds at most its limit of messages`(count: Int, kept: Int) {
     var timeline = ShopTimeline(limit: 1000)
     var shop = Shop(.plain, id: StreamHarness.settings.shop)
     for number in 1...count {
@@ -63,7 +63,7 @@ struct DedupeTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `memory holds 2 MB of long messages, and the store knows the rest`(kind: Shop.Kind) {
+  func `memory holds 2 MB of long messages, and the store recognizes the rest`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind, messages: 10)
     let first = world.say("the first")
     for number in 1...1300 { world.say("\(number) " + String(repeating: "x", count: 9_890)) }
@@ -88,7 +88,7 @@ struct DedupeTests {
 
   /// Each message takes 100 + 3 + 256 bytes.
   @Test(arguments: [(10, 10), (11, 10), (20, 10)])
-  func `the bytes of memory`(count: UInt64, kept: Int) {
+  func `memory holds at most its limit of bytes`(count: UInt64, kept: Int) {
     var timeline = ShopTimeline(limit: 1000, bytes: 3_590)
     let text = String(repeating: "x", count: 100)
     for number in 1...count {
@@ -101,7 +101,7 @@ struct DedupeTests {
     #expect(Self.broken(timeline) == [])
   }
 
-  @Test func `a message that is longer than memory is held all the same, and edits count`() {
+  @Test func `holds a message larger than memory, and counts edits`() {
     var timeline = ShopTimeline(limit: 1000, bytes: 500)
     timeline.insert(Hand.message(1, text: "a"))
     timeline.trim()
@@ -114,7 +114,7 @@ struct DedupeTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `messages stand by creation, and equal times by id, however they arrive`(kind: Shop.Kind) {
+  func `orders messages by creation time, then by id, however they arrive`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind, messages: 0)
     let at = world.wall
     for late in [0, 30, 30, 10, 30, 20] {
@@ -140,7 +140,7 @@ struct DedupeTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `a message that a page brings twice is shown once`() {
+  @Test func `shows a message once that a page contains twice`() {
     var hand = Hand.connected(at: 5, head: 6)
     hand.answer(Hand.page([6, 6], head: 6))
     #expect(hand.texts == ["m6"])
@@ -158,7 +158,7 @@ struct DedupeTests {
   ]
 
   @Test(arguments: edits)
-  func `an edit of what the store does not have yet is kept`(number: UInt64, texts: [[String]]) {
+  func `stores an edit of a message that is not stored yet`(number: UInt64, texts: [[String]]) {
     var hand = Hand.connected(at: 5)
     hand.effects = []
     hand.keepsPromptly = false
@@ -185,7 +185,7 @@ struct DedupeTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `an edit of what is kept and not shown is not shown`() throws {
+  @Test func `does not show an edit of a message that is stored but not shown`() throws {
     var hand = Hand.plain()
     hand.keepsPromptly = false
     var message = Hand.message(5, isPlain: true)

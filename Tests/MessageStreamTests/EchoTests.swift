@@ -14,7 +14,7 @@ struct EchoTests {
   }
 
   @Test(arguments: [nil, "me"])
-  func `another's same words do not take an own message out`(user: String?) throws {
+  func `the same text by another user does not end an own message`(user: String?) throws {
     var hand = Hand.plain(user: user)
     hand.send("ok")
     let entry = try #require(hand.posts.last)
@@ -23,7 +23,7 @@ struct EchoTests {
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
-  @Test func `the answer to one message tells who sends the next`() throws {
+  @Test func `the answer to one message gives the author of the next`() throws {
     var hand = Hand.plain()
     hand.send("first")
     let first = try #require(hand.posts.last)
@@ -36,7 +36,7 @@ struct EchoTests {
     #expect(hand.posts.count == 2)
   }
 
-  @Test func `the answer to a post leaves the cursor where it is, until the socket brings it`()
+  @Test func `the answer to a post leaves the cursor until the socket delivers the message`()
     throws
   {
     var hand = Hand.plain(user: "me")
@@ -53,7 +53,7 @@ struct EchoTests {
     #expect(hand.model.recovery.unplaced == [])
   }
 
-  @Test func `without a known author an unanswered message goes out again`() throws {
+  @Test func `sends an unanswered message again if the author is unknown`() throws {
     var hand = Hand.plain()
     hand.send("ok")
     let entry = try #require(hand.posts.last)
@@ -65,7 +65,7 @@ struct EchoTests {
     #expect(hand.posts.map(\.id) == [entry.id, entry.id])
   }
 
-  @Test func `a message that failed while its try was under way is looked for before another`() {
+  @Test func `searches for a message that failed during an attempt before sending it again`() {
     var hand = Hand.plain(user: "me")
     hand.send("once")
     hand.give(.credentials(.cleared))
@@ -81,7 +81,7 @@ struct EchoTests {
     #expect(hand.model.outbox.entries == [])
   }
 
-  @Test func `an echo that was looked for in vain before it came ends its entry`() throws {
+  @Test func `an echo that arrives after a search without result ends its entry`() throws {
     var hand = Hand.plain(user: "me")
     hand.send("once")
     hand.fail(try #require(hand.posts.last).id, Self.lost)
@@ -95,7 +95,7 @@ struct EchoTests {
     #expect(Self.dones(hand) == 1)
   }
 
-  @Test func `only the first echo of a try that is under way waits for its end`() throws {
+  @Test func `only the first echo during an attempt waits for the end of the attempt`() throws {
     var hand = Hand.plain(user: "me")
     hand.send("ok")
     let entry = try #require(hand.posts.last)
@@ -108,14 +108,14 @@ struct EchoTests {
     #expect(Self.dones(hand) == 1)
   }
 
-  @Test func `a user who signed out is the author of no later message`() {
+  @Test func `forgets the author when the user signs out`() {
     var hand = Hand.plain()
     hand.give(.user("me"))
     hand.give(.credentials(.cleared))
     #expect(hand.model.outbox.author == nil)
   }
 
-  @Test func `a try keeps its limit while an older message waits for a look`() throws {
+  @Test func `an attempt keeps its time limit while an older message waits for a search`() throws {
     var hand = Hand.plain(user: "me")
     hand.send("once")
     hand.give(.credentials(.cleared))
@@ -128,7 +128,7 @@ struct EchoTests {
     #expect(hand.model.sendDeadline == sending.until)
   }
 
-  @Test func `a refused certificate ends the sending, and the link`() throws {
+  @Test func `a refused certificate ends both the sending and the link`() throws {
     let failure = LinkFailure.tls(.expired, detail: "")
     var hand = Hand.connected(at: 5)
     hand.send("words")

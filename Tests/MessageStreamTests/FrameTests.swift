@@ -9,7 +9,7 @@ struct FrameTests {
   private static let bad = MessageError.missing(field: "id")
 
   @Test(arguments: [(4, true), (5, false), (6, false)])
-  func `malformed frames within a minute`(count: Int, stays: Bool) {
+  func `five malformed frames within a minute end the connection`(count: Int, stays: Bool) {
     var world = StreamHarness.connected(.ours)
     for _ in 0..<count { world.sendDown { .frame($0, .malformed(Self.bad)) } }
     world.pass(.seconds(1))
@@ -31,7 +31,7 @@ struct FrameTests {
     #expect((world.status.state == .connected) == stays)
   }
 
-  @Test func `a malformed frame is ignored, and what it was comes by REST`() {
+  @Test func `ignores a malformed frame and fetches its message over REST`() {
     var world = StreamHarness.connected(.ours)
     world.say("garbled", silently: true)
     world.sendDown { .frame($0, .malformed(Self.bad)) }
@@ -44,7 +44,8 @@ struct FrameTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a frame over the limit is dropped, counted, and brought by REST`(kind: Shop.Kind) {
+  func `drops and counts a frame over the limit, and fetches its message over REST`(kind: Shop.Kind)
+  {
     var world = StreamHarness.connected(kind)
     world.say("long", silently: true)
     world.sendDown { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
@@ -63,7 +64,7 @@ struct FrameTests {
     #expect(world.texts == ["m1", "m2", "m3"])
   }
 
-  @Test func `five messages of another shop within a minute end the socket, which is polled`() {
+  @Test func `five messages of another shop within a minute end the socket, and polling starts`() {
     var world = StreamHarness.connected(.ours)
     guard let attempt = world.model.link.currentAttempt else { return }
     let other = StreamModel.Frame.malformed(.wrongShop(found: "other"))
@@ -74,7 +75,7 @@ struct FrameTests {
     #expect(world.texts == ["m1", "m2", "m3"])
   }
 
-  @Test func `a frame of an unknown kind is told and ignored, however many come`() {
+  @Test func `reports and ignores frames of an unknown kind, however many arrive`() {
     var world = StreamHarness.connected(.ours)
     for _ in 0..<9 { world.sendDown { .frame($0, .unknown(type: "typing")) } }
     world.pass(.seconds(1))
@@ -82,7 +83,7 @@ struct FrameTests {
     #expect(world.status.state == .connected)
   }
 
-  @Test func `whatever an older socket still says changes nothing`() {
+  @Test func `late input of an older socket changes nothing`() {
     var world = StreamHarness.connected(.ours)
     guard let old = world.model.link.currentAttempt else { return }
     world.cut()
@@ -107,7 +108,7 @@ struct FrameTests {
     try Self.expectLife { .frame($0, frame) }
   }
 
-  @Test func `so is one that is over the limit`() throws {
+  @Test func `a frame over the limit is a sign of life`() throws {
     try Self.expectLife { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
   }
 
@@ -127,7 +128,7 @@ struct FrameTests {
 
   /// A limit, the number of malformed frames, and whether they end the connection.
   @Test(arguments: [(0, 1, true), (1, 1, true), (5, 4, false), (5, 5, true)])
-  func `as many malformed frames as the limit end the connection`(
+  func `ends the connection when malformed frames reach the limit`(
     limit: Int, count: Int, isOver: Bool
   ) throws {
     var hand = Hand.connected(at: 5) { $0.malformedLimit = limit }
@@ -136,7 +137,7 @@ struct FrameTests {
     #expect((hand.model.link.currentAttempt != attempt) == isOver)
   }
 
-  @Test func `malformed frames of a socket that they ended count no more`() throws {
+  @Test func `malformed frames of an ended socket do not count for the next`() throws {
     var hand = Hand.connected(at: 5)
     let attempt = try #require(hand.model.link.currentAttempt)
     for _ in 0..<5 { hand.give(.frame(attempt, .malformed(Self.bad))) }

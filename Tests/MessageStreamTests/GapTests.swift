@@ -40,7 +40,7 @@ struct GapTests {
     #expect(hand.fetches.map(\.query) == queries)
   }
 
-  @Test func `without positions a gap is filled when pages lead as far below as late stamps lie`() {
+  @Test func `without positions a gap is filled when pages reach below the range of late stamps`() {
     let messages = [UInt64(300), 1000].map { Hand.message($0, isPlain: true) }
     let gap = Gap(after: messages[0].key, before: messages[1].key)
     var hand = Self.filling(gap, in: messages)
@@ -52,7 +52,7 @@ struct GapTests {
     #expect(hand.fetches.map(\.query) == queries)
   }
 
-  @Test func `a message of another log says nothing of what lies beyond a gap`() {
+  @Test func `a message of another log does not show what lies beyond a gap`() {
     func position(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
     func later(_ number: UInt64, at offset: UInt64) -> Message {
       var message = Hand.message(number)
@@ -69,7 +69,7 @@ struct GapTests {
     #expect(hand.fetches.map(\.query) == queries)
   }
 
-  @Test func `a log that often begins anew with the same messages leaves one gap`() throws {
+  @Test func `a log that repeatedly begins anew with the same messages leaves one gap`() throws {
     var hand = Hand.connected(at: 10, head: 20)
     for epoch in ["f", "g", "h"] {
       let messages = (UInt64(1)...3).map { number in
@@ -97,7 +97,8 @@ struct GapTests {
     return hand
   }
 
-  @Test func `the first page leaves no gap above its own last message that came before it`() throws
+  @Test func `the first page leaves no gap above its last message, received before the page`()
+    throws
   {
     var hand = try Self.listening()
     hand.hear(Hand.message(100, isPlain: true))
@@ -105,7 +106,10 @@ struct GapTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `the first page leaves a gap above what came before it, stored or not`() throws {
+  @Test
+  func `the first page leaves a gap above an older message received before it, stored or not`()
+    throws
+  {
     for isStored in [true, false] {
       var hand = try Self.listening()
       hand.keepsPromptly = isStored
@@ -116,7 +120,7 @@ struct GapTests {
     }
   }
 
-  @Test func `what is kept beyond a gap is shown although the server fills nothing of it`() {
+  @Test func `shows stored messages beyond a gap that the server does not fill`() {
     let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
     var hand = Self.filling(gap, in: [Hand.message(10), Hand.message(60)])
     hand.answer(Page(messages: [], hasNext: true, head: Hand.at(60)))
@@ -126,7 +130,7 @@ struct GapTests {
     #expect(hand.histories == [.history(hasMore: true)])
   }
 
-  @Test func `a page that ends at the message before a gap leaves late stamps to the next`() {
+  @Test func `a page that ends at the message before a gap leaves late stamps to the next page`() {
     let messages = [UInt64(300), 1000].map { Hand.message($0, isPlain: true) }
     let gap = Gap(after: messages[0].key, before: messages[1].key)
     var hand = Self.filling(gap, in: messages)
@@ -135,7 +139,7 @@ struct GapTests {
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
   }
 
-  @Test func `a last page that was found by counting closes no gap if nothing of it can be read`() {
+  @Test func `an unreadable last page, found by counting, closes no gap`() {
     let messages = [UInt64(10), 60, 61, 62, 63].map { Hand.message($0, isPlain: true) }
     let gap = Gap(after: messages[0].key, before: messages[1].key)
     var hand = Self.filling(gap, in: messages, page: 2)
@@ -146,7 +150,7 @@ struct GapTests {
     #expect(hand.model.gaps == [gap])
   }
 
-  @Test func `positions of another log say nothing of the one before a gap`() {
+  @Test func `positions of another log do not match the message before a gap`() {
     func position(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
     var again = Hand.message(1000)
     again.position = position(2)
@@ -172,7 +176,7 @@ struct GapTests {
   ]
 
   @Test(arguments: elsewhere)
-  func `what is kept does not show that a page lies beyond a gap if it stands elsewhere`(
+  func `a stored message does not show that a page reaches beyond a gap if its position differs`(
     kept: Message
   ) {
     let gap = Gap(after: Hand.message(10).key, before: Hand.message(60).key)
@@ -183,7 +187,7 @@ struct GapTests {
     #expect(hand.fetches.last?.query == .before(Hand.at(9), limit: 50))
   }
 
-  @Test func `what waits for the store lies before a gap, too`() {
+  @Test func `a message waiting for the store lies before a gap, too`() {
     var hand = Hand.connected(at: 5)
     hand.keepsPromptly = false
     hand.hear(Hand.message(6))

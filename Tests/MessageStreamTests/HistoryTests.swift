@@ -27,7 +27,7 @@ struct HistoryTests {
     return number
   }
 
-  @Test func `a count that was found to be too high is corrected`() {
+  @Test func `corrects a count that was too high`() {
     #expect(Self.number(Self.asking(shown: 150)) == 3)
     #expect(Self.number(Self.asking(shown: 150, excess: 50)) == 2)
   }
@@ -37,7 +37,7 @@ struct HistoryTests {
   ]
 
   @Test(arguments: pages)
-  func `a page that has the oldest shown message tells by how much`(
+  func `a page with the oldest shown message gives the error of the count`(
     shown: Int, numbers: [UInt64], excess: Int
   ) {
     var hand = Self.asking(shown: shown)
@@ -45,7 +45,7 @@ struct HistoryTests {
     #expect(hand.model.history.excess == excess)
   }
 
-  @Test func `the reader's way ends with as many pages as one may fetch, not at the beginning`() {
+  @Test func `a walk ends at its page limit, which is not the beginning`() {
     var hand = Self.asking { $0.catchUpPages = 1 }
     let asked = hand.fetches.count
     hand.answer(Hand.plainPage([202, 201]))
@@ -54,13 +54,13 @@ struct HistoryTests {
     #expect(hand.histories == [.history(hasMore: true)])
   }
 
-  @Test func `pages that lack what is known to be newer are gone past`() {
+  @Test func `skips pages that lack messages known to be newer`() {
     var hand = Self.asking()
     for _ in 1...3 { hand.answer(Hand.plainPage([190, 189])) }
     #expect(Self.number(hand) == 4)
   }
 
-  @Test func `pages that are the same again and again end it, the last one, too`() {
+  @Test func `repeated pages end the walk, also on the last page`() {
     var hand = Self.asking(shown: 250)
     for hasNext in [true, true, false] {
       hand.answer(Hand.plainPage([200, 199], hasNext: hasNext))
@@ -68,7 +68,7 @@ struct HistoryTests {
     #expect(Self.number(hand) == 7)
   }
 
-  @Test func `the way from the newest page begins anew`() {
+  @Test func `the walk starts again from the newest page`() {
     var hand = Self.asking(shown: 250)
     for hasNext in [false, true, true] {
       hand.answer(Hand.plainPage([200, 199], hasNext: hasNext))
@@ -76,7 +76,7 @@ struct HistoryTests {
     #expect(Self.number(hand) == 3)
   }
 
-  @Test func `the last page of all ends it, and nothing is older`() {
+  @Test func `the last page ends the walk, and nothing is older`() {
     var hand = Self.asking()
     let asked = hand.fetches.count
     hand.answer(Hand.plainPage([200, 199], hasNext: false))
@@ -85,7 +85,7 @@ struct HistoryTests {
     #expect(hand.histories == [.history(hasMore: false)])
   }
 
-  @Test func `a page behind a message that was deleted is what was wanted`() {
+  @Test func `a page behind a deleted message is accepted`() {
     var hand = Self.asking()
     hand.answer(Hand.plainPage([200, 199]))
     hand.answer(Hand.plainPage([150, 149]))
@@ -107,13 +107,13 @@ struct HistoryTests {
     return hand
   }
 
-  @Test func `what is shown already is not shown again`() {
+  @Test func `does not show messages again that are on the screen`() {
     var hand = Self.placed()
     hand.give(.older([Hand.message(100), Hand.message(101)]))
     #expect(hand.texts == (101...150).map { "m\($0)" } + ["m100"])
   }
 
-  @Test func `a page that comes while the store takes no more is dropped, and that is told`() {
+  @Test func `drops a page that arrives while the store is full, and reports it`() {
     var hand = Self.placed()
     hand.give(.older([]))
     hand.keepsPromptly = false
@@ -124,7 +124,7 @@ struct HistoryTests {
     #expect(hand.model.unstoredCount == 2001)
   }
 
-  @Test func `credentials that a page was answered with are refreshed when the next is refused`()
+  @Test func `refreshes credentials again when the page after an accepted one is refused`()
     throws
   {
     var hand = Self.placed()
@@ -143,13 +143,13 @@ struct HistoryTests {
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
 
-  @Test func `a page of which nothing can be read is gone past`() {
+  @Test func `skips a page that cannot be read`() {
     var hand = Self.asking(shown: 150)
     hand.answer(Page(messages: [], hasNext: true, rejected: 50))
     #expect(Self.number(hand) == 4)
   }
 
-  @Test func `a screen that was brought something older is not at the beginning`() {
+  @Test func `a screen that received something older is not at the beginning`() {
     var hand = Self.placed()
     hand.give(.older([]))
     hand.answer(Hand.page(51...100, head: 150))
@@ -157,7 +157,7 @@ struct HistoryTests {
     #expect(hand.histories == [.history(hasMore: true)])
   }
 
-  @Test func `an empty page that says that there is more is no beginning`() {
+  @Test func `an empty page with a successor is not the beginning`() {
     var hand = Self.placed()
     hand.give(.older([]))
     hand.answer(Hand.page([], head: 150, hasNext: true))
@@ -165,7 +165,7 @@ struct HistoryTests {
     #expect(hand.histories == [.history(hasMore: true)])
   }
 
-  @Test func `the first offset of another log than the present one may have something before it`() {
+  @Test func `messages may precede the first offset of a log other than the current one`() {
     let cursor = Cursor(position: Position(epoch: "f", offset: 5), wholeAt: Hand.wall)
     let messages = (UInt64(1)...3).map { Hand.message($0) }
     var hand = Hand.launched(with: TimelineSnapshot(messages: messages, cursor: cursor))
@@ -174,7 +174,7 @@ struct HistoryTests {
     #expect(hand.fetches.map(\.query) == [.before(Hand.at(1), limit: 50)])
   }
 
-  @Test func `a timeline knows the places of its first and its last message`() {
+  @Test func `a timeline has the keys of its first and its last message`() {
     var timeline = ShopTimeline(limit: 10)
     for number in UInt64(1)...3 { timeline.insert(Hand.message(number)) }
     #expect(timeline.oldest == Hand.message(1).key)

@@ -10,13 +10,13 @@ struct LaunchTests {
   private static let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
   private static var later: Timestamp { Hand.wall.advanced(by: .seconds(600)) }
 
-  @Test func `a stream that takes nothing over the socket fetches before the first connect`() {
+  @Test func `a stream whose reader is behind fetches before the first connect`() {
     let hand = Hand.launched(
       with: TimelineSnapshot(cursor: Self.cursor), after: [.reader(isBehind: true)])
     #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
   }
 
-  @Test func `a connect that a page was asked for before fetches nothing when it fails`() throws {
+  @Test func `a failed connect fetches nothing if a page was already fetched before it`() throws {
     var hand = Hand(cursor: Self.cursor)
     hand.give(.lifecycle(.background), at: Hand.wall)
     hand.give(.lifecycle(.foreground), at: Hand.wall)
@@ -26,7 +26,7 @@ struct LaunchTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `a failed connect fetches nothing if everything was fetched beside it`() throws {
+  @Test func `a failed connect fetches nothing if a concurrent fetch brought everything`() throws {
     var hand = Hand(cursor: Self.cursor)
     hand.give(.refresh)
     hand.answer(Hand.page([6], head: 6))
@@ -34,7 +34,7 @@ struct LaunchTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `what was to be asked for when the screen was left is not when nothing was missed`()
+  @Test func `drops a scheduled catch-up on close if nothing was missed`()
     throws
   {
     var hand = Hand.connected(at: 5, head: 7)
@@ -47,7 +47,7 @@ struct LaunchTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `a screen that is left waits for nothing that was on its way`() {
+  @Test func `closing the screen drops a pending backlog`() {
     var hand = Hand.connected(at: 5)
     hand.reconnect(head: 7, settles: true)
     #expect(hand.model.recovery.backlog?.end == Hand.at(7))
@@ -56,7 +56,7 @@ struct LaunchTests {
     #expect(hand.model.deadline == nil)
   }
 
-  @Test func `a page comes before the socket once for a return from the background`() {
+  @Test func `a return from the background fetches a page before the socket only once`() {
     var hand = Hand.connected(at: 5)
     hand.give(.lifecycle(.background), at: Hand.wall)
     hand.give(.lifecycle(.foreground), at: Hand.wall)
@@ -67,7 +67,7 @@ struct LaunchTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `the clock counts as it was when the app went, or a message was sent`() {
+  @Test func `uses the clock as it was when the app left or a message was sent`() {
     var gone = Hand.connected(at: 5)
     gone.give(.lifecycle(.background), at: Self.later)
     #expect(gone.commits.last?.cursor?.wholeAt == Self.later)
@@ -77,7 +77,7 @@ struct LaunchTests {
     #expect(sent.commits.last?.cursor?.wholeAt == Self.later)
   }
 
-  @Test func `a pull at a screen that was left hurries nothing`() throws {
+  @Test func `a refresh on a closed screen shortens no wait`() throws {
     var hand = Hand.connected(at: 5)
     hand.send("mine")
     let busy = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
@@ -88,7 +88,7 @@ struct LaunchTests {
     #expect(hand.posts.count == 1)
   }
 
-  @Test func `what was left to later while nobody read is not asked for if nothing was missed`()
+  @Test func `drops a catch-up deferred for the reader if nothing was missed`()
     throws
   {
     var hand = Hand.connected(at: 5)
@@ -102,7 +102,7 @@ struct LaunchTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `being told again that nobody reads changes nothing`() {
+  @Test func `reporting again that the reader is behind changes nothing`() {
     var hand = Hand.connected(at: 5)
     hand.give(.reader(isBehind: true))
     hand.oversize()
@@ -113,7 +113,7 @@ struct LaunchTests {
     #expect(hand.model.recovery == before)
   }
 
-  @Test func `what falls silent on its way while nobody reads is left to later`() {
+  @Test func `defers a backlog that stalls while the reader is behind`() {
     var hand = Hand.connected(at: 5)
     hand.reconnect(head: 7, settles: true)
     var model = hand.model
@@ -129,7 +129,7 @@ struct LaunchTests {
     return model
   }
 
-  @Test func `a store that fails after the screen was left is not looked at again`() {
+  @Test func `does not retry a store that fails after the screen closed`() {
     var model = Self.opening()
     _ = model.handle(.close, at: .zero)
     let effects = model.handle(.loadFailed(.locked(detail: "")), at: .zero)
@@ -137,7 +137,7 @@ struct LaunchTests {
     #expect(model.deadline == nil)
   }
 
-  @Test func `a store that fails is looked at again when its time has come`() {
+  @Test func `retries a failed store when its wait is over`() {
     var model = Self.opening()
     _ = model.handle(.loadFailed(.locked(detail: "")), at: .zero)
     let early = model.tick(at: Instant.zero.advanced(by: .milliseconds(999)))
@@ -146,7 +146,7 @@ struct LaunchTests {
     #expect(due == [.load(limit: 1000)])
   }
 
-  @Test func `neither another network nor a late loss brings a page before the socket`() throws {
+  @Test func `neither a new network nor a late loss fetches a page before the socket`() throws {
     var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
     let attempt = try #require(hand.model.link.currentAttempt)
     for path in ["wlan0", "cell0"] { hand.give(.reachability(.reachable(path: PathID(path)))) }
@@ -155,7 +155,7 @@ struct LaunchTests {
     #expect(hand.fetches.isEmpty)
   }
 
-  @Test func `a socket that opens before it was asked for changes nothing`() throws {
+  @Test func `a socket that opens before it was requested changes nothing`() throws {
     var hand = Hand()
     let before = hand.model.recovery
     let attempt = try #require(hand.model.link.currentAttempt)

@@ -8,7 +8,7 @@ import Testing
 /// Tests of background, foreground, and changes of the network.
 struct LifecycleTests {
   @Test(arguments: Shop.Kind.allCases)
-  func `background closes at once, and nothing is left to wait for`(kind: Shop.Kind) {
+  func `background closes the socket at once and leaves no deadline`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.background()
     #expect(world.log.closes == [1001])
@@ -77,7 +77,7 @@ struct LifecycleTests {
   }
 
   @Test(arguments: Shop.Kind.allCases, [false, true])
-  func `what comes before the fetch answers moves no cursor past the hole`(
+  func `a message that arrives before the fetch answers moves no cursor past the hole`(
     kind: Shop.Kind, isKilled: Bool
   ) {
     var world = StreamHarness.connected(kind)
@@ -108,7 +108,7 @@ struct LifecycleTests {
     #expect(world.model.recovery.cursor != cursor)
   }
 
-  @Test func `offline holds everything, and shows why; back online all is fetched`() {
+  @Test func `being offline holds everything and shows why; all is fetched when back online`() {
     var world = StreamHarness.connected(.ours)
     world.change(to: .unreachable)
     #expect(world.status.reason == .obstacle(.unreachable))
@@ -123,7 +123,7 @@ struct LifecycleTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a suspended process goes on where it was, with a dead socket`(kind: Shop.Kind) {
+  func `a suspended process continues where it was, with a dead socket`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.suspend()
     world.pass(.seconds(1000))
@@ -135,7 +135,7 @@ struct LifecycleTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `nothing for 90 s ends the socket, a ping every 54 s keeps it`() {
+  @Test func `a silence of 90 s ends the socket, and a ping every 54 s keeps it`() {
     var world = StreamHarness.connected(.ours)
     world.pass(.seconds(600))
     #expect(world.log.opens.count == 1)
@@ -152,7 +152,7 @@ struct LifecycleTests {
   }
 
   @Test(arguments: [(89_999, 1), (90_000, 2), (90_001, 2)])
-  func `silence of 90 s at, below and above`(milliseconds: Int, opens: Int) {
+  func `detects a silence of 90 s, at, below and above the limit`(milliseconds: Int, opens: Int) {
     var world = StreamHarness.connected(.ours)
     world.sendDown { .link(.ping($0), at: Hand.wall) }
     world.server.sendsPings = false
@@ -163,7 +163,7 @@ struct LifecycleTests {
     #expect(world.log.opens.count == opens)
   }
 
-  @Test func `leaving forgets the page that is under way`() {
+  @Test func `leaving drops the page in flight`() {
     var hand = Hand.connected(at: 5, head: 9)
     let asked = hand.fetches.count
     hand.give(.close)
@@ -192,7 +192,7 @@ struct LifecycleTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `real time switched off polls, also when it was off before the screen opened`() {
+  @Test func `polls while real time is off, also if it was off before the screen opened`() {
     var world = StreamHarness(.ours)
     world.accumulate(3)
     world.give(.realtime(false))
@@ -218,7 +218,7 @@ struct LifecycleTests {
     #expect(world.log.opens.count == 1)
   }
 
-  @Test func `a background that keeps the link keeps the catch-up, too`() throws {
+  @Test func `a background that keeps the link also keeps the catch-up`() throws {
     let policy = try LinkPolicy.messageStream.setting([(key: "gate.background", value: "stay")])
     let start = Cursor(time: Hand.wall, wholeAt: Hand.wall)
     var hand = Hand(cursor: start) { $0.policy = policy }

@@ -7,7 +7,7 @@ import Testing
 /// Tests of the first load, and of scrolling back.
 struct LoadTests {
   @Test(arguments: Shop.Kind.allCases)
-  func `the newest 50 are loaded, and only then the socket opens`(kind: Shop.Kind) {
+  func `loads the newest 50 before it opens the socket`(kind: Shop.Kind) {
     var world = StreamHarness(kind)
     world.accumulate(120)
     world.launch()
@@ -58,7 +58,7 @@ struct LoadTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a relaunch shows what is kept before anything is fetched`(kind: Shop.Kind) {
+  func `a relaunch shows stored messages before it fetches`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind, messages: 60)
     world.kill()
     world.change(to: .unreachable)
@@ -69,7 +69,7 @@ struct LoadTests {
     #expect(world.status.reason == .obstacle(.unreachable))
   }
 
-  @Test func `a failed page of history is told, and can be asked for again`() {
+  @Test func `reports a failed page of history, which can be requested again`() {
     var world = StreamHarness.connected(.plain, messages: 70)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     world.give(.loadOlder)
@@ -84,7 +84,7 @@ struct LoadTests {
     #expect(world.texts.count == 70)
   }
 
-  @Test func `a page of history that older credentials were refused for is asked for again`()
+  @Test func `fetches a page of history again if the credentials it was refused with are outdated`()
     throws
   {
     var hand = Hand()
@@ -115,7 +115,7 @@ struct LoadTests {
     world.scrollToTheBeginning()
   }
 
-  @Test func `a store that cannot be read while scrolling is told, and read again`() {
+  @Test func `reports a store that cannot be read while scrolling, and reads it again`() {
     var world = StreamHarness.connected(.ours, messages: 200)
     world.scrollToTheBeginning()
     world.kill()
@@ -133,7 +133,7 @@ struct LoadTests {
     #expect(world.texts == (1...200).map { "m\($0)" })
   }
 
-  @Test func `a server that ignores the page number ends the scrolling, and is not flooded`() {
+  @Test func `a server that ignores the page number ends the scrolling and is not flooded`() {
     var world = StreamHarness.connected(.plain, messages: 200)
     world.shop.ignoresPage = true
     let before = world.fetches.count
@@ -144,7 +144,7 @@ struct LoadTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `what comes above the top while the last page is fetched is shown, too`(kind: Shop.Kind) {
+  func `shows a message inserted above the top while the last page is fetched`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.give(.loadOlder)
     world.drive { $0.model.history.fetch != nil }
@@ -166,7 +166,7 @@ struct LoadTests {
       .device(.reachability(.reachable(path: PathID("b")))), at: Hand.wall), .close,
     .link(.device(.lifecycle(.background)), at: Hand.wall),
   ])
-  func `whoever asked for older messages is told, also when the request is dropped`(
+  func `a request for older messages is answered, even when it is dropped`(
     input: StreamModel.Input
   ) {
     var hand = Hand()

@@ -55,7 +55,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.ahead == [])
   }
 
-  @Test func `a post that is given the position of another message shows one`() throws {
+  @Test func `a post accepted at the position of another message reveals a new log`() throws {
     var hand = Self.filledUp()
     try Self.post(&hand)
     #expect(hand.updates.contains(.notice(.newEpoch(Hand.at(207)))))
@@ -63,14 +63,14 @@ struct NewLogTests {
     #expect(hand.texts == ["mine"])
   }
 
-  @Test func `it shows that to a reader who is behind, too`() throws {
+  @Test func `it reveals a new log to a reader that is behind, too`() throws {
     var hand = Self.filledUp()
     hand.give(.reader(isBehind: true))
     try Self.post(&hand)
     #expect(hand.commits.last?.cursor == Self.unknown(wholeUntil: 208))
   }
 
-  @Test func `what is not stored yet shows one, too`() throws {
+  @Test func `a message not stored yet reveals a new log, too`() throws {
     var hand = Hand.connected(at: 100)
     for number in UInt64(101)...206 { hand.hear(Hand.message(number)) }
     hand.send("mine")
@@ -82,7 +82,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.cursor == Self.unknown(wholeUntil: 206))
   }
 
-  @Test func `a message of the socket shows one, and the newest page completes it`() {
+  @Test func `a message of the socket reveals a new log, which the newest page completes`() {
     var hand = Hand.connected(at: 0)
     for number in UInt64(1)...3 { hand.hear(Hand.message(number)) }
     hand.hear(Hand.other(2))
@@ -97,7 +97,7 @@ struct NewLogTests {
   }
 
   @Test(arguments: [UInt64(149), 150, 151])
-  func `older messages at known positions show one, wherever the log ends`(head: UInt64) {
+  func `older messages at known positions reveal a new log, wherever it ends`(head: UInt64) {
     var hand = Hand.connected(at: 140)
     for number in UInt64(141)...150 { hand.hear(Hand.message(number)) }
     hand.give(.loadOlder)
@@ -107,7 +107,7 @@ struct NewLogTests {
     #expect(hand.fetches.map(\.query).contains(Self.newest))
   }
 
-  @Test func `a page of a catch-up shows one that names a known position`() {
+  @Test func `a page of a catch-up that names a known position reveals a new log`() {
     var hand = Hand.connected(at: 0)
     for number in UInt64(1)...3 { hand.hear(Hand.message(number)) }
     hand.oversize()
@@ -116,7 +116,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.cursor == Self.unknown(wholeUntil: 3))
   }
 
-  @Test func `a known message shows none, and one beyond the cursor neither`() {
+  @Test func `neither a known message nor one beyond the cursor reveals a new log`() {
     var hand = Hand.connected(at: 0)
     for number in UInt64(1)...3 { hand.hear(Hand.message(number)) }
     hand.hear(Hand.message(2))
@@ -125,7 +125,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(4))
   }
 
-  @Test func `messages of an earlier log below a gap show none`() {
+  @Test func `messages of an earlier log below a gap reveal no new log`() {
     let kept = (UInt64(1)...8).map { Hand.message($0) } + [Hand.other(9)]
     let gap = Gap(after: kept[7].key, before: kept[8].key)
     let cursor = Cursor(position: Hand.at(9), wholeAt: Hand.wall)
@@ -154,7 +154,7 @@ struct NewLogTests {
 
   // What follows a new log.
 
-  @Test func `what is being asked for gives way to the newest page`() throws {
+  @Test func `the newest page replaces a fetch in flight`() throws {
     var hand = Self.filledUp()
     hand.give(.refresh)
     let late = try #require(hand.fetches.last)
@@ -165,7 +165,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(0))
   }
 
-  @Test func `a newest page that leads to what was kept leaves no gap`() throws {
+  @Test func `a newest page that reaches the stored messages leaves no gap`() throws {
     var hand = Self.filledUp()
     try Self.post(&hand)
     try Self.connect(&hand)
@@ -178,7 +178,9 @@ struct NewLogTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `any other leaves one, which pages close that lead to what was kept`() throws {
+  @Test func `any other newest page leaves a gap, closed by pages that reach the stored messages`()
+    throws
+  {
     var hand = Self.filledUp()
     try Self.post(&hand)
     try Self.connect(&hand)
@@ -198,7 +200,7 @@ struct NewLogTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `a launch that finds nothing known of its log asks for the newest page`() {
+  @Test func `a launch with a cursor of a replaced log fetches the newest page`() {
     let kept = (UInt64(1)...8).map { Hand.message($0) }
     let snapshot = TimelineSnapshot(messages: kept, cursor: Self.unknown(wholeUntil: 8))
     var hand = Hand.launched(with: snapshot)
@@ -209,7 +211,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(9))
   }
 
-  @Test func `a message below the cursor that nobody knows makes it ask the server`() {
+  @Test func `an unknown message below the cursor makes the stream ask the server`() {
     var hand = Hand.connected(at: 150)
     hand.hear(Hand.message(101))
     hand.answer(Hand.page(52...101, head: 101, recovered: false))
@@ -218,7 +220,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.cursor.position == Hand.at(101))
   }
 
-  @Test func `what comes below the old cursor while the server is asked is not lost`() {
+  @Test func `keeps a message received below the old cursor during the fetch`() {
     var hand = Hand.connected(at: 150, head: 100)
     hand.hear(Hand.message(101))
     hand.answer(Hand.page(51...100, head: 100, recovered: false))
@@ -244,7 +246,7 @@ struct NewLogTests {
   // Extreme offsets, and gaps.
 
   @Test(arguments: [UInt64.max - 1, .max])
-  func `the last offset of all is followed by nothing`(offset: UInt64) {
+  func `nothing follows the largest offset`(offset: UInt64) {
     var hand = Hand()
     hand.connect(Hand.page([offset], head: offset), head: Hand.at(offset))
     hand.hear(Hand.message(.max))
@@ -253,7 +255,7 @@ struct NewLogTests {
     #expect(hand.model.recovery.ahead == [])
   }
 
-  @Test func `a page that leads to the last offset of all ends there, whatever came before`() {
+  @Test func `a page that reaches the largest offset ends there`() {
     var hand = Hand.connected(at: .max - 3)
     hand.hear(Hand.message(.max))
     hand.answer(Hand.page([.max - 2, .max - 1, .max], head: .max, hasNext: true))
@@ -262,7 +264,7 @@ struct NewLogTests {
   }
 
   @Test(arguments: [(40, [40, 50]), (50, [50])] as [(UInt64, [UInt64])])
-  func `a gap that shrinks past an older one stands below it, and ends where it meets it`(
+  func `a gap that shrinks past an older one stands below it, and ends where they meet`(
     first: UInt64, edges: [UInt64]
   ) {
     var model = StreamModel(settings: StreamHarness.settings, seed: 1)
@@ -278,14 +280,14 @@ struct NewLogTests {
     #expect(model.gaps.map(\.before) == edges.map { Hand.message($0).key })
   }
 
-  @Test func `a page of a log that forgot what was asked for reads upwards without a head, too`() {
+  @Test func `a page of a log that forgot the cursor is in ascending order without a head, too`() {
     var hand = Hand.connected(at: 50, head: 350)
     let page = (UInt64(251)...350).map { Hand.message($0) }
     hand.answer(Page(messages: page, hasNext: false, head: nil, recovered: false))
     #expect(hand.model.gaps.map(\.before) == [Hand.message(251).key])
   }
 
-  @Test func `what a log forgot between two pages is a gap between them`() {
+  @Test func `messages that a log forgot between two pages leave a gap`() {
     var hand = Hand.connected(at: 50, head: 350)
     hand.answer(Hand.page(51...150, head: 350, hasNext: true))
     hand.answer(Hand.page(251...350, head: 350, recovered: false))

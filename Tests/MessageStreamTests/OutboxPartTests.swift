@@ -7,7 +7,8 @@ import Testing
 
 /// Tests of the data that an outbox stores about its entries besides their attempts.
 struct OutboxPartTests {
-  @Test func `what is known of the server at the first try bounds a message, whatever comes`() {
+  @Test func `the newest stamp known at the first attempt bounds a message, whatever comes later`()
+  {
     let entry = Hand.entry("ok")
     var outbox = Outbox(limit: 10)
     outbox.restore([entry], after: Cursor(time: Hand.wall))
@@ -17,14 +18,14 @@ struct OutboxPartTests {
     #expect(outbox.floors == [entry.id: Hand.wall])
   }
 
-  @Test func `in a shop that was whole and empty any stamp can be that of a first try`() {
+  @Test func `in a shop that was whole and empty, any stamp can be that of a first attempt`() {
     let entry = Hand.entry("ok")
     var outbox = Outbox(limit: 10)
     outbox.restore([entry], after: Cursor(wholeAt: Hand.wall))
     #expect(outbox.floors == [entry.id: Timestamp(nanoseconds: 0)])
   }
 
-  @Test func `a message is kept back as long as the try that it may answer`() {
+  @Test func `holds an echo back until the attempt it may answer has ended`() {
     let entry = Hand.entry("ok")
     let cursor = Cursor(time: Hand.wall)
     var outbox = Outbox(limit: 10)

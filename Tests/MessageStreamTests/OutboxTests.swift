@@ -12,7 +12,7 @@ struct OutboxTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a message is stored before its first try, and leaves on the server's word`(
+  func `stores a message before its first attempt, and removes it when the server confirms`(
     kind: Shop.Kind
   ) {
     var world = StreamHarness.connected(kind)
@@ -42,7 +42,7 @@ struct OutboxTests {
     #expect(world.log.posts.count == 5)
   }
 
-  @Test func `a thousand messages may wait; one more is refused, and says why`() {
+  @Test func `a thousand messages may wait; the next is refused with a reason`() {
     var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     for number in 1...999 { world.send("\(number)") }
@@ -66,7 +66,8 @@ struct OutboxTests {
       "it has 10001 characters; a message has at most 10000"
     ),
   ])
-  func `what no server takes is refused before it is queued`(text: String, reason: String?) {
+  func `refuses a message that no server accepts before it is queued`(text: String, reason: String?)
+  {
     var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     world.send(text)
@@ -86,7 +87,9 @@ struct OutboxTests {
   }
 
   @Test(arguments: [200, 301, 308, 399])
-  func `a redirect or a page fails no message: it is sent when the server answers`(status: Int) {
+  func `a redirect or a page fails no message: it is sent when the server answers properly`(
+    status: Int
+  ) {
     var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: status, retryAfter: nil, detail: "points to /b")
     world.send("patient")
@@ -98,7 +101,7 @@ struct OutboxTests {
     #expect(world.model.outbox.entries == [])
   }
 
-  @Test func `one key goes with every try, after 1, 2, 4, 8, 16 and 30 s, ten times`() {
+  @Test func `one key goes with all ten attempts, after 1, 2, 4, 8, 16 and 30 s`() {
     var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 500, retryAfter: nil, detail: "")
     world.net.delay = .zero
@@ -142,7 +145,7 @@ struct OutboxTests {
     (LinkFailure.refused, false), (.dns(detail: ""), false), (.timeout(.response), true),
     (.reset, true), (.http(status: 503, retryAfter: nil, detail: ""), false),
   ])
-  func `says whether a message may have arrived without an answer`(
+  func `reports whether a message may have arrived without an answer`(
     failure: LinkFailure, mayHave: Bool
   ) throws {
     var world = StreamHarness.connected(.ours)
@@ -156,7 +159,7 @@ struct OutboxTests {
     #expect(!world.model.outbox.mayHaveArrived(id))
   }
 
-  @Test func `one who is no member any more cannot send, and is told`() {
+  @Test func `a removed member cannot send, and is informed`() {
     var world = StreamHarness.connected(.ours)
     world.server.isMember = false
     world.send("too late")
@@ -197,7 +200,7 @@ struct OutboxTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `the same words said twice are two messages`(kind: Shop.Kind) {
+  func `the same text sent twice makes two messages`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.send("ok")
     world.pass(.seconds(5))
@@ -211,7 +214,7 @@ struct OutboxTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `what is sent offline waits, also over a relaunch, and goes out when back`(
+  func `a message sent offline waits, also over a relaunch, and goes out when online`(
     kind: Shop.Kind
   ) {
     var world = StreamHarness.connected(kind)
@@ -229,7 +232,7 @@ struct OutboxTests {
     #expect(world.accepted == ["one": 1, "two": 1])
   }
 
-  @Test func `words sent before the store is read are kept beside those of before`() {
+  @Test func `keeps a message sent before the store is read, after the stored ones`() {
     var world = StreamHarness.connected(.ours)
     world.change(to: .unreachable)
     world.send("before")
@@ -254,7 +257,7 @@ struct OutboxTests {
     #expect(world.accepted == ["hello": 1])
   }
 
-  @Test func `credentials that a post was answered with are refreshed when the next is refused`()
+  @Test func `refreshes credentials again when the post after an accepted one is refused`()
     throws
   {
     var hand = Hand.connected(at: 5)
@@ -272,7 +275,7 @@ struct OutboxTests {
     #expect(!hand.updates.contains(.notice(.signIn)))
   }
 
-  @Test func `the answer to a try that was given up says nothing of the next one`() throws {
+  @Test func `the answer to an abandoned attempt does not affect the next one`() throws {
     var hand = Hand.connected(at: 5)
     hand.send("a")
     let entry = try #require(hand.posts.last)
@@ -288,7 +291,7 @@ struct OutboxTests {
     #expect(hand.effects.contains(.refreshCredentials))
   }
 
-  @Test func `without credentials every waiting message says so`() {
+  @Test func `without credentials every waiting message shows so`() {
     var world = StreamHarness.connected(.ours)
     world.server.oldestToken = 2
     world.phone.isRefreshRefused = true
@@ -297,7 +300,7 @@ struct OutboxTests {
     #expect(Self.entryStates(world) == [.failed(reason: "sign in to send")])
   }
 
-  @Test func `a message of long ago that was accepted then tears no hole into the history`() {
+  @Test func `a message accepted long ago leaves no hole in the history`() {
     var world = StreamHarness.connected(.ours, messages: 0)
     world.send("long ago")
     world.drive { $0.accepted.count == 1 }

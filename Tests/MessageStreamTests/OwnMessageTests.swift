@@ -35,7 +35,7 @@ struct OwnMessageTests {
     #expect(hand.updates.count { if case .outboxDone = $0 { true } else { false } } == 1)
   }
 
-  @Test func `an echo and the answer are one message`() throws {
+  @Test func `an echo and the answer make one message`() throws {
     var hand = Hand.plain(user: "me")
     hand.send("once")
     let entry = try #require(hand.posts.last)
@@ -45,7 +45,7 @@ struct OwnMessageTests {
     #expect(hand.model.outbox.entries == [])
   }
 
-  @Test func `what only looked like an echo is shown when the try is over`() throws {
+  @Test func `shows a message that only resembled an echo when the attempt is over`() throws {
     var hand = Hand.plain(user: "me")
     hand.send("ok")
     let entry = try #require(hand.posts.last)
@@ -56,7 +56,9 @@ struct OwnMessageTests {
     #expect(hand.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
 
-  @Test func `what only looked like an echo came in order, and pages lead down to it`() throws {
+  @Test func `a message that only resembled an echo counts as in order, and pages lead down to it`()
+    throws
+  {
     var hand = Hand.plain(user: "me")
     hand.send("ok")
     let entry = try #require(hand.posts.last)
@@ -75,7 +77,7 @@ struct OwnMessageTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `the answer to one message is not the answer to another one with the same words`()
+  @Test func `the answer to one message is not the answer to another with the same text`()
     throws
   {
     let entries = [UInt64(1), 2].map { number in
@@ -94,7 +96,7 @@ struct OwnMessageTests {
     #expect(hand.posts.map(\.id) == entries.map(\.id))
   }
 
-  @Test func `the same words in answer to another message are no echo`() {
+  @Test func `the same text in reply to another message is no echo`() {
     var hand = Hand.plain(user: "me")
     hand.send("ok")
     #expect(hand.posts.count == 1)
@@ -105,7 +107,7 @@ struct OwnMessageTests {
   }
 
   @Test(arguments: [(-120, true), (-121, false)])
-  func `the newest stamp known at the first try bounds what can be its message`(
+  func `the newest stamp known at the first attempt bounds which message can be its echo`(
     seconds: Int64, isTaken: Bool
   ) throws {
     var hand = Hand.plain(user: "me")
@@ -140,7 +142,7 @@ struct OwnMessageTests {
   }
 
   @Test(arguments: [(-120, 2), (-121, 1)])
-  func `where nothing is kept pages lead down to the earliest stamp of an own message`(
+  func `without stored messages, pages reach down to an own message's earliest stamp`(
     seconds: Int64, pages: Int
   ) {
     var hand = Hand(user: "me", outbox: [Hand.entry("once")])
@@ -160,7 +162,7 @@ struct OwnMessageTests {
     #expect(hand.posts.count == 1)
   }
 
-  @Test func `where nothing of the server is known the first page comes before the first try`()
+  @Test func `fetches the first page before the first attempt if nothing is known of the server`()
     throws
   {
     var hand = Hand(user: "me")
@@ -175,7 +177,7 @@ struct OwnMessageTests {
     #expect(hand.posts.count == 1)
   }
 
-  @Test func `a message that waits for the first page is no other reason for it`() throws {
+  @Test func `a message waiting for the first page is no further purpose of it`() throws {
     var hand = Hand(user: "me")
     let attempt = try #require(hand.model.link.currentAttempt)
     hand.send("once")
@@ -183,7 +185,7 @@ struct OwnMessageTests {
     #expect(hand.model.recovery.run?.purposes == [.prepare(attempt)])
   }
 
-  @Test func `a first page that fails is asked for again before the first try`() {
+  @Test func `fetches a failed first page again before the first attempt`() {
     var hand = Hand(user: "me")
     hand.send("once")
     for fetch in hand.fetches { hand.give(.fetchFailed(fetch.id, Self.lost)) }
@@ -196,7 +198,7 @@ struct OwnMessageTests {
   }
 
   @Test
-  func `after a kill only a cursor that is kept counts, so the first try waits for the store`()
+  func `the first attempt waits until the cursor is stored and so survives a kill`()
     throws
   {
     var hand = Hand(user: "me")
@@ -213,7 +215,7 @@ struct OwnMessageTests {
     #expect(hand.posts.map(\.text) == ["once"])
   }
 
-  @Test func `a server with positions knows keys, and waits for no page`() throws {
+  @Test func `a server with positions supports keys, so no page is awaited`() throws {
     var hand = Hand(user: "me")
     hand.send("once")
     let page = try #require(hand.fetches.last)
@@ -223,7 +225,7 @@ struct OwnMessageTests {
     #expect(hand.posts.map(\.text) == ["once"])
   }
 
-  @Test func `where a stream only sends the phone's clock tells old words`() throws {
+  @Test func `in a stream that only sends, the phone's clock identifies old messages`() throws {
     var hand = Hand(user: "me") { $0.sendsOnly = true }
     hand.send("ok", ahead: .seconds(600))
     hand.fail(try #require(hand.posts.last).id, Self.lost)

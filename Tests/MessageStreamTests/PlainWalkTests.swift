@@ -17,14 +17,14 @@ struct PlainWalkTests {
     return hand
   }
 
-  @Test func `pages that lack what is known to be newer are gone past`() {
+  @Test func `skips pages that lack messages known to be newer`() {
     var hand = Self.fetching(after: [3000])
     hand.answer(Hand.nothing)
     for _ in 1...3 { hand.answer(Hand.plainPage([2002, 2001])) }
     #expect(hand.fetches.last?.query == .page(number: 4, limit: 50))
   }
 
-  @Test func `what pages since a time brought is no repetition in the newest ones`() {
+  @Test func `messages from pages since a time are no repetition in the newest pages`() {
     var hand = Self.fetching(after: [1000])
     for hasNext in [false, true, true] {
       hand.answer(Hand.plainPage([2002, 2001], hasNext: hasNext))
@@ -32,7 +32,7 @@ struct PlainWalkTests {
     #expect(hand.fetches.last?.query == .page(number: 3, limit: 50))
   }
 
-  @Test func `what came while it is fetched neither ends the way nor leaves a gap`() {
+  @Test func `a message received during the fetch neither ends the walk nor leaves a gap`() {
     var hand = Self.fetching(after: [1000, 3000])
     hand.hear(Self.plain(2500))
     hand.answer(Hand.nothing)
@@ -41,7 +41,7 @@ struct PlainWalkTests {
     #expect(hand.model.gaps == [])
   }
 
-  @Test func `what was kept beyond a hole of an earlier run does not end the way`() {
+  @Test func `a message stored beyond a hole of an earlier run does not end the walk`() {
     let time = Self.plain(1000).createdAt
     var hand = Hand.launched(
       with: TimelineSnapshot(
@@ -52,7 +52,8 @@ struct PlainWalkTests {
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
   }
 
-  @Test func `what came during a run that another follows is not placed before the end of that`() {
+  @Test func `a message received during a run that another follows stays unplaced until that ends`()
+  {
     var hand = Self.fetching(after: [])
     hand.oversize()
     hand.hear(Self.plain(5))
@@ -68,13 +69,13 @@ struct PlainWalkTests {
     #expect(hand.model.recovery.cursor.time == Self.plain(3000).createdAt)
   }
 
-  @Test func `nor does an older message of the socket`() {
+  @Test func `an older message of the socket does not move the time of the newest back`() {
     var hand = Hand.plain()
     for number in [UInt64(3000), 2000] { hand.hear(Self.plain(number)) }
     #expect(hand.model.recovery.cursor.time == Self.plain(3000).createdAt)
   }
 
-  @Test func `what comes before the socket is open is not placed, and moves no time`() {
+  @Test func `a message received before the socket opened stays unplaced and moves no time`() {
     var hand = Hand(cursor: Cursor(time: Hand.wall, wholeAt: Hand.wall))
     for _ in 1...2 { hand.answer(Hand.nothing) }
     hand.hear(Self.plain(5))
@@ -82,7 +83,7 @@ struct PlainWalkTests {
     #expect(hand.model.recovery.unplaced == [Hand.message(5).id])
   }
 
-  @Test func `as many newest pages are fetched as memory may know, one at least`() {
+  @Test func `fetches as many newest pages as memory may hold, but at least one`() {
     var hand = Hand(cursor: Cursor(time: Hand.wall, wholeAt: Hand.wall)) { settings in
       settings.memory = 10
       settings.catchUpPage = 20
@@ -93,7 +94,7 @@ struct PlainWalkTests {
     #expect(hand.fetches.last?.query == .page(number: 1, limit: 50))
   }
 
-  @Test func `a message that waits for a look is not asked for again at once in vain`() {
+  @Test func `a search for a message is not repeated at once without a result`() {
     var hand = Hand(
       cursor: Cursor(time: Hand.wall, wholeAt: Hand.wall), user: "me",
       outbox: [Hand.entry("mine")])
@@ -107,7 +108,7 @@ struct PlainWalkTests {
     #expect(hand.fetches.count == 1)
   }
 
-  @Test func `what the search for it brings beyond the first screen is not shown yet`() {
+  @Test func `does not show messages beyond the first screen that the search fetched`() {
     var hand = Hand(outbox: [Hand.entry("mine")])
     hand.answer(Hand.plainPage((51...100).reversed()))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
@@ -116,7 +117,7 @@ struct PlainWalkTests {
   }
 
   @Test(arguments: [true, false])
-  func `below the beginning, and at the oldest message itself, no gap opens`(hasNext: Bool) {
+  func `no gap opens below the beginning or at the oldest message itself`(hasNext: Bool) {
     var hand = Hand()
     let screen = Hand.plainPage([102, 101, 100], hasNext: hasNext)
     hand.connect(screen, head: nil)

@@ -18,21 +18,21 @@ struct PollingTests {
     return hand
   }
 
-  @Test func `one that only sends, and polls nothing, is not whole`() {
+  @Test func `a stream that only sends and does not poll is not whole`() {
     var hand = Hand(cursor: Self.cursor) { $0.sendsOnly = true }
     hand.give(.realtime(false))
     #expect(hand.model.link.status.mode == .polling)
     #expect(!hand.model.isWhole)
   }
 
-  @Test func `a page that leads nowhere says that it is not whole`() {
+  @Test func `an empty page with a successor leaves the timeline incomplete`() {
     var hand = Self.polling()
     hand.give(.refresh)
     hand.answer(Hand.page([], head: 500, hasNext: true))
     #expect(!hand.model.isWhole)
   }
 
-  @Test func `a page that was not taken is missing until the next poll`() {
+  @Test func `a page that was not accepted is missing until the next poll`() {
     var hand = Self.polling()
     hand.give(.reader(isBehind: true))
     hand.give(.refresh)
@@ -41,7 +41,7 @@ struct PollingTests {
     #expect(!hand.model.isWhole)
   }
 
-  @Test func `an answer that was not taken is missing after a page that was asked for before`()
+  @Test func `an answer that was not accepted is missing after a page requested earlier`()
     throws
   {
     var hand = Self.polling()
@@ -65,7 +65,9 @@ struct PollingTests {
     return hand
   }
 
-  @Test func `a page that leads nowhere shows that the server takes the credentials, too`() throws {
+  @Test func `an empty page with a successor shows that the server accepts the credentials, too`()
+    throws
+  {
     var hand = try Self.renewed()
     hand.answer(Hand.page([], head: 500, hasNext: true))
     hand.give(.refresh)
@@ -74,7 +76,7 @@ struct PollingTests {
     #expect(hand.effects.contains(.refreshCredentials))
   }
 
-  @Test func `one that only sends is not whole any more once it was closed`() {
+  @Test func `a stream that only sends is not whole after it was closed`() {
     var hand = Hand(cursor: Self.cursor) { $0.sendsOnly = true }
     hand.give(.realtime(false))
     hand.give(.refresh)
@@ -86,7 +88,7 @@ struct PollingTests {
     #expect(!hand.model.isWhole)
   }
 
-  @Test func `credentials that a late page was answered with are refreshed at the next refusal`()
+  @Test func `refreshes credentials again at the next refusal after a late page accepted them`()
     throws
   {
     var hand = try Self.renewed()

@@ -11,7 +11,9 @@ struct ReconnectTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a lost socket is tried 5 times after 0, 1, 2, 4 and 8 s, then polled`(kind: Shop.Kind) {
+  func `a lost socket is retried 5 times after 0, 1, 2, 4 and 8 s, then replaced by polling`(
+    kind: Shop.Kind
+  ) {
     var world = StreamHarness.connected(kind)
     world.net.delay = .zero
     world.shop.upgradeStatus = .timeout(.connect)
@@ -42,7 +44,7 @@ struct ReconnectTests {
   }
 
   @Test(arguments: [404, 503])
-  func `a server without the stream is polled, and asked again after 15 minutes`(status: Int) {
+  func `polls a server without the stream, and tries again after 15 minutes`(status: Int) {
     var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = Self.http(status)
     world.cut()
@@ -60,7 +62,7 @@ struct ReconnectTests {
   }
 
   @Test(arguments: [404, 503])
-  func `why the stream is missing is told through background and foreground until it stands`(
+  func `shows why the stream is missing, through background and foreground, until it works`(
     status: Int
   ) {
     var world = StreamHarness.connected(.ours)
@@ -83,7 +85,7 @@ struct ReconnectTests {
     #expect(world.status.state == .connected && world.status.reason == nil)
   }
 
-  @Test func `a refresh tries at once, and the waits begin anew`() {
+  @Test func `a refresh retries at once and resets the back-off`() {
     var world = StreamHarness.connected(.ours)
     world.net.delay = .zero
     world.shop.upgradeStatus = .timeout(.connect)
@@ -96,7 +98,7 @@ struct ReconnectTests {
     #expect(Log.waits(world.log.opens) == [1, 2, 4, 8, 16])
   }
 
-  @Test func `a refused connection is polled at once, and the first answer brings the socket`() {
+  @Test func `polls after a refused connection, and the first answer restores the socket`() {
     var world = StreamHarness.connected(.ours)
     world.shop.isDown = true
     world.cut()
@@ -111,7 +113,7 @@ struct ReconnectTests {
     #expect(world.texts.last == "restarted")
   }
 
-  @Test func `a name that does not resolve is tried again 5 times`() {
+  @Test func `a name that does not resolve is retried 5 times`() {
     var world = StreamHarness.connected(.ours)
     world.shop.upgradeStatus = .dns(detail: "no such host")
     world.log = Log()
@@ -120,7 +122,7 @@ struct ReconnectTests {
     #expect(world.log.opens.count == 5)
   }
 
-  @Test func `a refused certificate ends it, and says so`() {
+  @Test func `a refused certificate ends the stream with a notice`() {
     var world = StreamHarness.connected(.ours)
     let failure = LinkFailure.tls(.expired, detail: "")
     world.shop.upgradeStatus = failure
@@ -132,7 +134,7 @@ struct ReconnectTests {
     #expect(world.log.opens.count == 2)
   }
 
-  @Test func `403 ends it with the notice of removal, whatever is pulled or sent`() {
+  @Test func `403 ends the stream with a notice, whatever is refreshed or sent`() {
     var world = StreamHarness.connected(.ours)
     world.server.isMember = false
     world.cut()
@@ -161,7 +163,8 @@ struct ReconnectTests {
     #expect(!world.notices.contains(.signIn))
   }
 
-  @Test func `a second 401 after a refresh means sign in, and signing in goes on`() {
+  @Test
+  func `a second 401 after a refresh asks the user to sign in, after which the stream continues`() {
     var world = StreamHarness.connected(.ours)
     world.server.newestToken = 2
     world.server.oldestToken = 3
@@ -179,7 +182,7 @@ struct ReconnectTests {
     #expect(world.texts.last == "while away")
   }
 
-  @Test func `an answer to an old token says nothing about the new one`() {
+  @Test func `an answer to an old token does not affect the new one`() {
     var world = StreamHarness.connected(.ours)
     world.server.newestToken = 2
     world.server.oldestToken = 2
@@ -204,7 +207,7 @@ struct ReconnectTests {
     #expect(world.log.opens.count == 1, "the socket stays")
   }
 
-  @Test func `a pull, a message sent and the foreground each bring the socket back from polling`() {
+  @Test func `a refresh, a message sent and the foreground each restore the socket from polling`() {
     let triggers: [(String, (inout StreamHarness) -> Void)] = [
       ("pull", { $0.give(.refresh) }),
       ("send", { $0.send("mine") }),
@@ -228,7 +231,7 @@ struct ReconnectTests {
     }
   }
 
-  @Test func `a drain notice is shown, and the return is spread over its window`() {
+  @Test func `shows a drain notice and spreads the return over its window`() {
     var returns: Set<Double> = []
     for seed in UInt64(1)...12 {
       var world = StreamHarness.connected(.ours, seed: seed)
@@ -245,7 +248,7 @@ struct ReconnectTests {
     #expect((returns.max() ?? 0) > 10)
   }
 
-  @Test func `429 on a fetch is left alone for as long as it asks`() {
+  @Test func `429 on a fetch is honored for its retry-after`() {
     var world = StreamHarness.connected(.ours)
     world.shop.restStatus = .http(status: 429, retryAfter: .seconds(20), detail: "")
     world.log = Log()

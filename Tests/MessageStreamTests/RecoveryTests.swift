@@ -18,7 +18,7 @@ struct RecoveryTests {
   }
 
   @Test(arguments: [(UInt64(5), Recovery.Reach.whole), (6, .whole), (7, .short)])
-  func `a newest page reaches what is whole if it begins with what follows`(
+  func `a newest page is complete if it begins with what follows the cursor`(
     first: UInt64, reach: Recovery.Reach
   ) {
     let page = Hand.page(first...20, head: 20, hasNext: true)
@@ -28,7 +28,7 @@ struct RecoveryTests {
   @Test(arguments: [
     (Int64(1), Recovery.Reach.short), (0, .touching), (-119, .touching), (-120, .whole),
   ])
-  func `without positions its oldest stamp tells`(seconds: Int64, reach: Recovery.Reach) {
+  func `without positions its oldest stamp decides`(seconds: Int64, reach: Recovery.Reach) {
     var oldest = Hand.message(9, isPlain: true)
     oldest.createdAt = Self.later(seconds)
     let page = Page(messages: [oldest], hasNext: true)
@@ -43,7 +43,7 @@ struct RecoveryTests {
   ]
 
   @Test(arguments: openings)
-  func `a cursor beyond a head moved there in one log only`(
+  func `a cursor beyond a head moved there only if both are in one log`(
     opening: Position, cursor: Position, isWhole: Bool
   ) {
     var recovery = Self.recovery(at: cursor)
@@ -57,13 +57,13 @@ struct RecoveryTests {
   ]
 
   @Test(arguments: starts)
-  func `a socket goes on from the cursor in one log only`(
+  func `a backlog continues from the cursor only in one log`(
     start: Position, head: Position, goesOn: Bool
   ) {
     #expect(Self.recovery(at: Hand.at(5)).goesOn(from: start, to: head) == goesOn)
   }
 
-  @Test func `nothing is known of a new log, and what was whole before is known by time`() {
+  @Test func `a new log has no known position, and what was whole before is known by time`() {
     var recovery = Self.recovery(at: Hand.at(3))
     recovery.ahead = [5]
     recovery.awaitBacklog(to: Hand.at(6), until: .zero)
@@ -75,7 +75,9 @@ struct RecoveryTests {
   }
 
   @Test(arguments: [(1, false), (-1, true)])
-  func `a new log takes no time back that is known to be whole`(seconds: Int64, isEarlier: Bool) {
+  func `a new log does not move back the time up to which all is known`(
+    seconds: Int64, isEarlier: Bool
+  ) {
     var recovery = Self.recovery(at: Hand.at(3))
     recovery.cursor.time = Hand.wall
     let newest = Hand.wall.advanced(by: .seconds(seconds))
@@ -88,7 +90,9 @@ struct RecoveryTests {
   ]
 
   @Test(arguments: places)
-  func `only what lies up to the end of one log was missed`(position: Position, via: Via) {
+  func `only messages up to the end of the backlog, in the same log, were missed`(
+    position: Position, via: Via
+  ) {
     var recovery = Self.recovery(at: Hand.at(5))
     recovery.awaitBacklog(to: Hand.at(7), until: .zero)
     var message = Hand.message(9)
@@ -97,7 +101,7 @@ struct RecoveryTests {
   }
 
   @Test(arguments: [(UInt64(6), true), (7, false), (8, true)])
-  func `what is on its way is no hole, and what comes out of turn of it shows one`(
+  func `a message of the backlog is no hole, but one out of turn shows a hole`(
     offset: UInt64, isWhole: Bool
   ) {
     var recovery = Self.recovery(at: Hand.at(5))
@@ -106,14 +110,14 @@ struct RecoveryTests {
     #expect(took == isWhole)
   }
 
-  @Test func `without a socket nothing is remembered while something is fetched`() {
+  @Test func `remembers nothing without a socket while a fetch is under way`() {
     var recovery = Self.recovery(at: Hand.at(5))
     let took = recovery.take(Hand.at(6), advancing: false, isConnected: false)
     #expect(!took)
     #expect(recovery == Self.recovery(at: Hand.at(5)))
   }
 
-  @Test func `so many offsets are remembered, and no more`() {
+  @Test func `remembers at most 10,000 offsets`() {
     var recovery = Self.recovery(at: Hand.at(5))
     recovery.ahead = Set(7...10_006)
     let full = recovery
@@ -122,7 +126,7 @@ struct RecoveryTests {
     #expect(recovery == full)
   }
 
-  @Test func `so many messages without a position are remembered, and no more`() {
+  @Test func `remembers at most 10,000 messages without a position`() {
     var recovery = Recovery()
     recovery.unplaced = Set((0..<10_000).map { UUID128(high: 1, low: $0) })
     let full = recovery
@@ -130,7 +134,7 @@ struct RecoveryTests {
     #expect(recovery == full)
   }
 
-  @Test func `a message with a position is not remembered among those without`() {
+  @Test func `does not remember a message with a position among those without`() {
     var recovery = Recovery()
     recovery.noteUnplaced(Hand.message(1))
     #expect(recovery == Recovery())

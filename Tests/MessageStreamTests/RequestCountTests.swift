@@ -22,7 +22,7 @@ struct RequestCountTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a standing stream asks for nothing`(kind: Shop.Kind) {
+  func `an open stream sends no requests`(kind: Shop.Kind) {
     #expect(requests(kind) { _ in } == 0)
   }
 

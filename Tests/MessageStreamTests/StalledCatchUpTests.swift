@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of responses that do not deliver the messages of the server.
 struct StalledCatchUpTests {
-  @Test func `pages of which nothing can be read are gone past, entry by entry`() {
+  @Test func `skips pages that cannot be read, entry by entry`() {
     var hand = Hand.connected(at: 3, head: 205)
     hand.answer(Hand.page([], head: 205, hasNext: true, rejected: 100))
     #expect(hand.fetches.last?.query == .after(Hand.at(103), limit: 100))
@@ -19,7 +19,7 @@ struct StalledCatchUpTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `a page that leads nowhere is asked for again, ever more seldom`() {
+  @Test func `requests a page that leads nowhere again, ever less often`() {
     var hand = Hand.connected(at: 3, head: 500)
     let nothing = Hand.page([], head: 500, hasNext: true)
     hand.answer(nothing)
@@ -32,7 +32,7 @@ struct StalledCatchUpTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `newest pages of which nothing can be read are gone past by number`() {
+  @Test func `skips unreadable newest pages by number`() {
     var hand = Hand()
     hand.answer(Hand.page([], head: 90, hasNext: true, rejected: 50))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
@@ -42,7 +42,7 @@ struct StalledCatchUpTests {
     #expect(hand.model.recovery.cursor.position == nil)
   }
 
-  @Test func `a server that lags behind itself is asked ever more seldom`() {
+  @Test func `queries a server that lags behind itself ever less often`() {
     var hand = Hand.connected(at: 4)
     hand.hear(Hand.message(6))
     let lag = Hand.page([], head: 4)
@@ -55,7 +55,7 @@ struct StalledCatchUpTests {
     #expect(hand.model.recovery.failures == 0)
   }
 
-  @Test func `a server's wish to be left alone is obeyed as long as the policy says`() throws {
+  @Test func `honors the server's retry-after up to the policy's maximum`() throws {
     let failure = LinkFailure.http(status: 503, retryAfter: .seconds(1_000_000), detail: "")
     var hand = Hand.connected(at: 4, head: 5)
     let longest = hand.model.settings.policy.retry.longestWish
@@ -67,20 +67,20 @@ struct StalledCatchUpTests {
     #expect(hand.model.outbox.queue.deadline == hand.now.advanced(by: longest))
   }
 
-  @Test func `an answer that lags behind the cursor leaves it where it is`() {
+  @Test func `a response that lags behind the cursor does not move it`() {
     var hand = Hand.connected(at: 5)
     hand.give(.refresh)
     hand.answer(Hand.page([], head: 3))
     #expect(hand.commits.last?.cursor?.position == Hand.at(5))
   }
 
-  @Test func `a newest page whose one entry cannot be read is gone past, too`() {
+  @Test func `skips a newest page whose only entry cannot be read`() {
     var hand = Hand()
     hand.answer(Hand.page([], head: 90, hasNext: true, rejected: 1))
     #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
   }
 
-  @Test func `the waits of many spread over the last quarter`() throws {
+  @Test func `jitter spreads the waits over the last quarter`() throws {
     let waits = try (UInt64(1)...100).map { seed in
       var hand = Hand.connected(at: 3, head: 500)
       hand.model.chance = Chance(seed: seed)
@@ -93,7 +93,7 @@ struct StalledCatchUpTests {
     #expect(longest <= .seconds(1) && longest > .milliseconds(950))
   }
 
-  @Test func `newest pages cover all up to the head that the first of them stated`() {
+  @Test func `newest pages cover everything up to the head of the first of them`() {
     var hand = Hand()
     hand.answer(Hand.page([], head: 90, hasNext: true, rejected: 50))
     hand.answer(Hand.page(1...45, head: 95))

@@ -33,7 +33,7 @@ struct StoreTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `a late refusal of a change says nothing`() {
+  @Test func `a late refusal of a change is ignored`() {
     var hand = Hand.connected(at: 3)
     hand.effects = []
     hand.give(.commitFailed(CommitID(999), .full(detail: "")))
@@ -41,7 +41,7 @@ struct StoreTests {
     #expect(hand.model.isStored)
   }
 
-  @Test func `a store that gives more than was asked for fills memory, and no more`() {
+  @Test func `a store that returns more than requested fills memory only to its limit`() {
     var settings = StreamHarness.settings
     settings.memory = 2
     var model = StreamModel(settings: settings, seed: 1)
@@ -52,7 +52,7 @@ struct StoreTests {
     #expect(model.brokenInvariants(.thorough) == [])
   }
 
-  @Test func `a change that is tried again has a number of its own`() {
+  @Test func `a retried change has a number of its own`() {
     var hand = Hand.connected(at: 3)
     hand.keepsPromptly = false
     hand.hear(Hand.message(4))
@@ -81,7 +81,7 @@ struct StoreTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `more than the writer holds is left to a catch-up, and memory stays bounded`(
+  func `what exceeds the write queue is left to a catch-up, and memory stays bounded`(
     kind: Shop.Kind
   ) {
     var world = StreamHarness.connected(kind)
@@ -96,7 +96,9 @@ struct StoreTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `an app that does not read keeps its link, and gets all when it reads on`(kind: Shop.Kind) {
+  func `an app that does not read keeps its link, and receives all when it reads again`(
+    kind: Shop.Kind
+  ) {
     var world = StreamHarness.connected(kind)
     world.log = Log()
     world.give(.reader(isBehind: true))
@@ -116,7 +118,7 @@ struct StoreTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a link that is lost while nobody reads comes back, and a post is not repeated`(
+  func `a link lost while nobody reads comes back, and a post is not repeated`(
     kind: Shop.Kind
   ) {
     var world = StreamHarness.connected(kind)
@@ -137,7 +139,7 @@ struct StoreTests {
   }
 
   @Test(arguments: Shop.Kind.allCases)
-  func `a slow store with more than it can take at once loses nothing`(kind: Shop.Kind) {
+  func `a slow store with more than one full batch loses nothing`(kind: Shop.Kind) {
     var world = StreamHarness.connected(kind)
     world.disk.delay = .seconds(20)
     for number in 1...4500 { world.say("n\(number)") }
@@ -147,7 +149,7 @@ struct StoreTests {
   }
 
   @Test(arguments: [StoreFailure.locked(detail: ""), .full(detail: "")])
-  func `a store that cannot be opened yet is opened later by itself`(failure: StoreFailure) {
+  func `a store that cannot be opened yet is opened later automatically`(failure: StoreFailure) {
     var world = StreamHarness.connected(.ours)
     world.kill()
     world.disk.failure = failure
@@ -180,7 +182,7 @@ struct StoreTests {
     #expect(world.status.state == .connected)
   }
 
-  @Test func `closing while the store cannot be opened ends the trying`() {
+  @Test func `closing stops the attempts to open the store`() {
     var world = StreamHarness(.ours)
     world.disk.failure = .locked(detail: "")
     world.launch()
@@ -194,7 +196,7 @@ struct StoreTests {
   }
 
   @Test(arguments: [StoreFailure.full(detail: ""), .locked(detail: "")])
-  func `a message is told to wait once the store has it`(failure: StoreFailure) {
+  func `reports a message as queued once it is stored`(failure: StoreFailure) {
     var world = StreamHarness.connected(.ours)
     let told: (StreamHarness) -> Int = { world in
       world.ledger.updates.count { if case .outbox = $0 { true } else { false } }

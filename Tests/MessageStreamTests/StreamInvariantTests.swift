@@ -61,11 +61,11 @@ import Testing
     ),
   ]
 
-  @Test func `a broken stream is found`() {
+  @Test func `detects a broken stream`() {
     #expect(unnoticed(Self.plants, in: Self.whole) == [])
   }
 
-  @Test func `a page that was never asked for is found`() {
+  @Test func `detects a page that was never requested`() {
     let plants: [PlantedFault<StreamModel>] = [
       (
         "stream: a page of a catch-up was numbered",
@@ -79,14 +79,14 @@ import Testing
     #expect(unnoticed(plants, in: Hand.connected(at: 10, head: 20).model) == [])
   }
 
-  @Test func `so many offsets and messages may be remembered`() {
+  @Test func `accepts up to 10,000 remembered offsets and messages`() {
     var model = Self.whole
     model.recovery.ahead = Set(12...10_011)
     model.recovery.unplaced = Set((0..<10_000).map { UUID128(high: 1, low: $0) })
     #expect(model.brokenInvariants(.thorough) == [])
   }
 
-  @Test func `a link that is wanted before the store was read is found`() {
+  @Test func `detects a link that is wanted before the store was read`() {
     let plants: [PlantedFault<StreamModel>] = [
       (
         "stream: the link is wanted only while the store is open",
@@ -136,7 +136,7 @@ import Testing
   ]
 
   @Test(arguments: allowed.indices)
-  func `what may wait for the store is no fault`(index: Int) {
+  func `accepts states that may wait for the store`(index: Int) {
     var model = Self.whole
     Self.allowed[index](&model)
     #expect(model.brokenInvariants(.thorough) == [])

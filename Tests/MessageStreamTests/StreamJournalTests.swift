@@ -7,7 +7,7 @@ import Testing
 /// Tests of the start of a stream's journal.
 struct StreamJournalTests {
   @Test(arguments: [false, true])
-  func `a stream that is replayed only sends if the first one did`(sendsOnly: Bool) {
+  func `a replayed stream only sends if the original did`(sendsOnly: Bool) {
     let settings = StreamHarness.settings
     let birth = StreamModel.Birth(
       shop: settings.shop, policy: settings.policy, sendsOnly: sendsOnly)
@@ -16,7 +16,7 @@ struct StreamJournalTests {
     #expect(StreamModel(birth, seed: 1).settings == expected)
   }
 
-  @Test func `a stream fetches, too, unless its birth says otherwise`() {
+  @Test func `a stream also fetches, unless its birth record states otherwise`() {
     let settings = StreamHarness.settings
     let birth = StreamModel.Birth(shop: settings.shop, policy: settings.policy)
     #expect(!StreamModel(birth, seed: 1).settings.sendsOnly)

@@ -30,7 +30,7 @@ struct TimelineBatchTests {
     #expect(!commits.waiting.isFull)
   }
 
-  @Test func `commits are not done while a batch waits, or a reader for one`() {
+  @Test func `commits are not done while a batch waits, or while a reader waits for one`() {
     var commits = TimelineCommits()
     #expect(commits.isDone)
     commits.waiting.change.cursor = Cursor(time: Hand.wall)
@@ -40,7 +40,7 @@ struct TimelineBatchTests {
     #expect(!commits.isDone)
   }
 
-  @Test func `a message is known on its way to the store, with its later texts`() {
+  @Test func `a message on its way to the store is known, with its later texts`() {
     var commits = TimelineCommits()
     var edit = Hand.message(1)
     edit.updatedAt = edit.createdAt.advanced(by: .seconds(1))

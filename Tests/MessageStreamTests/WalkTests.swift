@@ -19,7 +19,7 @@ struct WalkTests {
     return fetch
   }
 
-  @Test func `only what lies behind the message that was asked for by counts`() {
+  @Test func `only messages behind the requested one count`() {
     var fetch = Self.fetch()
     let place = fetch.take(Hand.plainPage([51, 50, 49]), bringsUnseen: true, beyond: nil)
     #expect(place == 14)
@@ -27,14 +27,14 @@ struct WalkTests {
     #expect(fetch.reached == Self.key(49))
   }
 
-  @Test func `a message on top that is stamped back is not reached`() {
+  @Test func `a message at the top that is stamped back is not reached`() {
     var fetch = Self.fetch()
     _ = fetch.take(Hand.plainPage([7, 51, 50]), bringsUnseen: false, beyond: nil)
     #expect(fetch.tie == .shown)
     #expect(fetch.reached == nil)
   }
 
-  @Test func `a page too far down begins at the newest, one too early goes on`() {
+  @Test func `a page too far down restarts at the newest, one too early continues`() {
     for (numbers, isAstray): ([UInt64], Bool) in [
       ([49, 48, 47], true), ([53, 52, 51], false), ([51, 49, 48], false), ([], true),
     ] {
@@ -46,7 +46,7 @@ struct WalkTests {
     }
   }
 
-  @Test func `nothing of a page too far down is kept`() {
+  @Test func `stores nothing of a page too far down`() {
     var hand = Hand()
     let screen = Hand.plainPage((151...200).reversed())
     hand.connect(screen, head: nil)
@@ -67,7 +67,7 @@ struct WalkTests {
   }
 
   @Test(arguments: [(9, false), (10, true)])
-  func `ten pages that are tied to nothing are enough`(pages: Int, isAstray: Bool) {
+  func `ten pages without a tie are enough`(pages: Int, isAstray: Bool) {
     var fetch = Self.fetch()
     fetch.pages = pages
     let page = Hand.plainPage([53, 52, 51])
@@ -75,14 +75,14 @@ struct WalkTests {
     #expect(fetch.isAstray(after: page) == isAstray)
   }
 
-  @Test func `the last page without the message begins at the newest`() {
+  @Test func `a last page without the message restarts at the newest`() {
     var fetch = Self.fetch()
     let page = Hand.plainPage([53, 52, 51], hasNext: false)
     _ = fetch.take(page, bringsUnseen: false, beyond: nil)
     #expect(fetch.isAstray(after: page))
   }
 
-  @Test func `a walk from the newest goes on until it meets the message, or is behind it`() {
+  @Test func `a walk from the newest page continues until it reaches the message or passes it`() {
     for (numbers, isUnseen, tie): ([UInt64], Bool, History.Tie) in [
       ([53, 52, 51], true, .newest), ([49, 48, 47], false, .newest), ([49, 48, 47], true, .shown),
       ([51, 49, 48], true, .newest), ([51, 50, 48], false, .shown),
@@ -95,7 +95,7 @@ struct WalkTests {
     }
   }
 
-  @Test func `a way that is tied to what is shown stays so at the newest page`() {
+  @Test func `a walk tied to a shown message stays so at the newest page`() {
     var fetch = Self.fetch(page: 1, tie: .shown)
     _ = fetch.take(Hand.plainPage([53, 52, 51]), bringsUnseen: false, beyond: nil)
     #expect(fetch.tie == .shown)
@@ -109,7 +109,7 @@ struct WalkTests {
     #expect(fetch.reached == Self.key(40))
   }
 
-  @Test func `pages of which nothing can be read count in a row only`() {
+  @Test func `only consecutive unreadable pages count`() {
     var repetition = Repetition()
     let unreadable = Page(messages: [], hasNext: true, rejected: 1)
     var pages = Array(repeating: unreadable, count: 9)
@@ -120,7 +120,7 @@ struct WalkTests {
   }
 
   @Test(arguments: [0, 1])
-  func `where nothing was known the same page three times is a repetition`(rejected: Int) {
+  func `without known messages, the same page three times is a repetition`(rejected: Int) {
     var repetition = Repetition()
     var page = Hand.plainPage([50, 49, 48])
     page.rejected = rejected
@@ -128,7 +128,7 @@ struct WalkTests {
     #expect(answers == [false, false, true])
   }
 
-  @Test func `what lies beyond a gap is met by its id, or by a whole page of older ones`() {
+  @Test func `what lies beyond a gap is reached by its id, or by a whole page of older messages`() {
     for (numbers, isUnseen, isMet): ([UInt64], Bool, Bool) in [
       ([50, 30, 29], true, true), ([50, 31, 29], true, false), ([31, 29, 28], false, false),
       ([29, 28, 27], false, true), ([29, 28, 27], true, false), ([30, 50, 49], true, false),
@@ -140,7 +140,7 @@ struct WalkTests {
     }
   }
 
-  @Test func `it is met by a whole page of those up to it, wherever it stands among them`() {
+  @Test func `the gap is met by a whole page of messages up to it, in any order`() {
     // The upper edge of the gap was edited and has the stamp of an older message.
     var edge = Hand.message(50, isPlain: true)
     edge.createdAt = Hand.message(28).createdAt
@@ -152,7 +152,7 @@ struct WalkTests {
   }
 
   @Test(arguments: [(50, 3), (51, 11)])
-  func `a page that lacks what is known to be newer is no repetition at once`(
+  func `a page that lacks known newer messages is not a repetition at once`(
     known: UInt64, pages: Int
   ) {
     var repetition = Repetition()
@@ -164,7 +164,7 @@ struct WalkTests {
   }
 
   @Test(arguments: [true, false])
-  func `a live message that is stamped before all that is kept stands below a gap`(
+  func `a live message stamped before all stored ones stands below a gap`(
     sortsByStamp: Bool
   ) {
     var world = StreamHarness.connected(.plain, messages: 120)
@@ -183,7 +183,7 @@ struct WalkTests {
     #expect(world.model.gaps == [])
   }
 
-  @Test func `a log that has less than is kept hides nothing`() {
+  @Test func `a log with fewer messages than are stored hides nothing`() {
     var world = StreamHarness.connected(.plain, messages: 200)
     world.background()
     world.pass(.seconds(3700))
@@ -201,7 +201,7 @@ struct WalkTests {
     #expect(world.ledger.problems == [])
   }
 
-  @Test func `what was kept above the screen before the first page came is shown by scrolling`() {
+  @Test func `scrolling shows messages stored above the screen before the first page arrived`() {
     var hand = Hand()
     let failed = hand.fetches.last?.id ?? FetchID(0)
     hand.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the condition under which a stream reports a whole timeline.
 struct WholeTests {
-  @Test func `a stream is whole when its store has what came`() {
+  @Test func `a stream is whole when its store has everything received`() {
     var hand = Hand.connected(at: 5)
     hand.keepsPromptly = false
     hand.hear(Hand.message(6))
@@ -16,7 +16,7 @@ struct WholeTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `one that only sends asks for no hole, and is not whole with it`() {
+  @Test func `a stream that only sends fetches no hole, and is not whole with one`() {
     var hand = Hand.connected(at: 5) { $0.sendsOnly = true }
     #expect(hand.model.isWhole)
     hand.hear(Hand.message(7))
@@ -26,7 +26,7 @@ struct WholeTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `a log that was put back to its beginning is whole when the server was asked`() {
+  @Test func `a log rolled back to its beginning is whole once the server was asked`() {
     var hand = Hand.connected(at: 0)
     for number in UInt64(1)...3 { hand.hear(Hand.message(number)) }
     #expect(hand.model.isWhole)
@@ -38,7 +38,7 @@ struct WholeTests {
     #expect(hand.model.isWhole)
   }
 
-  @Test func `a stream that is closed keeps until when all was there`() {
+  @Test func `a closed stream stores the time up to which it was whole`() {
     var hand = Hand.connected(at: 5)
     hand.pass(60)
     hand.give(.close)
@@ -46,7 +46,7 @@ struct WholeTests {
     #expect(hand.commits.last?.cursor == Cursor(position: Hand.at(5), wholeAt: left))
   }
 
-  @Test func `a stream that is to ask again is not whole`() {
+  @Test func `a stream that is about to ask again is not whole`() {
     var model = Hand.connected(at: 5).model
     #expect(model.isWhole)
     model.recovery.wait(until: .zero)
@@ -54,7 +54,7 @@ struct WholeTests {
   }
 
   @Test(arguments: [true, false])
-  func `the newest message that it knows of is kept, or on its way to the store`(isKept: Bool) {
+  func `the newest known message is stored, or on its way to the store`(isKept: Bool) {
     var hand = Hand.connected(at: 5)
     hand.keepsPromptly = isKept
     hand.hear(Hand.message(6))

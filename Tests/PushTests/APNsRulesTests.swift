@@ -32,7 +32,7 @@ enum SampleKey {
     _ = try ProviderKey(path: path)
   }
 
-  @Test func `a missing file, a directory and a pipe are told apart from a key`() async throws {
+  @Test func `a missing file, a directory and a pipe are distinguished from a key`() async throws {
     let scratch = try Scratch()
     let missing = scratch("none")
     #expect(
@@ -52,7 +52,9 @@ enum SampleKey {
     "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:prime256v1 -aes128 -pass pass:secret",
     "version",
   ])
-  func `another key, a locked one and no key are refused`(words: String) async throws {
+  func `a key of another type, an encrypted key and an invalid key are refused`(words: String)
+    async throws
+  {
     let scratch = try Scratch()
     let path = try await SampleKey.make(words, scratch, to: "key")
     #expect(throws: ProviderKeyError.unusable) { try ProviderKey(path: path) }
@@ -77,7 +79,7 @@ enum SampleKey {
     return ProviderTokens(key: key, keyID: "k", team: "t")
   }
 
-  @Test func `it is kept for 50 minutes, and not a moment longer`() async throws {
+  @Test func `is used for 50 minutes, and not a moment longer`() async throws {
     var tokens = try await tokens()
     let wall = Timestamp(nanoseconds: 0)
     let nearly = Instant.second(3_000).advanced(by: .nanoseconds(-1))
@@ -87,7 +89,7 @@ enum SampleKey {
     #expect(made[2] != made[0])
   }
 
-  @Test func `it is not replaced before 20 minutes`() async throws {
+  @Test func `is not replaced within 20 minutes`() async throws {
     var tokens = try await tokens()
     let wall = Timestamp(nanoseconds: 0)
     let first = tokens.token(at: .zero, wall: wall) ?? ""
@@ -107,7 +109,7 @@ enum SampleKey {
 }
 
 @Suite struct `Patience with the service` {
-  @Test func `each failure in a row doubles the wait, up to five minutes`() {
+  @Test func `each consecutive failure doubles the wait, up to five minutes`() {
     var patience = Patience(chance: Chance(seed: 3))
     var now = Instant.zero
     for failure in 0..<12 {
@@ -121,7 +123,7 @@ enum SampleKey {
     }
   }
 
-  @Test func `pushes that were under way together count once`() {
+  @Test func `concurrent pushes that fail count once`() {
     var patience = Patience(chance: Chance(seed: 3))
     let first = patience.failed(sent: .zero, at: .second(1), wish: nil)
     let second = patience.failed(sent: .second(0.5), at: .second(1), wish: nil)
@@ -137,13 +139,13 @@ enum SampleKey {
   }
 
   @Test(arguments: [(3_599, 3_599), (3_600, 3_600), (3_601, 3_600)])
-  func `a wish is obeyed up to an hour`(wish: Int, wait: Int) {
+  func `honors a retry-after of up to an hour`(wish: Int, wait: Int) {
     var patience = Patience(chance: Chance(seed: 3))
     let told = patience.failed(sent: .zero, at: .zero, wish: .seconds(wish))
     #expect(told == .seconds(wait))
   }
 
-  @Test func `a device is left alone until its time is over`() {
+  @Test func `a device is held back until its time is over`() {
     var holds = Holds()
     holds.hold("a", until: .second(30), at: .zero)
     #expect(holds.wait("a", at: .second(29)) == .seconds(1))
@@ -151,7 +153,7 @@ enum SampleKey {
     #expect(holds.wait("b", at: .zero) == nil)
   }
 
-  @Test func `of too many devices that are left alone, the first to be over is let go`() {
+  @Test func `if too many devices are held back, the first to expire is released`() {
     var holds = Holds()
     for number in 0...Holds.limit {
       holds.hold("\(number)", until: .second(Double(100 + number)), at: .zero)
@@ -171,7 +173,7 @@ enum SampleKey {
       HTTPAnswer(status: status, headers: [:], body: Array(body.utf8), retryAfter: wish))
   }
 
-  @Test func `every kind is told apart`() {
+  @Test func `every kind of response is distinguished`() {
     #expect(answer(200, "") == .taken)
     #expect(answer(410, #"{"reason":"Unregistered","timestamp":1}"#) == .gone)
     #expect(answer(403, #"{"reason":"ExpiredProviderToken"}"#) == .tokenExpired)
@@ -188,11 +190,11 @@ enum SampleKey {
     "", "null", "[]", "{", #"{"reason":7}"#, #"{"reason":""}"#, #"{"reason":"two words"}"#,
     #"{"reason":"line\nbreak"}"#, #"{"reason":"\#(String(repeating: "a", count: 65))"}"#,
   ])
-  func `a reason that is no word is left out`(body: String) {
+  func `an invalid reason is omitted`(body: String) {
     #expect(answer(400, body) == .refused(cause: "APNs answered 400"))
   }
 
-  @Test func `a device that had too many is left alone, and others are not`() async throws {
+  @Test func `a device with too many pushes is held back, and others are not`() async throws {
     let scratch = try Scratch()
     let key = try ProviderKey(path: await SampleKey.p256(scratch))
     let clock = TestClock()

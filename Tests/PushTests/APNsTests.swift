@@ -34,7 +34,7 @@ struct `APNs over HTTP/2` {
           body: #"{"aps":{"content-available":1}}"#, faults: [], iat: 1_700_000_000))
   }
 
-  @Test func `the stand-in sees a signature of another key, and another team`() async throws {
+  @Test func `the stand-in detects a signature of another key, and another team`() async throws {
     let service = try await APNsStandIn()
     let scratch = try Scratch()
     let sender = APNsSender(
@@ -48,7 +48,7 @@ struct `APNs over HTTP/2` {
     #expect(try await service.next().faults == ["claims", "InvalidSignature"])
   }
 
-  @Test func `pushes share one connection, those at the same time too`() async throws {
+  @Test func `pushes share one connection, even concurrent ones`() async throws {
     let service = try await APNsStandIn()
     let sender = try service.sender()
     await withTaskGroup(of: PushOutcome.self) { group in
@@ -67,7 +67,7 @@ struct `APNs over HTTP/2` {
     (403, "InvalidProviderToken", .failed(cause: "APNs answered 403 InvalidProviderToken")),
     (500, "InternalServerError", .failed(cause: "APNs answered 500 InternalServerError")),
   ])
-  func `an answer is told for what it is`(
+  func `each response is mapped to its outcome`(
     status: Int, reason: String, outcome: PushOutcome
   ) async throws {
     let service = try await APNsStandIn()
@@ -75,7 +75,7 @@ struct `APNs over HTTP/2` {
     #expect(await (try service.sender()).send(.apns()) == outcome)
   }
 
-  @Test func `a service that is busy is left alone as long as it wishes`() async throws {
+  @Test func `a busy service is not called before its retry-after`() async throws {
     let service = try await APNsStandIn()
     let clock = TestClock()
     let sender = try service.sender(clock: clock)
@@ -89,7 +89,7 @@ struct `APNs over HTTP/2` {
     #expect(try await service.next().connection == 1)
   }
 
-  @Test func `a service that says goodbye is called again`() async throws {
+  @Test func `reconnects after the service closes the connection`() async throws {
     let service = try await APNsStandIn()
     let sender = try service.sender()
     await service.planGoodbye()
@@ -99,7 +99,7 @@ struct `APNs over HTTP/2` {
     #expect(try await service.next().connection == 2)
   }
 
-  @Test func `a connection that went silent is not used again`() async throws {
+  @Test func `a silent connection is not used again`() async throws {
     let service = try await APNsStandIn()
     let clock = TestClock()
     let sender = try service.sender(clock: clock, timeout: .seconds(2))
@@ -125,7 +125,7 @@ struct `APNs over HTTP/2` {
         == .failed(cause: "APNs gave no answer: protocolError"))
   }
 
-  @Test func `a service that nobody vouches for gets no token`() async throws {
+  @Test func `a service with an untrusted certificate gets no token`() async throws {
     let service = try await APNsStandIn()
     let sender = APNsSender(
       APNsConfiguration(keyID: "k", team: "t", topic: "example.holdfast", service: service.url),
@@ -134,7 +134,7 @@ struct `APNs over HTTP/2` {
     #expect(await sender.send(.apns()) == .failed(cause: "APNs gave no answer: tls"))
   }
 
-  @Test func `a token that the service calls expired is made anew, if it is old enough`()
+  @Test func `a token that the service reports as expired is replaced, if it is old enough`()
     async throws
   {
     let service = try await APNsStandIn()

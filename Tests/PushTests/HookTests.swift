@@ -23,13 +23,15 @@ import Testing
     (1, .failed(cause: "the hook exited with 1")),
     (255, .failed(cause: "the hook exited with 255")),
   ])
-  func `its exit code says what became of the push`(code: Int, outcome: PushOutcome) async throws {
+  func `the exit code determines the outcome of the push`(code: Int, outcome: PushOutcome)
+    async throws
+  {
     let scratch = try Scratch()
     let hook = HookSender(program: try await program("exit \(code)", scratch))
     #expect(await hook.send(.hook()) == outcome)
   }
 
-  @Test func `it gets one line, no words, and little of our environment`() async throws {
+  @Test func `receives one line, no arguments, and a reduced environment`() async throws {
     let scratch = try Scratch()
     let path = try await program(
       """
@@ -53,14 +55,14 @@ import Testing
     #expect(try scratch.text(of: "open") == "4\n")
   }
 
-  @Test func `one that does not read its line does no harm`() async throws {
+  @Test func `a hook that does not read its line causes no error`() async throws {
     let scratch = try Scratch()
     let path = try await program("exec <&-; exit 0", scratch)
     let word = String(repeating: "x", count: PushAddress.maxHookBytes)
     #expect(await HookSender(program: path).send(.hook(word)) == .delivered)
   }
 
-  @Test func `after its time it is killed, with what it started`() async throws {
+  @Test func `a hook is killed with its children after its time limit`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", scratch("ready"), scratch("never")])
     // The script and its child wait for a writer that never comes. The child keeps the pipe open
@@ -79,7 +81,7 @@ import Testing
     while (try? await Shell.run(["pgrep", "-f", pattern])) != nil {}
   }
 
-  @Test func `a program that cannot be started is told so, without a trace of the address`()
+  @Test func `a hook that cannot be started is reported without its address`()
     async throws
   {
     let scratch = try Scratch()
@@ -96,13 +98,13 @@ import Testing
         == .failed(cause: "the address does not belong to the hook"))
   }
 
-  @Test func `a program that a signal ends is told so`() async throws {
+  @Test func `a hook that a signal ends is reported`() async throws {
     let scratch = try Scratch()
     let hook = HookSender(program: try await program("kill -TERM $$", scratch))
     #expect(await hook.send(.hook()) == .failed(cause: "the hook was ended by signal 15"))
   }
 
-  @Test func `of too many at once, those beyond are refused for a second`() async throws {
+  @Test func `hooks beyond the limit are refused for a second`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", scratch("ready"), scratch("go")])
     let path = try await program(

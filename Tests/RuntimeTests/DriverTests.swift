@@ -63,7 +63,7 @@ struct DriverTests {
   }
 
   @Test
-  func `settles when time alone made the machine ready`() async throws {
+  func `settles when a tick makes the machine ready`() async throws {
     let work = Work(Bell(), clock: clock)
     try await work.run {
       await work.driver.post(.ring(at: .second(3)))
@@ -163,7 +163,7 @@ struct DriverTests {
   }
 
   @Test
-  func `a full inbox slows who posts`() async throws {
+  func `a full inbox delays posts`() async throws {
     let work = Work(Bell(), clock: clock, inboxLimit: 2)
     try await work.run {
       for number in 0..<1_000 { await work.driver.post(.say(number)) }

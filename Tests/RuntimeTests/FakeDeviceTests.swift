@@ -14,7 +14,7 @@ struct FakeDeviceTests {
     }
   }
 
-  @Test func `the contract finds a monitor that tells the same answer again`() async throws {
+  @Test func `the contract detects a monitor that repeats an answer`() async throws {
     let (stream, sink) = AsyncStream.makeStream(of: Reachability.self)
     for _ in 0..<2 { sink.yield(.unreachable) }
     sink.finish()
@@ -30,7 +30,7 @@ struct FakeDeviceTests {
     ) { device.tell($0) }
   }
 
-  @Test func `the contract finds a monitor that says something else`() async throws {
+  @Test func `the contract detects a monitor that reports a wrong event`() async throws {
     let device = FakeLifecycle()
     await #expect(throws: ContractViolation.self) {
       try await lifecycleMonitorContract(device, events: [.background]) { _ in

@@ -14,7 +14,7 @@ struct FakeNetworkTests {
   }
 
   @Test
-  func `the contract finds a dialer that lets messages pile up`() async throws {
+  func `the contract detects a dialer that does not wait for delivery`() async throws {
     let network = FakeNetwork(clock: clock)
     let dialer = Refusing(network, overlapping: true)
     await #expect(throws: ContractViolation.self) {
@@ -29,7 +29,7 @@ struct FakeNetworkTests {
   }
 
   @Test
-  func `the contract finds a client that takes too long bodies`() async throws {
+  func `the contract detects a client that accepts bodies above the limit`() async throws {
     let network = FakeNetwork(clock: clock)
     let client = Refusing(network, extraBody: 1)
     await #expect(throws: ContractViolation.self) {
@@ -100,7 +100,7 @@ struct FakeNetworkTests {
   }
 
   @Test
-  func `a listener hears at once how things are, then each change`() async {
+  func `a listener receives the current state at once, then each change`() async {
     let fake = FakeReachability(.unreachable)
     var listener = fake.changes().makeAsyncIterator()
     fake.change(to: .unreachable)

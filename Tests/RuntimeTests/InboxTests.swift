@@ -28,7 +28,7 @@ struct InboxTests {
   }
 
   @Test
-  func `who waits for room is let in, in turn`() async {
+  func `delayed posts are accepted in order`() async {
     let inbox = Inbox<Int>(limit: 1)
     #expect(inbox.tryPost(0))
     let first = Task { await inbox.post(1) }
@@ -43,7 +43,7 @@ struct InboxTests {
   }
 
   @Test
-  func `who is cancelled while waiting leaves the line`() async {
+  func `a cancelled post leaves the queue`() async {
     let inbox = Inbox<Int>(limit: 1)
     #expect(inbox.tryPost(0))
     let waiting = Task { await inbox.post(1) }
@@ -86,7 +86,7 @@ struct InboxTests {
   }
 
   @Test
-  func `nobody comes between those that are posted together`() async {
+  func `inputs posted together are not interleaved with others`() async {
     let inbox = Inbox<Int>(limit: 2)
     let first = Task { await inbox.post(contentsOf: [1, 2, 3]) }
     await delayed(1, in: inbox)

@@ -227,7 +227,7 @@ struct JournalTests {
     (#"{"at":0,"in":{"shout":{}}}"#, "in is of another type"),
     (#"{"at":0,"out":[{"said":{}}]}"#, "out[0].said._0 is missing"),
   ])
-  func `says in plain words what is wrong with a line`(text: String, words: String) async throws {
+  func `describes the fault of a line in plain words`(text: String, words: String) async throws {
     let journal = try await open()
     await journal.close()
     let whole = try scratch.text(of: "j") + text + "\n"

@@ -22,7 +22,7 @@ struct ReplayTests {
   }
 
   @Test
-  func `another policy is found out`() async throws {
+  func `detects a replay with another policy`() async throws {
     let (_, steps) = try await recordLink(headerOf: .session)
     let result = try Replay<HeldLink>.run(journal: scratch("j"), limit: 1)
     #expect(result.steps == steps)

@@ -40,7 +40,7 @@ struct BacklogTests {
     .send(.message(message), to: [ConnectionID(connection)])
   }
 
-  @Test func `sends what was missed behind the answer, and then what is new`() throws {
+  @Test func `sends the missed messages after the answer, then new ones`() throws {
     var served = Self.served(head: 9)
     let effects = served.upgrade(2, after: Stage.position(7))
     guard case .page(let token, Stage.shop, .after(Stage.position(7), limit: 100)) = effects.first,
@@ -58,7 +58,7 @@ struct BacklogTests {
     #expect(answered.last == .send(.message(stored), to: [ConnectionID(1), ConnectionID(2)]))
   }
 
-  @Test func `what is broadcast while the store reads is sent behind it, each once`() throws {
+  @Test func `messages broadcast during the store read follow the backlog, each once`() throws {
     for end in UInt64(8)...10 {
       var served = Self.served(head: 8)
       let asked = served.upgrade(2, after: Stage.position(7)).count
@@ -75,7 +75,8 @@ struct BacklogTests {
     }
   }
 
-  @Test func `what the store has and was not broadcast yet is sent when it is`() throws {
+  @Test func `a message that is stored but not yet broadcast is sent when it is broadcast`() throws
+  {
     var served = Self.served(head: 8)
     let appended = try served.post("9")
     _ = served.upgrade(2, after: Stage.position(7))
@@ -96,14 +97,14 @@ struct BacklogTests {
     ("nothing was missed", Stage.position(9)), ("of another life", Stage.position(8, epoch: "d")),
     ("beyond the head", Stage.position(10)), ("more than the bound", Stage.position(6)),
   ])
-  func `opens at the head, without asking the store`(reason: String, after: Position) {
+  func `accepts at the head without reading the store`(reason: String, after: Position) {
     var served = Self.served(head: 9) { $0.backlogLimit = 2 }
     #expect(served.upgrade(2, after: after) == Self.accepted(2, head: 9), "\(reason)")
     #expect(served.upgrade(3, after: Stage.position(7)).count == 1)
     #expect(served.upgrade(4, as: Stage.token("eve")) == Self.accepted(4, head: 9))
   }
 
-  @Test func `a plain server knows nothing of it`() {
+  @Test func `a plain server ignores the requested position`() {
     var served = Self.served(head: 9) { $0.dialect = .plain }
     #expect(
       served.upgrade(2, after: Stage.position(7)) == [.accept(ConnectionID(2), head: nil)])
@@ -117,7 +118,7 @@ struct BacklogTests {
     ("the last is missing", .page(page(8...8), total: 0)),
     ("too many bytes", .page(page(8...9, text: String(repeating: "x", count: 9_000)), total: 0)),
   ])
-  func `opens at the head where it cannot all be sent`(
+  func `accepts at the head if the backlog cannot be sent completely`(
     reason: String, answer: ShopServer.StoreAnswer
   ) {
     var served = Self.served(head: 9) { $0.maxBacklogBytes = 18_000 }
@@ -126,7 +127,7 @@ struct BacklogTests {
   }
 
   @Test(arguments: [-1, 0])
-  func `sends as many bytes as its bound and no more`(below: Int) {
+  func `sends a backlog up to the byte limit and no more`(below: Int) {
     let bytes = Frame.message(Self.message(9)).payload.count
     var served = Self.served(head: 9) { $0.maxBacklogBytes = bytes + below }
     _ = served.upgrade(2, after: Stage.position(8))
@@ -134,7 +135,7 @@ struct BacklogTests {
     #expect(effects.count == 2 + below)
   }
 
-  @Test func `as many wait for the store as may, and the next opens at the head`() {
+  @Test func `beyond the limit of waiting requests, an upgrade is accepted at the head`() {
     var served = Self.served(head: 9) { $0.maxRequests = 1 }
     #expect(served.upgrade(2, after: Stage.position(7)).count == 1)
     #expect(served.upgrade(3, after: Stage.position(7)) == Self.accepted(3, head: 9))
@@ -142,7 +143,9 @@ struct BacklogTests {
 
   /// Covers a new epoch whose head is below, at and above the offset of the socket.
   @Test(arguments: [UInt64](6...8))
-  func `a log that jumps while the store reads opens at the new head`(end: UInt64) throws {
+  func `an upgrade is accepted at the new head if the epoch changes during the read`(end: UInt64)
+    throws
+  {
     var served = Self.served(head: 8)
     _ = served.upgrade(2, after: Stage.position(7))
     let (token, message) = try served.post("x")
@@ -155,7 +158,7 @@ struct BacklogTests {
       ])
   }
 
-  @Test func `whoever leaves or is refused while the store reads is sent nothing`() {
+  @Test func `a socket that closes or is refused during the store read receives nothing`() {
     let page = ShopServer.StoreAnswer.page(Self.page(8...9), total: 0)
     var left = Self.served(head: 9)
     _ = left.upgrade(2, after: Stage.position(7))
@@ -176,7 +179,7 @@ struct BacklogTests {
     #expect(drained.take(.stored(StoreToken(2), page)) == [])
   }
 
-  @Test func `waits for the head first where it is not known`() {
+  @Test func `reads the head first if it is unknown`() {
     var served = Served()
     #expect(
       served.upgrade(1, after: Stage.position(7)) == [.head(StoreToken(1), Stage.shop)])

@@ -58,7 +58,7 @@ struct CallReadingTests {
     ("GET", "\(base)/bakery/messages/stream", .stream, 426, nil),
     ("DELETE", "/api/v1/health/websocket", .streamHealth, 405, "GET, HEAD"),
   ])
-  func `refuses what is no route, and methods that a route does not take`(
+  func `refuses unknown routes, and methods that a route does not allow`(
     method: String, path: String, route: ShopCallRoute, status: Int, allow: String?
   ) throws {
     let refusal = try #require(self.refusal(of: Self.read(method, path)))
@@ -74,7 +74,7 @@ struct CallReadingTests {
     (#"{"shop_id":"bakery","message":"hi","parent_id":"x"}"#, 400),
     (#"{"shop_id":"bakery","message":"\#(String(repeating: "a", count: 10_001))"}"#, 413),
   ])
-  func `refuses a body that is no message`(body: String, status: Int) throws {
+  func `refuses a body that is not a message`(body: String, status: Int) throws {
     let call = Self.read("POST", "\(Self.base)/messages", body: body)
     #expect(try #require(self.refusal(of: call)).status == status)
   }
@@ -83,14 +83,14 @@ struct CallReadingTests {
     [("limit", "0")], [("limit", "101")], [("page", "0")], [("since", "yesterday")],
     [("after", "x")], [("before", "e:")], [("after", "e:1"), ("before", "e:2")],
   ])
-  func `refuses a query that is none`(query: [(String, String)]) throws {
+  func `refuses invalid query parameters`(query: [(String, String)]) throws {
     let named = query.map { (name: $0.0, value: $0.1) }
     let call = Self.read("GET", "\(Self.base)/bakery/messages/paginated", query: named)
     #expect(try #require(self.refusal(of: call)).status == 400)
   }
 
   @Test(arguments: ["before_id", "after_id", "Limit", "offset", ""])
-  func `names the parameters it knows when it is given another`(name: String) {
+  func `lists the known parameters when it refuses an unknown one`(name: String) {
     let query = [(name: "limit", value: "5"), (name: name, value: "7")]
     #expect(
       Self.read("GET", "\(Self.base)/bakery/messages/paginated", query: query)

@@ -32,7 +32,7 @@ struct DrainTests {
     #expect(served.tick(at: .second(20)) == [])
   }
 
-  @Test func `refuses new work, says so in its health, and still shows its metrics`() {
+  @Test func `refuses new work, reports that it is draining, and still serves metrics`() {
     var served = Served.opened()
     _ = served.take(.drain(within: Self.window))
     #expect(served.upgrade(2) == [.refuse(ConnectionID(2), Stage.draining)])
@@ -44,7 +44,7 @@ struct DrainTests {
     #expect(served.server.serviceHealth == .draining)
   }
 
-  @Test func `turns away sockets that still wait`() {
+  @Test func `refuses sockets that are still waiting`() {
     var served = Served()
     _ = served.upgrade(1)
     #expect(
@@ -52,7 +52,7 @@ struct DrainTests {
     #expect(served.take(.stored(StoreToken(1), .head(Stage.position(0)))) == [.finished])
   }
 
-  @Test func `lets a post that is under way end well, and shows it to those still open`() throws {
+  @Test func `completes a post in progress and broadcasts it to open sockets`() throws {
     var served = Served.opened()
     let appended = try served.post("last words")
     _ = served.take(.drain(within: Self.window))
@@ -89,7 +89,7 @@ struct DrainTests {
       ])
   }
 
-  @Test func `does not warn or close a socket that closes already`() {
+  @Test func `does not warn or close a socket that is already closing`() {
     var served = Served.opened()
     _ = served.take(.overflowed(ConnectionID(1)))
     #expect(served.take(.drain(within: Self.window)) == [])

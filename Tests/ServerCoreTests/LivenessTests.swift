@@ -4,7 +4,7 @@ import LinkWire
 import Testing
 
 struct LivenessTests {
-  @Test func `pings every 54 seconds and asks to be woken for it`() {
+  @Test func `pings every 54 seconds and sets its deadline accordingly`() {
     var served = Served()
     #expect(served.server.deadline == nil)
     served.open(1)
@@ -30,7 +30,7 @@ struct LivenessTests {
     #expect(served.take(.gone(ConnectionID(1), code: 1006)) == [])
   }
 
-  @Test func `keeps a socket whose last byte came 59.999 seconds ago`() {
+  @Test func `keeps a socket whose last byte arrived 59.999 seconds ago`() {
     var served = Served.opened()
     served.pass(.milliseconds(1))
     _ = served.take(.heard(ConnectionID(1)))
@@ -41,7 +41,7 @@ struct LivenessTests {
     #expect(served.server.deadline == nil)
   }
 
-  @Test func `takes both times from its policy`() {
+  @Test func `takes the ping interval and the pong time-out from its policy`() {
     var served = Served.opened {
       $0.pingInterval = .seconds(1)
       $0.pongWait = .seconds(3)
@@ -51,7 +51,7 @@ struct LivenessTests {
     #expect(served.tick(at: .second(3)) == [.drop(ConnectionID(1))])
   }
 
-  @Test func `does not spin when told to ping without a pause`() {
+  @Test func `does not spin with a ping interval of zero`() {
     var served = Served.opened {
       $0.pingInterval = .zero
       $0.pongWait = .seconds(-1)
@@ -61,7 +61,7 @@ struct LivenessTests {
     #expect(served.tick(at: .second(0.001)) == [.drop(ConnectionID(1))])
   }
 
-  @Test func `closes a socket when its token ends, and no other`() {
+  @Test func `closes a socket when its token expires, and no other`() {
     var served = Served()
     served.open(1, as: Stage.token(ttl: .seconds(10)))
     served.open(2, as: Stage.token("bob"))
@@ -73,7 +73,7 @@ struct LivenessTests {
       ])
   }
 
-  @Test func `closes at once a socket whose token ended while it waited`() {
+  @Test func `closes a socket at once if its token expired while it waited`() {
     var served = Served()
     _ = served.upgrade(1, as: Stage.token(ttl: .seconds(1)))
     served.pass(.seconds(2))
@@ -98,7 +98,7 @@ struct LivenessTests {
     #expect(served.tick(at: .second(second)) == effects)
   }
 
-  @Test func `cuts a slow reader alone, once, and sends it nothing more`() throws {
+  @Test func `closes only the slow reader, once, and sends it nothing more`() throws {
     var served = Served.opened()
     served.open(2, as: Stage.token("bob"))
     _ = served.take(.overflowed(ConnectionID(1)))
@@ -117,7 +117,7 @@ struct LivenessTests {
     #expect(served.take(.overflowed(ConnectionID(1))) == [])
   }
 
-  @Test func `does nothing when woken early or twice`() {
+  @Test func `does nothing when called early or twice at the same time`() {
     var served = Served.opened()
     #expect(served.tick(at: .second(1)) == [])
     #expect(served.server.deadline == .second(54))

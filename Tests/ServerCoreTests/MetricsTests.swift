@@ -42,7 +42,7 @@ struct MetricsTests {
     "holdfast_request_seconds_count 3",
   ]
 
-  @Test func `counts a small day`() throws {
+  @Test func `reports the metrics of a small day`() throws {
     var served = Served.opened()
     served.open(2, as: Stage.token("bob"))
     _ = served.upgrade(3, as: .missing)
@@ -65,7 +65,7 @@ struct MetricsTests {
     #expect(Self.lines(of: served) == Self.smallDay)
   }
 
-  @Test func `close codes that a peer makes up share one counter`() {
+  @Test func `unregistered close codes share one counter`() {
     var served = Served()
     for code in UInt16(1)...5000 {
       served.open(UInt64(code))

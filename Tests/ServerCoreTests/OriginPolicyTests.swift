@@ -4,7 +4,7 @@ import Testing
 /// Tests for the hosts and origins that `OriginPolicy` admits.
 struct OriginPolicyTests {
   @Test(arguments: ["", ":80", ":"])
-  func `a host without a name is let in nowhere`(host: String) {
+  func `a host without a name is never admitted`(host: String) {
     var originPolicy = OriginPolicy()
     originPolicy.ownName = ""
     #expect(!originPolicy.admit(host: host))
@@ -21,7 +21,7 @@ struct OriginPolicyTests {
     ("https://192.0.2.2", true), ("http://192.0.2.2:8787", true), ("http://192.0.2.3", false),
     ("null", false), ("https://", false), ("https://:443", false),
   ])
-  func `a page of the server's own names is let in`(origin: String, isIn: Bool) {
+  func `a page of one of the server's own names is admitted`(origin: String, isIn: Bool) {
     for isLocal in [true, false] {
       var originPolicy = OriginPolicy()
       originPolicy.isLocal = isLocal

@@ -4,7 +4,7 @@ import Testing
 @testable import LinkServerCore
 
 struct PartsTests {
-  @Test func `a full bucket gives its burst and then one post an interval`() {
+  @Test func `a full bucket allows its burst and then one post per interval`() {
     var rate = TokenBuckets(interval: .milliseconds(50), burst: 3, bound: 10)
     let waits: [(Double, Duration?)] = [
       (0, nil), (0, nil), (0, nil),
@@ -17,7 +17,7 @@ struct PartsTests {
     }
   }
 
-  @Test func `watches as many users as its bound, and forgets those who are quiet`() {
+  @Test func `tracks as many users as its limit and drops idle users`() {
     var rate = TokenBuckets(interval: .seconds(1), burst: 2, bound: 2)
     #expect(rate.spend("ann", at: .second(0)) == nil)
     #expect(rate.spend("bob", at: .second(0)) == nil)
@@ -27,7 +27,7 @@ struct PartsTests {
   }
 
   @Test(arguments: [(0, true), (-1, false)])
-  func `as many names are counted as may be`(bound: Int, isSound: Bool) {
+  func `tracks no more names than its limit`(bound: Int, isSound: Bool) {
     let rate = TokenBuckets(interval: .seconds(1), burst: 2, bound: bound)
     var check = InvariantCheck(.thorough)
     rate.check(&check)

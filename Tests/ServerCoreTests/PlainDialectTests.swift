@@ -21,7 +21,7 @@ struct PlainDialectTests {
     return message
   }
 
-  @Test func `states no head`() {
+  @Test func `reports no head`() {
     var served = Self.served()
     #expect(served.open(1, head: 3) == [.accept(ConnectionID(1), head: nil)])
   }
@@ -48,7 +48,7 @@ struct PlainDialectTests {
   @Test(arguments: [
     (UInt64(2), [UInt64](5...6), true), (4, [5, 6], true), (5, [6], false), (6, [], false),
   ])
-  func `answers since newest first, page by page`(
+  func `answers a since query newest first, page by page`(
     since: UInt64, offsets: [UInt64], hasNext: Bool
   ) {
     var served = Self.served()
@@ -70,7 +70,7 @@ struct PlainDialectTests {
   @Test(arguments: [
     PageQuery.after(Stage.position(3), limit: 7), .before(Stage.position(3), limit: 7),
   ])
-  func `does not know positions in a query`(query: PageQuery) {
+  func `ignores positions in a query`(query: PageQuery) {
     var served = Self.served()
     #expect(
       served.ask(.page(Stage.shop, query)) == [

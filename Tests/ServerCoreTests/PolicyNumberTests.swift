@@ -30,7 +30,7 @@ import Testing
     #expect(SessionServerPolicy().workable == SessionServerPolicy())
   }
 
-  @Test func `numbers below the least that works are taken as the least`() {
+  @Test func `values below the minimum are raised to the minimum`() {
     var shop = ShopServerPolicy()
     (shop.pingInterval, shop.maxRequests) = (.zero, 0)
     #expect([shop.workable.pingInterval] == [.milliseconds(1)])

@@ -16,7 +16,7 @@ struct RenderingTests {
         == #"{"status":403,"message":"not a member","data":null}"#)
   }
 
-  @Test func `writes both kinds of health`() {
+  @Test func `writes both kinds of health reports`() {
     #expect(Self.text(ServiceHealth.ok.bytes) == #"{"status":"ok"}"#)
     #expect(Self.text(ServiceHealth.draining.bytes) == #"{"status":"draining"}"#)
     #expect(
@@ -51,7 +51,7 @@ struct RenderingTests {
         == .draining(within: .seconds(5)))
   }
 
-  @Test func `writes a plain server's page without a trace of positions`() {
+  @Test func `writes a plain server's page without positions`() {
     let page = Page(messages: [], hasNext: false)
     let query = PageQuery.page(number: 1, limit: 20)
     #expect(
@@ -69,7 +69,7 @@ struct RenderingTests {
     #expect(Self.fields(answer).contains("Retry-After: \(seconds)"))
   }
 
-  @Test func `states what belongs to each status`() {
+  @Test func `writes the header fields that belong to each status`() {
     let plain = ["Content-Type: application/json", "Cache-Control: no-store"]
     #expect(Self.fields(.error(404, "")) == plain)
     #expect(Self.fields(.error(401, "")) == plain + ["WWW-Authenticate: Bearer"])
@@ -80,7 +80,7 @@ struct RenderingTests {
     #expect(Self.fields(.error(405, "", allow: "GET")) == plain + ["Allow: GET"])
   }
 
-  @Test func `the health of a backend states every service that fails`() {
+  @Test func `the health of a backend names every failing service`() {
     let (shop, relay) = (
       ServiceHealth.failing(reason: "the shop's"), ServiceHealth.failing(reason: "the relay's")
     )

@@ -62,12 +62,12 @@ struct RequestTests {
     ]
   }()
 
-  @Test(arguments: rows) func `answers at once what needs no store`(row: Row) {
+  @Test(arguments: rows) func `answers at once if no store is needed`(row: Row) {
     var served = Served()
     #expect(served.ask(row.call, as: row.credential) == [.answer(RequestID(1), row.answer)])
   }
 
-  @Test func `takes a token until the nanosecond before its end`() {
+  @Test func `accepts a token until the nanosecond before it expires`() {
     var served = Served()
     let page = PageQuery.page(number: 1, limit: 20)
     let effects = served.ask(.page(Stage.shop, page), as: Stage.token(ttl: .nanoseconds(1)))
@@ -79,7 +79,7 @@ struct RequestTests {
     (Duration.seconds(-1), true), (.zero, true), (.milliseconds(4_999), true), (.seconds(5), true),
     (.milliseconds(5_001), false), (.seconds(3_600), false),
   ])
-  func `takes a token from the time on at which it begins`(begin: Duration, isTaken: Bool) {
+  func `accepts a token from its not-before time on`(begin: Duration, isTaken: Bool) {
     var served = Served()
     var claims = Stage.claims()
     claims.notBefore = Stage.dawn.advanced(by: begin)
@@ -92,7 +92,7 @@ struct RequestTests {
       ])
   }
 
-  @Test func `answers a page with what the store said and how much there is`() {
+  @Test func `answers a page with the stored messages and their total`() {
     var served = Served()
     let query = PageQuery.after(Stage.position(3), limit: 20)
     #expect(
@@ -142,7 +142,7 @@ struct RequestTests {
       ])
   }
 
-  @Test func `ignores a store answer that nothing waits for`() {
+  @Test func `ignores a store answer that no request waits for`() {
     var served = Served()
     _ = served.ask(.all(Stage.shop))
     let page = Page(messages: [], hasNext: false)
@@ -151,7 +151,7 @@ struct RequestTests {
     #expect(served.take(.stored(StoreToken(9), .page(page, total: 7))) == [])
   }
 
-  @Test func `says nothing to a client that left`() {
+  @Test func `sends nothing to a client that disconnected`() {
     var served = Served()
     _ = served.ask(.all(Stage.shop))
     #expect(served.take(.abandoned(RequestID(1))) == [])
@@ -159,7 +159,7 @@ struct RequestTests {
     #expect(served.take(.stored(StoreToken(1), .page(page, total: 7))) == [])
   }
 
-  @Test func `lets as many requests wait as its bound, and refuses the next`() {
+  @Test func `lets requests wait up to the limit and refuses the next`() {
     var served = Served { $0.maxRequests = 2 }
     #expect(served.ask(.all(Stage.shop)).count == 1)
     #expect(

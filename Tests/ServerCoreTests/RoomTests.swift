@@ -25,7 +25,7 @@ struct RoomTests {
     #expect(stored.createdAt == Stage.dawn)
   }
 
-  @Test func `learns the head before the first post, and hides no post behind it`() {
+  @Test func `reads the head before the first post is stored`() {
     var served = Served()
     #expect(served.ask(.send(Stage.draft("x"))) == [.head(StoreToken(1), Stage.shop)])
     let effects = served.take(.stored(StoreToken(1), .head(Stage.position(9))))
@@ -34,7 +34,7 @@ struct RoomTests {
     #expect(effects.first?.appends.map(\.message.text) == ["x"])
   }
 
-  @Test func `lets shops append beside each other`() throws {
+  @Test func `lets shops append concurrently`() throws {
     var served = Served()
     let both = Stage.token(shops: [Stage.shop, Stage.other])
     served.open(1, as: both)
@@ -43,7 +43,7 @@ struct RoomTests {
     #expect(served.ask(.send(Stage.draft("b", in: Stage.other)), as: both).count == 1)
   }
 
-  @Test func `subscribes a socket at the head it states, while a post is with the store`() throws {
+  @Test func `subscribes a socket at the reported head while a post is being stored`() throws {
     var served = Served()
     served.open(1, head: 4)
     let appended = try served.post("5")
@@ -60,7 +60,7 @@ struct RoomTests {
       ])
   }
 
-  @Test func `answers 200 and broadcasts nothing when the key was known`() throws {
+  @Test func `answers 200 and broadcasts nothing if the key is known`() throws {
     var served = Served()
     served.open(1, head: 3)
     let key = UUID128(high: 1, low: 1)
@@ -77,7 +77,7 @@ struct RoomTests {
   @Test(arguments: [
     ("another", MessageID?.none), ("again", UUID128(high: 3, low: 3)), ("Again", nil),
   ])
-  func `answers 409 when the key was used for another message`(
+  func `answers 409 if the key was used for another message`(
     text: String, parent: MessageID?
   ) throws {
     var served = Served()
@@ -93,7 +93,7 @@ struct RoomTests {
     #expect(try !served.post("next").1.text.isEmpty)
   }
 
-  @Test func `broadcasts a known message that no one was sent yet`() throws {
+  @Test func `broadcasts a known message that was not broadcast yet`() throws {
     var served = Served()
     served.open(1, head: 3)
     let appended = try served.post("late", key: UUID128(high: 1, low: 1))
@@ -102,7 +102,7 @@ struct RoomTests {
   }
 
   @Test(arguments: [(UInt64(6), "e"), (1, "f")])
-  func `sends everyone to catch up when the log jumped`(offset: UInt64, epoch: String) throws {
+  func `closes all sockets of a room if the log jumped`(offset: UInt64, epoch: String) throws {
     var served = Served()
     served.open(1, head: 4)
     let (token, message) = try served.post("x")
@@ -118,7 +118,7 @@ struct RoomTests {
       served.upgrade(2) == [.accept(ConnectionID(2), head: stored.position)])
   }
 
-  @Test func `is in no good health from a message that was not stored to one that was`() throws {
+  @Test func `health fails from a message that was not stored until one that was`() throws {
     var served = Served.opened()
     let failed = try served.post("lost")
     _ = served.take(.stored(failed.0, .failed(.full(detail: "/srv/secret.sqlite"))))
@@ -130,7 +130,7 @@ struct RoomTests {
     #expect(served.server.serviceHealth == .ok)
   }
 
-  @Test func `answers 503 when an append fails, and goes on with the next`() throws {
+  @Test func `answers 503 if an append fails, and continues with the next`() throws {
     var served = Served.opened()
     let (token, _) = try served.post("lost")
     _ = served.ask(.send(Stage.draft("next")))
@@ -149,7 +149,7 @@ struct RoomTests {
       ])
   }
 
-  @Test func `broadcasts the post of a client that left`() throws {
+  @Test func `broadcasts the post of a client that disconnected`() throws {
     var served = Served.opened()
     let appended = try served.post("goodbye")
     _ = served.take(.abandoned(RequestID(1)))
@@ -157,14 +157,14 @@ struct RoomTests {
     #expect(effects == [.send(.message(stored), to: [ConnectionID(1)])])
   }
 
-  @Test func `lets as many posts of a shop wait as its bound`() {
+  @Test func `lets posts of a shop wait up to the limit`() {
     var served = Served.opened { $0.maxPostsPerShop = 1 }
     #expect(served.ask(.send(Stage.draft("with the store"))).count == 1)
     #expect(served.ask(.send(Stage.draft("waits"))) == [])
     #expect(served.ask(.send(Stage.draft("too many"))) == [.answer(RequestID(3), Stage.busy)])
   }
 
-  @Test func `takes a frame of exactly the limit and refuses one byte more`() throws {
+  @Test func `accepts a frame of exactly the limit and refuses one byte more`() throws {
     var served = Served.opened()
     let (_, short) = try served.post("a")
     var framed = short
@@ -181,7 +181,7 @@ struct RoomTests {
       again.ask(.send(Stage.draft(String(repeating: "a", count: room)))).count == 1)
   }
 
-  @Test func `a frame is as long as its next position makes it`() throws {
+  @Test func `the length of a frame includes its next position`() throws {
     var served = Served()
     served.open(1, head: 8)
     let (token, message) = try served.post("a")
@@ -194,7 +194,7 @@ struct RoomTests {
     #expect(appended.0 == token)
   }
 
-  @Test func `stamps whole microseconds, each later than the one before`() throws {
+  @Test func `time stamps are whole microseconds, each later than the one before`() throws {
     var served = Served.opened()
     served.pass(.nanoseconds(1_999))
     let first = try served.post("a")
@@ -208,7 +208,9 @@ struct RoomTests {
     (Duration.microseconds(1), Duration.microseconds(1)), (.zero, .microseconds(1)),
     (.seconds(-86_400), .microseconds(1)), (.microseconds(2), .microseconds(2)),
   ])
-  func `hides a clock that steps back, however far`(step: Duration, stamped: Duration) throws {
+  func `time stamps increase although the wall clock steps back`(step: Duration, stamped: Duration)
+    throws
+  {
     var served = Served.opened()
     let first = try served.post("a")
     _ = served.store(first, at: 1)
@@ -220,7 +222,7 @@ struct RoomTests {
     (Duration.seconds(5), Duration.seconds(5) + .microseconds(1)), (.zero, .microseconds(1)),
     (.seconds(-5), .zero),
   ])
-  func `stamps nothing before what the store holds, also of an earlier run`(
+  func `no time stamp is earlier than the stored messages, even those of an earlier run`(
     newest: Duration, stamped: Duration
   ) throws {
     var served = Served()
@@ -246,7 +248,7 @@ struct RoomTests {
     return Stage.dawn.duration(to: append.message.createdAt)
   }
 
-  @Test func `forgets idle rooms beyond its bound and keeps those in use`() {
+  @Test func `forgets idle rooms beyond the limit and keeps rooms in use`() {
     var served = Served { $0.maxIdleRooms = 2 }
     let shops = ["a", "b", "c"].map(Stage.id)
     let token = Stage.token(shops: shops)

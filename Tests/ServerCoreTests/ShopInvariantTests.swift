@@ -56,7 +56,7 @@ import Testing
     ("shop: a request waits for the store or its turn", { $0.questions = [:] }),
   ]
 
-  @Test func `a broken server is found`() {
+  @Test func `detects each broken invariant`() {
     #expect(unnoticed(Self.plants, in: Self.busy) == [])
   }
 }

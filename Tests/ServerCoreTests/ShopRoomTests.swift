@@ -12,7 +12,7 @@ struct ShopRoomTests {
       createdAt: Stage.dawn, position: Stage.position(offset))
   }
 
-  @Test func `the newest messages are kept, as many as may be`() {
+  @Test func `the newest messages are kept, up to the limit`() {
     var room = ShopRoom()
     room.creditors = [ConnectionID(1)]
     for count in UInt64(1)...3 {
@@ -22,7 +22,7 @@ struct ShopRoomTests {
   }
 
   @Test(arguments: [(3, 0, 4), (3, -5, 4), (3, 1, 6), (3, 10, 24)])
-  func `a page without room leaves nothing on the pages before it`(
+  func `a page limit of zero or less counts no messages on earlier pages`(
     number: Int, limit: Int, seen: UInt64
   ) {
     let page = Page(messages: (1...4).map(Self.message), hasNext: false)

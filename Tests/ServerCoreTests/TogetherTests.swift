@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that posts of one shop that arrive during a store write are stored together afterwards.
 struct TogetherTests {
-  @Test func `hands the store all posts that came meanwhile, in order of arrival`() throws {
+  @Test func `passes to the store all posts that arrived meanwhile, in order of arrival`() throws {
     var served = Served.opened()
     let first = try served.post("first")
     let key = UUID128(high: 1, low: 1)
@@ -20,7 +20,7 @@ struct TogetherTests {
     #expect(stamps == [.microseconds(1), .microseconds(2)])
   }
 
-  @Test func `answers and broadcasts each as its answer comes, in order`() throws {
+  @Test func `answers and broadcasts each post when its store answer arrives, in order`() throws {
     var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     for (index, append) in appends.enumerated() {
@@ -35,7 +35,7 @@ struct TogetherTests {
     }
   }
 
-  @Test func `hands nothing over while one of the last has no answer`() throws {
+  @Test func `passes nothing to the store while an answer of the last commit is missing`() throws {
     var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     #expect(served.ask(.send(Stage.draft("c"))) == [])
@@ -45,7 +45,7 @@ struct TogetherTests {
     #expect(second.last?.appends.map(\.message.text) == ["c"])
   }
 
-  @Test func `a failure in the middle is answered to its author alone`() throws {
+  @Test func `a failure in the middle is answered to its author only`() throws {
     var served = Served.opened()
     let appends = try Self.together(["a", "b", "c"], in: &served)
     _ = served.store((appends[0].token, appends[0].message), at: 2)
@@ -57,7 +57,7 @@ struct TogetherTests {
     #expect(effects.last == .send(.message(stored), to: [ConnectionID(1)]))
   }
 
-  @Test func `a commit that fails is answered to each, and the next go on`() throws {
+  @Test func `a failed commit is answered to each author, and the next posts continue`() throws {
     var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     #expect(served.ask(.send(Stage.draft("next"))) == [])
@@ -71,7 +71,7 @@ struct TogetherTests {
     #expect(effects.last?.appends.map(\.message.text) == ["next"])
   }
 
-  @Test func `a repetition among them moves no head, and hides none behind it`() throws {
+  @Test func `a repeated post does not move the head or hide a later one`() throws {
     var served = Served.opened()
     let appends = try Self.together(["known", "new"], in: &served)
     let known = served.store((appends[0].token, appends[0].message), at: 1, isNew: false)
@@ -84,7 +84,8 @@ struct TogetherTests {
     #expect(effects.last == .send(.message(stored), to: [ConnectionID(1)]))
   }
 
-  @Test func `a socket that opens between two answers is told the head between them`() throws {
+  @Test func `a socket that opens between two store answers receives the head between them`() throws
+  {
     var served = Served.opened()
     let appends = try Self.together(["a", "b"], in: &served)
     _ = served.store((appends[0].token, appends[0].message), at: 2)
@@ -95,7 +96,7 @@ struct TogetherTests {
   }
 
   /// The tenth message has one digit more in its position than the ninth.
-  @Test func `a frame is measured with the offset that the message may get`() throws {
+  @Test func `a frame is measured with the offset that its message may get`() throws {
     let room = try Self.longest(behind: 7)
     for (length, appended) in [(room, 2), (room + 1, 1)] {
       var served = Served()
@@ -111,7 +112,7 @@ struct TogetherTests {
     }
   }
 
-  @Test func `posts that are all too long leave the store alone`() throws {
+  @Test func `posts that are all too long cause no store write`() throws {
     var served = Served.opened()
     let first = try served.post("first")
     for _ in 0..<2 { _ = served.ask(.send(Stage.draft(String(repeating: "a", count: 10_240)))) }
@@ -124,7 +125,7 @@ struct TogetherTests {
   @Test(arguments: [
     (-1, ["b"], ["c", "d"]), (0, ["b", "c"], ["d"]), (1, ["b", "c"], ["d"]),
   ])
-  func `hands over frames up to a bound of bytes, and the rest behind their answers`(
+  func `appends frames up to a limit of bytes, and the rest after their answers`(
     above: Int, now: [String], next: [String]
   ) throws {
     let bytes = try Self.bytesOfTwo()
@@ -142,7 +143,9 @@ struct TogetherTests {
     #expect(stamp == .microseconds(appends.count + 1))
   }
 
-  @Test func `a frame beyond the bound goes alone, and a failure hands over the rest too`() throws {
+  @Test func `a frame beyond the limit is appended alone, and a failure lets the rest follow`()
+    throws
+  {
     var served = Served.opened { $0.maxCommitBytes = 1 }
     let appends = try Self.together(["b", "c"], in: &served)
     #expect(appends.map(\.message.text) == ["b"])
@@ -150,7 +153,7 @@ struct TogetherTests {
     #expect(effects.flatMap(\.appends).map(\.message.text) == ["c"])
   }
 
-  @Test func `counts each of them against the requests that the store works for`() throws {
+  @Test func `every waiting post counts toward the limit of requests`() throws {
     var served = Served.opened { $0.maxRequests = 2 }
     let appends = try Self.together(["a"], in: &served)
     #expect(served.ask(.send(Stage.draft("b"))) == [])

@@ -46,7 +46,7 @@ struct TrustedProxiesTests {
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=6.6.6.6"]), "10.0.0.1"),
     (Case("10.0.0.1", for: ["192.0.2.1"], forwarded: ["for=192.0.2.1"]), "192.0.2.1"),
   ])
-  func `the client is the one that the nearest trusted proxy names`(
+  func `the client is the address that the nearest trusted proxy names`(
     given: Case, wanted: String
   ) throws {
     var proxies = TrustedProxies()
@@ -57,7 +57,7 @@ struct TrustedProxiesTests {
     #expect(found == NetworkAddress(wanted))
   }
 
-  @Test func `looks at the nearest 32 addresses only`() throws {
+  @Test func `reads only the nearest 32 addresses`() throws {
     var proxies = TrustedProxies()
     proxies.blocks = [try #require(AddressBlock("10.0.0.0/8"))]
     let peer = try #require(NetworkAddress("10.0.0.1"))

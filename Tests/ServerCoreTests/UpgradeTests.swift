@@ -4,7 +4,7 @@ import LinkWire
 import Testing
 
 struct UpgradeTests {
-  @Test func `asks for the head of a shop it does not know, then lets the socket in`() {
+  @Test func `reads the head of an unknown shop, then accepts the socket`() {
     var served = Served()
     #expect(served.upgrade(1) == [.head(StoreToken(1), Stage.shop)])
     #expect(served.upgrade(2, as: Stage.token("bob")) == [])
@@ -19,7 +19,7 @@ struct UpgradeTests {
       ])
   }
 
-  @Test func `refuses the sixth socket of a user, in whatever shops, and no one else's`() {
+  @Test func `refuses the sixth socket of a user across all shops, and no other user's`() {
     var served = Served()
     let both = Stage.token(shops: [Stage.shop, Stage.other])
     for connection in 1...3 { served.open(UInt64(connection), as: both) }
@@ -29,7 +29,7 @@ struct UpgradeTests {
     #expect(served.open(7, as: Stage.token("bob")).count == 1)
   }
 
-  @Test func `counts waiting sockets, and frees a place as soon as one ends`() {
+  @Test func `counts waiting sockets, and frees a slot as soon as one ends`() {
     var served = Served { $0.socketsPerUser = 1 }
     let full = Answer.error(429, "too many sockets", retryAfter: .seconds(5))
     #expect(served.upgrade(1) == [.head(StoreToken(1), Stage.shop)])
@@ -45,7 +45,7 @@ struct UpgradeTests {
       served.upgrade(4) == [.accept(ConnectionID(4), head: Stage.position(0))])
   }
 
-  @Test func `frees the place of a socket that was told to close`() {
+  @Test func `frees the slot of a socket that was asked to close`() {
     var served = Served.opened { $0.socketsPerUser = 1 }
     _ = served.take(.overflowed(ConnectionID(1)))
     #expect(served.open(2) == [.accept(ConnectionID(2), head: Stage.position(0))])
@@ -54,7 +54,7 @@ struct UpgradeTests {
     #expect(served.server.metricsText.contains("429"))
   }
 
-  @Test func `refuses more connections than its bound`() {
+  @Test func `refuses connections beyond the limit`() {
     var served = Served.opened { $0.maxConnections = 2 }
     served.open(2, as: Stage.token("bob"))
     #expect(served.upgrade(3, as: Stage.token("eve")) == [.refuse(ConnectionID(3), Stage.busy)])
@@ -66,7 +66,9 @@ struct UpgradeTests {
     (Stage.token(ttl: .zero), .error(401, "the token has expired")),
     (Stage.token(shops: []), Stage.notAMember),
   ])
-  func `refuses whom it does not know`(credential: Credential, answer: Answer) {
+  func `refuses users who are not authenticated or not members`(
+    credential: Credential, answer: Answer
+  ) {
     var served = Served()
     #expect(served.upgrade(1, as: credential) == [.refuse(ConnectionID(1), answer)])
   }
@@ -77,7 +79,7 @@ struct UpgradeTests {
     #expect(served.upgrade(1) == [.refuse(ConnectionID(1), off)])
   }
 
-  @Test func `refuses those who wait when the head cannot be read, and asks anew for the next`() {
+  @Test func `refuses waiting sockets if the head cannot be read, and reads it for the next`() {
     var served = Served()
     _ = served.upgrade(1)
     _ = served.ask(.send(Stage.draft("x")))
@@ -88,7 +90,7 @@ struct UpgradeTests {
     #expect(served.upgrade(2) == [.head(StoreToken(2), Stage.shop)])
   }
 
-  @Test func `cuts off a removed user at once, only in that shop, and keeps the door shut`() {
+  @Test func `disconnects a removed user in that shop only, and refuses new sockets`() {
     var served = Served()
     let both = Stage.token(shops: [Stage.shop, Stage.other])
     served.open(1, as: both)
@@ -106,7 +108,7 @@ struct UpgradeTests {
     #expect(served.open(5, as: both) == [.accept(ConnectionID(5), head: Stage.position(0))])
   }
 
-  @Test func `cuts off the sockets of a removed user in their order`() {
+  @Test func `closes the sockets of a removed user in order`() {
     var served = Served()
     let ids = UInt64(1)...3
     for id in ids { served.open(id) }
@@ -116,7 +118,7 @@ struct UpgradeTests {
         == ids.map { ShopServer.Effect.close(ConnectionID($0), removed) })
   }
 
-  @Test func `refuses a removed user who still waits`() {
+  @Test func `refuses a removed user whose upgrade still waits`() {
     var served = Served()
     _ = served.upgrade(1)
     #expect(

@@ -8,7 +8,7 @@ import Testing
 /// and disconnect.
 struct WorldTests {
   @Test(arguments: [UInt64](1...60))
-  func `sends every socket exactly what lies behind the place it was told`(seed: UInt64) {
+  func `sends every socket exactly the messages after its start position`(seed: UInt64) {
     var world = World(seed: seed)
     for _ in 0..<400 { world.step() }
     world.settle()
@@ -18,7 +18,7 @@ struct WorldTests {
     #expect(world.longest > 1)
   }
 
-  @Test func `a socket that misses one message is found out`() {
+  @Test func `the check detects a socket that misses one message`() {
     var world = World(seed: 1)
     for _ in 0..<400 { world.step() }
     world.settle()
@@ -28,7 +28,7 @@ struct WorldTests {
   }
 
   @Test(arguments: [UInt64](1...10))
-  func `the same inputs make the same effects, also when read back from a journal`(
+  func `the same inputs produce the same effects, also when read from a journal`(
     seed: UInt64
   ) throws {
     var world = World(seed: seed)

@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func `a response that names no conversation belongs to that of its prompt`() {
+  @Test func `a response without a conversation belongs to the conversation of its prompt`() {
     var bench = SessionBench.connected()
     bench.prompt("a", in: "d")
     bench.say(
@@ -25,7 +25,7 @@ import Testing
     #expect(Self.conversations(bench) == ["d"])
   }
 
-  @Test func `a response to no prompt belongs to the conversation that it names`() {
+  @Test func `a response to no prompt belongs to the conversation it names`() {
     var bench = SessionBench.connected()
     bench.say(.response(SessionResponse(id: "m", conversation: "d", result: .success(text: "x"))))
     #expect(Self.conversations(bench) == ["d"])
@@ -35,7 +35,7 @@ import Testing
     (true, "interrupted", "a interrupted"), (true, "a call was interrupted", "a failed"),
     (false, "the session was interrupted", "a interrupted"), (false, "no", "a failed"),
   ])
-  func `a server with keys says interrupted alone, a plain one in a sentence`(
+  func `a server with keys reports an interruption in one word, a plain one in a sentence`(
     hasKeys: Bool, error: String, state: String
   ) {
     var bench = SessionBench.prompted(hasKeys ? [.idempotency] : [])
@@ -48,7 +48,7 @@ import Testing
     #expect(bench.states.last == state)
   }
 
-  @Test func `prompts that wait are not forgotten for one that failed`() {
+  @Test func `keeps waiting prompts when another one failed`() {
     var bench = SessionBench.connected()
     bench.isChecked = false
     for number in 1...102 { bench.prompt("\(number)") }
@@ -56,7 +56,7 @@ import Testing
     #expect(bench.model.queue.items.map(\.text) == (1...102).map { "\($0)" })
   }
 
-  @Test func `an ack without a key is not that of a prompt that was refused`() {
+  @Test func `an ack without a key does not belong to a refused prompt`() {
     var bench = SessionBench.connected([])
     bench.prompt("a")
     bench.refuse(bench.key("a"), "conflict")
@@ -65,14 +65,14 @@ import Testing
     #expect(bench.states.last == "b accepted")
   }
 
-  @Test func `a loss while nothing but a refused prompt waits is no large failure`() {
+  @Test func `a loss while only a refused prompt waits is no large failure`() {
     var bench = SessionBench.prompted()
     bench.refuse(bench.key("a"), "busy")
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     #expect(bench.model.payload.outcomes == [])
   }
 
-  @Test func `a prompt without an ack that waits behind a long one is not under way`() {
+  @Test func `a prompt without an ack that waits behind a long one is not in flight`() {
     var bench = SessionBench.connected()
     let long = String(repeating: "x", count: 30 * 16_384)
     bench.prompt("a")
@@ -83,7 +83,7 @@ import Testing
     #expect(bench.model.connection?.sent == [bench.key(long)])
   }
 
-  @Test func `a prompt of control characters is measured as JSON`() {
+  @Test func `measures a prompt of control characters by its size as JSON`() {
     var bench = SessionBench.connected()
     bench.isChecked = false
     bench.prompt(String(repeating: "\u{1}", count: 163_840))
@@ -91,7 +91,7 @@ import Testing
     #expect(bench.reason == "a prompt has at most 983040 bytes as JSON")
   }
 
-  @Test func `a prompt before the store was read is refused`() {
+  @Test func `refuses a prompt before the store was read`() {
     var bench = SessionBench()
     bench.prompt("a")
     #expect(bench.states == ["a failed"])
@@ -111,7 +111,7 @@ import Testing
     return next
   }
 
-  @Test func `a prompt that is tried again waits in the next run too`() {
+  @Test func `a retried prompt waits in the next run, too`() {
     var bench = Self.failed()
     #expect(bench.model.unanswered == 0)
     bench.give(.retry(bench.key("a")))
@@ -121,7 +121,7 @@ import Testing
     #expect(next.model.unanswered == 1)
   }
 
-  @Test func `a prompt that is tried again can become stale`() {
+  @Test func `a retried prompt can become stale`() {
     var bench = Self.failed()
     bench.give(.retry(bench.key("a")))
     bench.pass(.milliseconds(59_999))

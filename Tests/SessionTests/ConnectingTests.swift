@@ -26,7 +26,7 @@ import Testing
     #expect(bench.connects.count == 1)
   }
 
-  @Test func `a challenge is answered each time, and the key is never sent in its place`() {
+  @Test func `answers each challenge, and never sends the key instead`() {
     var bench = SessionBench.opening()
     for challenge in ["ab", "cd"] {
       bench.give(.opened(bench.attempt))
@@ -44,13 +44,13 @@ import Testing
     #expect(bench.connects.last?.challenge == "ef")
   }
 
-  @Test func `the whole entrance is signed for a server that takes that`() throws {
+  @Test func `signs the whole handshake for a server that supports it`() throws {
     var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "", challenge: "ab", features: [.boundProof])))
     #expect(try #require(bench.connects.first).connect.features.contains(.boundProof))
   }
 
-  @Test func `a challenge is answered with the server's time, or else with the device's`() throws {
+  @Test func `answers a challenge with the server's time, or else with the device's`() throws {
     for ahead in [Duration.seconds(3_600), nil] {
       var bench = SessionBench.opened()
       let time = ahead.map { bench.wall.advanced(by: $0) }
@@ -62,7 +62,7 @@ import Testing
   @Test(arguments: [
     LinkFailure.closed(code: 4401, reason: ""), .http(status: 401, retryAfter: nil, detail: ""),
   ])
-  func `a wrong key ends after two connections`(failure: LinkFailure) {
+  func `a wrong key ends the session after two connections`(failure: LinkFailure) {
     var bench = SessionBench.opening()
     for _ in 1...5 {
       bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
@@ -71,7 +71,7 @@ import Testing
     #expect(bench.model.link.status.reason == .signIn)
   }
 
-  @Test func `a version that the server refuses ends it`() {
+  @Test func `a version that the server refuses ends the session`() {
     var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(.error(SessionError(message: "old", code: SessionError.unsupportedVersion)))
@@ -86,7 +86,7 @@ import Testing
       SessionError(message: "old", code: SessionError.unsupportedVersion)),
     .authError(message: "no"),
   ])
-  func `the socket of a server that refuses the entrance is closed`(
+  func `closes the socket of a server that refuses the handshake`(
     refusal: SessionServerMessage
   ) {
     var bench = SessionBench.opening()
@@ -99,7 +99,7 @@ import Testing
     #expect(closes == [.close(attempt, code: 1002)])
   }
 
-  @Test func `connected that never comes is a lost try`() {
+  @Test func `an attempt without connected is lost after 15 s`() {
     var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.pass(.milliseconds(14_999))
@@ -109,14 +109,14 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `connected before connect means nothing`() {
+  @Test func `ignores connected before connect`() {
     var bench = SessionBench.opened()
     bench.say(
       .connected(SessionConnected(message: "", session: "", version: .newest)))
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `nothing is to be prepared before a connect`() throws {
+  @Test func `connects without a preparation`() throws {
     let policy = try LinkPolicy.session.setting([("establish.prepare", "5s")])
     #expect(SessionBench.opening(policy).opens == 1)
   }
@@ -131,7 +131,7 @@ import Testing
     #expect(bench.sent.count { $0 == .ping } == 3)
   }
 
-  @Test func `a server that never sends a heartbeat is not dead while it answers pings`() {
+  @Test func `keeps a connection without heartbeats while the server answers pings`() {
     var bench = SessionBench.connected()
     bench.pass(.seconds(600))
     #expect(bench.model.isConnected)
@@ -143,7 +143,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `a large prompt that is sent again keeps no dead connection`() {
+  @Test func `a large prompt that is sent again does not keep a dead connection`() {
     var bench = SessionBench.connected()
     bench.answersPings = false
     bench.prompt(String(repeating: "x", count: 20 * 16_384))
@@ -154,7 +154,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `control frames keep a connection while a large prompt is on its way, for 300 s`() {
+  @Test func `control frames keep a connection during the upload of a large prompt, for 300 s`() {
     var bench = SessionBench.connected()
     bench.answersPings = false
     bench.prompt(String(repeating: "x", count: 100 * 1_024))
@@ -173,7 +173,7 @@ import Testing
     #expect(bench.attempt != attempt)
   }
 
-  @Test func `control frames keep no connection whose server answers nothing`() {
+  @Test func `control frames do not keep the connection of a server that answers nothing`() {
     var bench = SessionBench.connected()
     bench.answersPings = false
     bench.prompt("small")
@@ -185,7 +185,7 @@ import Testing
     #expect(bench.attempt != attempt)
   }
 
-  @Test func `control frames keep no connection once the large prompt was accepted`() {
+  @Test func `control frames do not keep a connection once the large prompt was accepted`() {
     var bench = SessionBench.connected()
     bench.answersPings = false
     let text = String(repeating: "x", count: 100 * 1_024)
@@ -199,7 +199,7 @@ import Testing
     #expect(bench.attempt != attempt)
   }
 
-  @Test func `silence of 90 s ends it, and a heartbeat is a sign of life`() throws {
+  @Test func `a silence of 90 s ends the connection, and a heartbeat is a sign of life`() throws {
     let policy = try LinkPolicy.session.setting([("liveness.ping", "off")])
     var bench = SessionBench.connected(policy: policy)
     bench.pass(.seconds(89))
@@ -210,7 +210,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `silence counts from when a socket that was not read is read again`() throws {
+  @Test func `measures silence from the end of a pause in reading`() throws {
     let policy = try LinkPolicy.session.setting([("liveness.ping", "off")])
     var bench = SessionBench.connected(policy: policy)
     bench.give(.reading(bench.attempt, isPaused: true))
@@ -222,7 +222,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `the fifth message that cannot be read ends the connection`() {
+  @Test func `the fifth malformed message ends the connection`() {
     var bench = SessionBench.connected()
     for _ in 1...4 { bench.give(.malformed(bench.attempt, detail: "x")) }
     #expect(bench.model.isConnected)
@@ -234,7 +234,7 @@ import Testing
     #expect(bench.notices == Array(repeating: .malformed("x"), count: 5))
   }
 
-  @Test func `messages that cannot be read are counted for each connection`() {
+  @Test func `counts malformed messages per connection`() {
     var bench = SessionBench.connected()
     for _ in 1...4 { bench.give(.malformed(bench.attempt, detail: "x")) }
     bench.lose()
@@ -249,14 +249,14 @@ import Testing
     (Duration.milliseconds(29_999), false), (.seconds(30), false), (.milliseconds(30_001), true),
     (.seconds(-30), false), (.milliseconds(-30_001), true),
   ])
-  func `clocks that differ by more than 30 s earn one notice`(skew: Duration, isTold: Bool) {
+  func `clocks that differ by more than 30 s cause one notice`(skew: Duration, isTold: Bool) {
     var bench = SessionBench.connected()
     bench.say(.heartbeat(bench.wall.advanced(by: skew)))
     bench.say(.heartbeat(bench.wall.advanced(by: skew)))
     #expect(bench.notices == (isTold ? [.clockSkew(skew)] : []))
   }
 
-  @Test func `a server that drains gets no new prompt; the next one does`() {
+  @Test func `sends no new prompt to a draining server, but to the next one`() {
     var bench = SessionBench.connected()
     bench.say(.draining(message: "", retryAfter: .seconds(5), window: .seconds(2)))
     bench.prompt("a")
@@ -267,7 +267,7 @@ import Testing
     #expect(bench.prompts.map(\.text) == ["a"])
   }
 
-  @Test func `another network means another connection at once`() {
+  @Test func `reconnects at once after a change of network`() {
     var bench = SessionBench.connected()
     let change = { (name: String) in
       SessionModel.Input.link(
@@ -281,7 +281,7 @@ import Testing
     #expect(bench.opens == before + 1)
   }
 
-  @Test func `a new connection measures its round trips anew`() {
+  @Test func `a new connection measures its round trips from the start`() {
     var bench = SessionBench.connected()
     bench.answersPings = false
     let trip = { (bench: inout SessionBench, time: Duration) in
@@ -300,14 +300,14 @@ import Testing
     #expect(shown.last?.0 == .good && shown.last?.1 == .milliseconds(20))
   }
 
-  @Test func `what the client does not know is left out quietly`() {
+  @Test func `ignores unknown messages without a notice`() {
     var bench = SessionBench.connected()
     bench.say(.unknown(type: "session_list"))
     bench.say(.error(SessionError(message: "Unknown message type: message_ack")))
     #expect(bench.log == [])
   }
 
-  @Test func `the server is told the longest message once, and again when it changes`() {
+  @Test func `sends the maximum message size once, and again when it changes`() {
     var bench = SessionBench.opening()
     bench.connect()
     #expect(bench.sent == [.setMaxMessageSize(kilobytes: 200)])

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of the counts of days without a connection.
 @Suite struct DayTests {
-  @Test func `tries without a connection are stored when the series ends, under their days`() {
+  @Test func `stores attempts without a connection by day when the series ends`() {
     var bench = SessionBench.opening()
     for _ in 1...40 {
       bench.give(.link(.lost(bench.attempt, .refused), at: bench.wall))
@@ -25,13 +25,13 @@ import Testing
     #expect(bench.model.isStopped)
   }
 
-  @Test func `tries are stored when the link is held back`() {
+  @Test func `stores attempts when the link is held back`() {
     var bench = SessionBench.opening()
     bench.give(.link(.device(.reachability(.unreachable)), at: bench.wall))
     #expect(bench.store.days.map(\.tries) == [1])
   }
 
-  @Test func `a try on a new day has the one before stored, though the series goes on`() {
+  @Test func `an attempt on a new day stores the previous day's counts during a series`() {
     var bench = SessionBench.opening()
     let morning = bench.wall.advanced(by: .seconds(86_400))
     bench.give(.link(.lost(bench.attempt, .refused), at: morning))
@@ -41,7 +41,7 @@ import Testing
     #expect(bench.store.days.map(\.tries) == [1])
   }
 
-  @Test func `a new day hands over the one before`() {
+  @Test func `returns the previous day when a new one begins`() {
     var metrics = SessionMetrics()
     let day = Timestamp(nanoseconds: 86_400_000_000_000)
     metrics.noteTry(at: Timestamp(nanoseconds: 0))

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of the requirements of seed 003 for attempts and pings.
 @Suite struct DemandTests {
-  @Test func `the first pong has 5 s, and a ping that follows has 5 s more each`() {
+  @Test func `the first pong has a time-out of 5 s, and each further ping has 5 s more`() {
     var bench = SessionBench.connected()
     bench.answersPings = false
     let count = { (bench: SessionBench) in bench.sent.count { $0 == .ping } }
@@ -26,8 +26,7 @@ import Testing
     #expect(!bench.model.isConnected, "15 s")
   }
 
-  @Test func `no ping is sent while nothing is connected, and none is left of an older connection`()
-  {
+  @Test func `sends no ping without a connection, and keeps no ping timer of an older one`() {
     var bench = SessionBench.connected()
     bench.pass(.seconds(29))
     // The ping of this connection would be due after one second; the next attempt awaits hello.
@@ -45,7 +44,7 @@ import Testing
   @Test(arguments: [
     SessionModel.Input.start, .link(.device(.again), at: Timestamp(nanoseconds: 0)),
   ])
-  func `a request of the user is tried at once, and the waits begin anew`(
+  func `a request of the user is tried at once and resets the back-off`(
     request: SessionModel.Input
   ) throws {
     var bench = SessionBench.opening()
@@ -68,7 +67,7 @@ import Testing
     #expect((1...1.25).contains(wait / .seconds(1)), "the ninth wait has 30 s")
   }
 
-  @Test func `a network that is back is used at once, and a lost one is not tried`() {
+  @Test func `uses a restored network at once, and makes no attempt without one`() {
     var bench = SessionBench.connected()
     func change(_ reachability: Reachability) {
       bench.give(.link(.device(.reachability(reachability)), at: bench.wall))

@@ -6,7 +6,7 @@ import Testing
 @testable import Session
 
 @Suite struct EndingTests {
-  @Test func `in background it leaves at once if nothing is under way`() {
+  @Test func `disconnects at once in the background if nothing is in flight`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))
     bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
@@ -14,7 +14,7 @@ import Testing
     #expect(bench.sent.last == .disconnect(reason: "background"))
   }
 
-  @Test func `in background a prompt has 25 s to be accepted`() {
+  @Test func `gives a prompt 25 s to be accepted in the background`() {
     var bench = SessionBench.prompted()
     bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
     bench.pass(.milliseconds(24_999))
@@ -23,7 +23,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `in background it leaves as soon as the prompt is accepted`() {
+  @Test func `disconnects in the background as soon as the prompt is accepted`() {
     var bench = SessionBench.prompted()
     bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
     bench.ack(bench.key("a"))
@@ -32,7 +32,7 @@ import Testing
     #expect(bench.opens == 1)
   }
 
-  @Test func `in background it waits for the ack of a prompt that it asks about again`() {
+  @Test func `waits in the background for the ack of a prompt that it sent again`() {
     var bench = SessionBench.prompted()
     bench.ack(bench.key("a"))
     bench.lose()
@@ -44,7 +44,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `a stop says how many prompts have no answer`() {
+  @Test func `a stop reports how many prompts have no answer`() {
     var bench = SessionBench.prompted()
     bench.give(.stop)
     #expect(bench.model.isStopped)
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a stop has ended behind a store that fails, and not behind one that still writes`(
+  func `a stop ends after a failed commit, but not during one in flight`(
     hasFailed: Bool
   ) {
     var bench = SessionBench.connected()
@@ -78,7 +78,7 @@ import Testing
     #expect(bench.model.isStopped == hasFailed)
   }
 
-  @Test func `another try that the user asks for begins anew after the last attempt failed`() {
+  @Test func `a retry by the user starts a new series after the last attempt failed`() {
     var bench = SessionBench.opening()
     for _ in 0..<30 where bench.model.link.status.phase != .failed {
       bench.lose()
@@ -90,7 +90,7 @@ import Testing
     #expect(bench.opens == opens + 1)
   }
 
-  @Test func `a stop waits until what was handed over is confirmed, and that is stored`() {
+  @Test func `a stop waits until shown messages are confirmed and that is stored`() {
     var bench = SessionBench.talking()
     bench.give(.stop)
     #expect(bench.model.isConnected)
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `no ping is sent while a stop waits for the store`(isStopping: Bool) {
+  func `sends no ping while a stop waits for the store`(isStopping: Bool) {
     var bench = SessionBench.connected()
     bench.pass(.seconds(29))
     bench.holdsStore = true
@@ -132,7 +132,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `in background it waits until what came is stored and acknowledged`() {
+  @Test func `waits in the background until received messages are stored and acknowledged`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))
     bench.holdsStore = true
@@ -144,7 +144,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `in background a connection that is being made brings its acknowledgements`() {
+  @Test func `completes a connection in the background to send its acknowledgements`() {
     var bench = SessionBench.connected()
     bench.holdsStore = true
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
@@ -157,7 +157,8 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `in background a lost connection is not made again for what is stored meanwhile`() {
+  @Test func `does not restore a lost connection in the background for messages stored meanwhile`()
+  {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))
     bench.holdsStore = true
@@ -171,7 +172,7 @@ import Testing
     #expect(bench.opens == 0)
   }
 
-  @Test func `a stop waits 2 s for what nothing confirms`() {
+  @Test func `a stop waits 2 s for a confirmation that does not come`() {
     var bench = SessionBench.talking()
     bench.give(.stop)
     bench.pass(.milliseconds(1_999))
@@ -190,7 +191,7 @@ import Testing
     #expect(bench.reason == "the session is closed")
   }
 
-  @Test func `the next run goes on with what was not answered`() {
+  @Test func `the next run continues with unanswered prompts`() {
     var bench = SessionBench.prompted()
     bench.prompt("b")
     bench.ack(bench.key("a"))
@@ -209,7 +210,7 @@ import Testing
     #expect(next.model.queue.items.map(\.number) == [2, 3])
   }
 
-  @Test func `what was stored and not confirmed is shown by the next run, what was is not`() {
+  @Test func `the next run shows stored messages that were not confirmed, and no others`() {
     var bench = SessionBench.talking()
     var next = SessionBench()
     next.store = bench.store
@@ -225,7 +226,7 @@ import Testing
     #expect(last.states == [])
   }
 
-  @Test func `a record ends by the clock of its loss`() {
+  @Test func `a record ends at the time of the loss`() {
     var bench = SessionBench.connected()
     let lost = bench.wall.advanced(by: .seconds(1_000))
     bench.give(.link(.lost(bench.attempt, .reset), at: lost))
@@ -235,7 +236,7 @@ import Testing
     #expect(ends == [lost])
   }
 
-  @Test func `each connection leaves one record, and its numbers are stored by day`() {
+  @Test func `each connection leaves one record, and its counts are stored by day`() {
     var bench = SessionBench.connected()
     bench.pass(.seconds(31))
     bench.lose()

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the effects of a long upload and of a plain server on prompts in flight.
 @Suite struct HeldPromptTests {
-  @Test func `while a long prompt is on its way, silence says nothing about the server`() {
+  @Test func `silence does not end the connection while a long prompt is uploaded`() {
     var bench = SessionBench.connected()
     let attempt = bench.attempt
     bench.answersPings = false
@@ -19,7 +19,7 @@ import Testing
     #expect(bench.model.link.status.phase == .connected)
   }
 
-  @Test func `a short prompt leaves silence its meaning`() {
+  @Test func `a short prompt does not extend the allowed silence`() {
     var bench = SessionBench.connected()
     let attempt = bench.attempt
     bench.answersPings = false
@@ -28,7 +28,7 @@ import Testing
     #expect(bench.attempt != attempt)
   }
 
-  @Test func `what a plain server accepted is given up in time, though no history comes`() {
+  @Test func `gives up a prompt that a plain server accepted, even if no history arrives`() {
     var bench = SessionBench.lostByPlainServer()
     bench.pass(.seconds(299))
     #expect(bench.states.last == "a accepted")
@@ -37,7 +37,7 @@ import Testing
     #expect(bench.prompts.count == 1)
   }
 
-  @Test func `a prompt whose pause ends behind a long upload waits for it, and wakes nothing`() {
+  @Test func `a prompt whose pause ends behind a long upload waits for it without a deadline`() {
     var bench = SessionBench.prompted()
     bench.prompt("b", in: "other")
     bench.refuse(bench.key("a"), "busy")

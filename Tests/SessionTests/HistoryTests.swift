@@ -22,7 +22,7 @@ import Testing
     #expect(bench.states.last == "a answered")
   }
 
-  @Test func `a store that refuses is tried again after 1, 2, 4 s, and nothing is lost`() {
+  @Test func `retries a refused commit after 1, 2 and 4 s, and loses nothing`() {
     var bench = SessionBench.connected()
     bench.holdsStore = true
     bench.prompt("a")
@@ -51,7 +51,7 @@ import Testing
     #expect(bench.states.first == "a queued")
   }
 
-  @Test func `what the store held is told once`() {
+  @Test func `loads the contents of the store only once`() {
     var bench = SessionBench.connected()
     let other = ClientSessionSnapshot(client: UUID128(high: 7, low: 7))
     #expect(bench.give(.restored(other, conversation: "b", at: bench.wall)) == [])
@@ -66,7 +66,8 @@ import Testing
     #expect(bench.gaps == [.clientAhead])
   }
 
-  @Test func `the same id as response, history and replay is shown once and acknowledged again`() {
+  @Test func `a message that also arrives by history and replay is shown once, acknowledged again`()
+  {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))
     bench.say(.replay(id: "m0", .one("m0", at: nil), number: nil))
@@ -74,7 +75,7 @@ import Testing
     #expect(bench.acks == ["m0", "m0"])
   }
 
-  @Test func `an own prompt in a history is not news`() {
+  @Test func `does not report an own prompt in a history`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.ack(key)
@@ -82,7 +83,7 @@ import Testing
     #expect(bench.messages == [])
   }
 
-  @Test func `replays come one by one, numbered`() {
+  @Test func `counts replays by number, in any order`() {
     var bench = SessionBench.connected([.idempotency, .resume])
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
     bench.say(.replay(id: "x3", .one("x3", at: nil), number: 3))
@@ -93,7 +94,7 @@ import Testing
     #expect(bench.acks == ["x1", "x3", "x2"])
   }
 
-  @Test func `acks of stored messages are sent on the next connection`() {
+  @Test func `sends the acks of stored messages on the next connection`() {
     var bench = SessionBench.connected()
     bench.holdsStore = true
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
@@ -105,7 +106,7 @@ import Testing
     #expect(bench.acks == ["x1"])
   }
 
-  @Test func `a known conversation is asked for from its cursor, in either version`() {
+  @Test func `requests a known conversation from its cursor, in either version`() {
     for (version, cursors) in [
       (
         SessionVersion.newest,
@@ -123,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func `a window that is not complete is followed by the next one`() {
+  @Test func `requests the next window after an incomplete one`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("x", at: 0), .one("y", at: 1)], next: 2, isComplete: false))
     #expect(
@@ -137,7 +138,7 @@ import Testing
     #expect(bench.model.isCaughtUp)
   }
 
-  @Test func `a window that is not complete and moves nothing is not asked for again`() {
+  @Test func `does not request an incomplete window again that makes no progress`() {
     var bench = SessionBench.talking()
     bench.say(.window([], next: 0, isComplete: false))
     bench.say(.window([], next: 0, isComplete: false))
@@ -145,7 +146,7 @@ import Testing
     #expect(bench.model.isCaughtUp)
   }
 
-  @Test func `pruned messages are a gap, and what is left is asked for`() {
+  @Test func `reports pruned messages as a gap, and requests the rest`() {
     var bench = SessionBench.talking(version: Self.old)
     bench.say(
       .numbered([], next: 11, gap: SessionHistory.Gap(requested: 0, oldest: 11, reason: .pruned)))
@@ -153,7 +154,7 @@ import Testing
     #expect(bench.subscriptions.map(\.cursor) == [.sequence(0), .sequence(10)])
   }
 
-  @Test func `a server that is behind begins anew`() {
+  @Test func `a server that is behind the client is read from the start`() {
     var bench = SessionBench.talking(version: Self.old)
     bench.say(.numbered([.one("x", at: 1), .one("y", at: 2)], next: 3))
     bench.lose()
@@ -169,7 +170,7 @@ import Testing
     (SessionServerMessage.window([], next: 0, isReplaced: true), SessionGap.replaced),
     (.window([], next: 1), .clientAhead),
   ])
-  func `a file that was replaced or became shorter is a gap and is read from its beginning`(
+  func `a file that was replaced or truncated is a gap and is read from its beginning`(
     window: SessionServerMessage, gap: SessionGap
   ) {
     var bench = SessionBench.talking()
@@ -181,7 +182,7 @@ import Testing
     #expect(bench.subscriptions.last?.cursor == .offset(0, signature: nil))
   }
 
-  @Test func `a hole is asked for once, then it is a gap`() {
+  @Test func `requests a hole once, then reports it as a gap`() {
     var bench = SessionBench.talking()
     let late = SessionServerMessage.window([.one("x", at: 5), .one("y", at: 6)], next: 7)
     bench.say(late)
@@ -193,7 +194,7 @@ import Testing
     #expect(bench.model.isCaughtUp)
   }
 
-  @Test func `messages that the server dropped are one gap`() {
+  @Test func `reports messages that the server dropped as one gap`() {
     var bench = SessionBench.opening()
     bench.connect(isRecovered: false)
     bench.say(.error(SessionError(message: "", code: "not_recovered")))
@@ -202,7 +203,7 @@ import Testing
     #expect(bench.store.open(as: SessionBench.client).received == 5)
   }
 
-  @Test func `what came beyond a hole does not count once the server dropped messages`() {
+  @Test func `forgets numbers received beyond a hole once the server dropped messages`() {
     var bench = SessionBench.connected([.idempotency, .resume])
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
     bench.say(.replay(id: "x3", .one("x3", at: nil), number: 3))
@@ -216,7 +217,7 @@ import Testing
     #expect(bench.store.open(as: SessionBench.client).received == 7)
   }
 
-  @Test func `an old message that comes again is not the next one after dropped ones`() {
+  @Test func `a repeated old message is not the next one after dropped messages`() {
     var bench = SessionBench.connected([.idempotency, .resume])
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
     bench.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
@@ -227,7 +228,7 @@ import Testing
     #expect(bench.model.messages.ahead == [])
   }
 
-  @Test func `1,000 numbers beyond a missing one are remembered`() {
+  @Test func `remembers 1,000 numbers beyond a missing one`() {
     var bench = SessionBench.connected([.idempotency, .resume])
     bench.isChecked = false
     for number in UInt64(2)...1_003 {
@@ -247,7 +248,7 @@ import Testing
     #expect(bench.messages == ["m0 live", "x live"])
   }
 
-  @Test func `several conversations are asked for at once if the server can`() {
+  @Test func `requests several conversations in one batch if the server supports it`() {
     var bench = SessionBench.connected([.idempotency, .batch])
     for name in ["c", "d"] {
       bench.prompt(name, in: name)

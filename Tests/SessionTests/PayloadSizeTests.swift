@@ -4,7 +4,7 @@ import Testing
 @testable import Session
 
 @Suite struct PayloadSizeTests {
-  @Test func `three large failures shrink it to three quarters, and never below 50 KiB`() {
+  @Test func `three large failures reduce the size to three quarters, but never below 50 KiB`() {
     var size = PayloadSize()
     size.noteLoss()
     size.noteLoss()
@@ -15,7 +15,7 @@ import Testing
     #expect(size.kilobytes == 50)
   }
 
-  @Test func `ten large successes in a row let it grow by a tenth, up to 250 KiB`() {
+  @Test func `ten large successes in a row increase the size by a tenth, up to 250 KiB`() {
     var size = PayloadSize()
     for _ in 0..<9 { size.noteArrival(bytes: 102_400) }
     #expect(size.kilobytes == 200)
@@ -39,7 +39,7 @@ import Testing
     #expect(size.kilobytes == kilobytes)
   }
 
-  @Test func `what was counted for one change does not count for the next`() {
+  @Test func `outcomes counted for one change do not count for the next`() {
     var size = PayloadSize()
     for _ in 0..<5 { size.noteLoss() }
     #expect(size.kilobytes == 150)
@@ -55,15 +55,14 @@ import Testing
     (LinkFailure.reset, [false]), (.ended, [false]), (.timeout(.silence), [false]),
     (.unreachable(detail: ""), []),
   ])
-  func `a connection that breaks counts as a large failure`(failure: LinkFailure, outcomes: [Bool])
-  {
+  func `a broken connection counts as a large failure`(failure: LinkFailure, outcomes: [Bool]) {
     var bench = SessionBench.connected()
     bench.prompt("one")
     bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
     #expect(bench.model.payload.outcomes == outcomes)
   }
 
-  @Test func `a connection that is silent counts as a large failure, one that is left does not`() {
+  @Test func `a silent connection counts as a large failure, a closed one does not`() {
     var silent = SessionBench.connected()
     silent.answersPings = false
     silent.prompt("one")

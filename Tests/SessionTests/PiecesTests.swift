@@ -27,11 +27,11 @@ import Testing
     }
   }
 
-  @Test func `a response whose pieces all came is shown whole`() {
+  @Test func `shows a response whole if all of its pieces arrived`() {
     #expect(Self.shown([(0, "one "), (1, "two")], of: 2) == ["one two"])
   }
 
-  @Test func `a response that lacks a piece is shown as it came`() {
+  @Test func `shows a response truncated if a piece is missing`() {
     #expect(Self.shown([(0, "one ")], of: 2) == ["cut"])
     #expect(Self.shown([(1, "two")], of: 2) == ["cut"])
     #expect(Self.shown([(0, "one "), (0, "one ")], of: 2) == ["cut"])
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [(-1, true), (0, true), (1, false)])
-  func `pieces are kept up to a bound in bytes`(more: Int, isKept: Bool) {
+  func `stores pieces up to a limit in bytes`(more: Int, isKept: Bool) {
     var pieces = ResponsePieces()
     let text = String(repeating: "x", count: ResponsePieces.limit + more)
     pieces.add(text, at: 0, of: "k")
@@ -49,7 +49,7 @@ import Testing
     #expect(pieces == ResponsePieces())
   }
 
-  @Test func `what a piece takes is its bytes, not its letters`() {
+  @Test func `measures a piece in bytes, not in characters`() {
     let beginning = String(repeating: "x", count: ResponsePieces.limit - 2)
     for (end, isKept) in [("é", true), ("€", false)] {
       var pieces = ResponsePieces()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `a conversation that the user names is followed before its first prompt`() {
+  @Test func `follows a conversation named by the user before its first prompt`() {
     var bench = SessionBench.opening()
     let other = "00000000-0000-4000-8000-0000000000aa"
     bench.give(.follow(conversation: other))
@@ -69,7 +69,7 @@ import Testing
     #expect(bench.notices == [])
   }
 
-  @Test func `connect tells what is stored, not what only came`() {
+  @Test func `connect contains the number up to which messages are stored, not only received`() {
     var bench = SessionBench.prompted([.idempotency, .resume])
     bench.holdsStore = true
     bench.say(
@@ -82,7 +82,7 @@ import Testing
     #expect(bench.connects.map(\.connect.received) == [0])
   }
 
-  @Test func `a server that speaks a version before 0.4 is left`() {
+  @Test func `disconnects from a server with a version before 0.4`() {
     var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(

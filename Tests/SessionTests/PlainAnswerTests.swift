@@ -24,7 +24,7 @@ import Testing
 
   // MARK: An answer counts once
 
-  @Test func `a response that comes twice ends one prompt`() {
+  @Test func `a repeated response ends only one prompt`() {
     var bench = Self.asking("a", "b")
     for _ in 1...2 { bench.respond("m1", to: nil, "A") }
     bench.ack(nil)
@@ -37,7 +37,7 @@ import Testing
     #expect(bench.acks == ["m1", "m1", "m1", "m2"])
   }
 
-  @Test func `a failure that comes twice fails one prompt`() {
+  @Test func `a repeated failure fails only one prompt`() {
     var bench = Self.asking("a", "b")
     bench.say(Self.failure("m1", in: SessionBench.conversation))
     bench.ack(nil)
@@ -61,7 +61,7 @@ import Testing
     #expect(next.states.last == "b answered")
   }
 
-  @Test func `an answer to nobody here ends no later prompt`() {
+  @Test func `an answer to no prompt of this client ends no later prompt`() {
     var bench = SessionBench.connected([])
     bench.respond("m1", to: nil, "A")
     bench.prompt("a")
@@ -70,7 +70,7 @@ import Testing
     #expect(bench.states.last == "a accepted")
   }
 
-  @Test func `the same words again without an id may be the answer of before`() {
+  @Test func `the same text again without an id may be the previous answer`() {
     var bench = Self.asking("a", "b")
     bench.respond(nil, to: nil, "A")
     bench.ack(nil)
@@ -83,7 +83,7 @@ import Testing
     #expect(bench.messages.count == 1)
   }
 
-  @Test func `the same words again without an id are an answer if the history shows both`() {
+  @Test func `the same text again without an id is an answer if the history contains both`() {
     var bench = Self.asking("a", "b")
     bench.respond(nil, to: nil, "A")
     bench.ack(nil)
@@ -95,7 +95,7 @@ import Testing
 
   // MARK: The end is stored before the next prompt goes
 
-  @Test func `the next prompt goes out when the end of the last one is stored`() {
+  @Test func `sends the next prompt when the end of the last one is stored`() {
     var bench = Self.asking("a", "b")
     bench.holdsStore = true
     bench.respond("m1", to: nil, "A")
@@ -109,7 +109,7 @@ import Testing
     #expect(bench.prompts.map(\.text) == ["a", "b"])
   }
 
-  @Test func `a prompt whose end is on its way to the store is not sent again`() {
+  @Test func `does not send a prompt again whose end is being stored`() {
     var bench = Self.asking("a")
     bench.holdsStore = true
     bench.respond("m1", to: nil, "A")
@@ -125,7 +125,7 @@ import Testing
 
   // MARK: An answer is shown once
 
-  @Test func `a response without an id is not shown again by the history of the next connection`() {
+  @Test func `the next connection's history does not show a response without an id again`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond(nil, to: nil, "A")
     bench.lose()
@@ -137,7 +137,7 @@ import Testing
     #expect(bench.messages.count == 2)
   }
 
-  @Test func `two responses without an id are not shown again by one later history`() {
+  @Test func `one later history does not show two responses without an id again`() {
     var bench = Self.asking("a", "b")
     bench.respond(nil, to: nil, "A")
     bench.ack(nil)
@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test(arguments: [nil, "m1"], [false, true])
-  func `an answer is shown once although the history has it under another id`(
+  func `shows an answer once although the history has it under another id`(
     id: String?, isBefore: Bool
   ) {
     var bench = SessionBench.acceptedByPlainServer()
@@ -165,14 +165,14 @@ import Testing
 
   // MARK: A failure that names no conversation
 
-  @Test func `a failure that names no conversation ends the only prompt under way`() {
+  @Test func `a failure without a conversation ends the only prompt in flight`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.say(Self.failure(nil, in: nil))
     #expect(bench.states.last == "a failed")
     #expect(bench.reason == "no")
   }
 
-  @Test func `a failure that names no conversation makes the ends of two prompts unknown`() {
+  @Test func `a failure without a conversation makes the outcome of two prompts unknown`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.prompt("b", in: "d")
     bench.ack(nil)
@@ -184,7 +184,7 @@ import Testing
     #expect(Set(bench.states.suffix(2)) == ["a unsure", "b unsure"])
   }
 
-  @Test func `a prompt that failed stays so, though a history showed an answer before`() {
+  @Test func `a failed prompt stays failed, although a history showed an answer before`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
     bench.say(Self.failure("m1", in: SessionBench.conversation))

@@ -29,7 +29,7 @@ import Testing
 
   // MARK: A message in between is no answer
 
-  @Test func `behind a loss a text of the assistant is no end, and the response is`() {
+  @Test func `after a loss an assistant's text does not end a prompt, but the response does`() {
     var bench = SessionBench.lostByPlainServer()
     bench.prompt("b")
     bench.say(.window([Self.asked, .one("u2", .assistant, "I look at it", at: 1)], next: 2))
@@ -40,7 +40,7 @@ import Testing
     #expect(bench.messages.map { $0.prefix(2) } == ["u2", "u3"])
   }
 
-  @Test func `a turn that ended while nobody listened has an unknown end after 30 s`() {
+  @Test func `a turn that ended without a connection has an unknown outcome after 30 s`() {
     var bench = SessionBench.lostByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
     bench.pass(.milliseconds(29_999))
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `the end of a turn without an id ends a prompt of an earlier connection`(isLost: Bool) {
+  func `a turn end without an id ends a prompt of an earlier connection`(isLost: Bool) {
     var bench = isLost ? SessionBench.lostByPlainServer() : SessionBench.acceptedByPlainServer()
     bench.say(.turnComplete(conversation: SessionBench.conversation, isAborted: false))
     #expect(bench.states.last == "a accepted")
@@ -62,7 +62,7 @@ import Testing
     #expect(bench.messages == ["u2 history"])
   }
 
-  @Test func `each message of a turn begins the wait anew`() {
+  @Test func `each message of a turn restarts the wait`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked], next: 1))
     bench.pass(.seconds(299))
@@ -73,7 +73,7 @@ import Testing
     #expect(bench.states.last == "a unsure")
   }
 
-  @Test func `an older prompt in a history does not answer the one that waits`() {
+  @Test func `an older prompt in a history does not answer the waiting one`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("m1", to: nil, "A")
     bench.prompt("b")
@@ -85,14 +85,14 @@ import Testing
 
   // MARK: Whose row it is
 
-  @Test func `the words of another client are no sign of a prompt that was never sent`() {
+  @Test func `another client's text does not show that an unsent prompt arrived`() {
     var bench = Self.waiting()
     bench.say(.window([.one("u3", .user, "a", at: 0), .one("u4", at: 1)], next: 2))
     #expect(bench.states.last == "a queued")
     #expect(bench.messages.suffix(2).map { $0.prefix(2) } == ["u3", "u4"])
   }
 
-  @Test func `a window that comes again says nothing about a later prompt of the same words`() {
+  @Test func `a repeated window shows nothing about a later prompt with the same text`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
     bench.respond(nil, to: nil, "A")
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `earlier words are no sign of a prompt with the same ones`(isRelaunched: Bool) {
+  func `an earlier message is no sign of a prompt with the same text`(isRelaunched: Bool) {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("u2", to: nil, "A")
     bench.prompt("a")
@@ -126,7 +126,7 @@ import Testing
     #expect(bench.prompts.count == 3)
   }
 
-  @Test func `equal words whose answer has another id leave open whether a prompt is there`() {
+  @Test func `an equal text whose answer has another id leaves the prompt's arrival open`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("m1", to: nil, "A")
     bench.prompt("a")
@@ -143,7 +143,7 @@ import Testing
     #expect(bench.prompts.count == 2)
   }
 
-  @Test func `a prompt that only the history shows opens its conversation for good`() {
+  @Test func `a prompt that only the history shows makes its conversation known for good`() {
     var bench = Self.unsure()
     bench.say(.window([Self.asked], next: 1))
     #expect(bench.states.last == "a accepted")
@@ -155,7 +155,7 @@ import Testing
     #expect(kept.map(\.floor) == [1])
   }
 
-  @Test func `a lost prompt brings the history of its conversation, and of no other`() {
+  @Test func `requests the history of a lost prompt's conversation, and of no other`() {
     var bench = SessionBench.connected([])
     bench.prompt("a", in: "d")
     bench.lose()
@@ -163,7 +163,7 @@ import Testing
     #expect(bench.subscriptions.map(\.conversation) == ["d"])
   }
 
-  @Test func `a server that has no history gets a lost prompt again`() {
+  @Test func `sends a lost prompt again to a server without a history`() {
     var bench = Self.unsure()
     #expect(bench.prompts.count == 1)
     let error = SessionError(message: "no", conversation: SessionBench.conversation)
@@ -172,7 +172,7 @@ import Testing
     #expect(bench.prompts.count == 2)
   }
 
-  @Test func `a history that does not come does not say that a prompt is absent`() {
+  @Test func `a missing history does not show that a prompt is absent`() {
     var bench = Self.unsure()
     bench.pass(.seconds(60))
     #expect(bench.states.last == "a sent")
@@ -182,7 +182,7 @@ import Testing
     #expect(bench.prompts.count == 1)
   }
 
-  @Test func `what a server with keys answered is no own text of a plain one`() {
+  @Test func `an answer of a server with keys is no own text of a plain one`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.ack(key)
@@ -195,7 +195,7 @@ import Testing
 
   // MARK: What is repeated
 
-  @Test func `a replay of what is known is no sign of the next prompt`() {
+  @Test func `a replay of a known message is no sign of the next prompt`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("u2", to: nil, "A")
     bench.prompt("b")
@@ -207,14 +207,14 @@ import Testing
     #expect(bench.messages == ["u2 live"])
   }
 
-  @Test func `a replay is no answer to a prompt that was sent on the same connection`() {
+  @Test func `a replay does not answer a prompt sent on the same connection`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.say(.replay(id: "u2", Self.said, number: nil))
     #expect(bench.states.last == "a accepted")
     #expect(bench.messages == ["u2 replay"])
   }
 
-  @Test func `a replay is acknowledged when it is known whose answer it is`() {
+  @Test func `acknowledges a replay when its prompt is known`() {
     var bench = Self.unsure()
     bench.say(.replay(id: "u2", Self.said, number: nil))
     #expect(bench.acks == [])
@@ -227,13 +227,13 @@ import Testing
     #expect(bench.prompts.last?.text == "b")
   }
 
-  @Test func `own words are shown once when their window comes twice`() {
+  @Test func `shows an own message once when its window arrives twice`() {
     var bench = SessionBench.acceptedByPlainServer()
     for _ in 1...2 { bench.say(.window([Self.asked, Self.said], next: 2)) }
     #expect(bench.messages == ["u2 history"])
   }
 
-  @Test func `own words are not shown again by a history that was replaced`() {
+  @Test func `a replaced history does not show own messages again`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.say(.window([Self.asked, Self.said], next: 2))
     bench.say(.window([Self.asked, Self.said], next: 2, isReplaced: true))
@@ -241,7 +241,7 @@ import Testing
     #expect(bench.messages == ["u2 history"])
   }
 
-  @Test func `own words in a history without numbers are not those of another client`() {
+  @Test func `own messages in a history without numbers are not taken for another client's`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond(nil, to: nil, "A")
     let entries = [Self.asked, Self.said].map { entry in
@@ -258,7 +258,7 @@ import Testing
 
   // MARK: Holes
 
-  @Test func `own words beyond a hole are not those of another client`() {
+  @Test func `own messages beyond a hole are not taken for another client's`() {
     var bench = Self.unsure()
     let asked = SessionEntry.one("u1", .user, "a", at: 1)
     bench.say(.window([asked], next: 2))
@@ -268,8 +268,7 @@ import Testing
     #expect(bench.states.last == "a accepted")
   }
 
-  @Test func `a single message is taken though a plain server always leaves out what is before it`()
-  {
+  @Test func `accepts a single message although a plain server always omits what precedes it`() {
     var bench = Self.unsure()
     let asked = SessionEntry.one("u1", .user, "x", at: 1)
     bench.say(.window([asked], next: 2))
@@ -285,7 +284,7 @@ import Testing
     #expect(bench.prompts.count == 1)
   }
 
-  @Test func `own words behind what a server left out show that it has the prompt`() {
+  @Test func `own messages after an omitted part show that the server has the prompt`() {
     var bench = Self.unsure()
     let entries = [SessionEntry.one("u1", .user, "a", at: 1), .one("u2", at: 2)]
     bench.say(.window(entries, next: 3))

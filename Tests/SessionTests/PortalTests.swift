@@ -28,7 +28,7 @@ import Testing
     (.closed(code: 4401, reason: ""), false),
     (.proxy(detail: ""), false), (.local(detail: ""), false),
   ])
-  func `a try that a login page may have ended is followed by a check`(
+  func `checks for a captive portal after an attempt that one may have ended`(
     failure: LinkFailure, isChecked: Bool
   ) {
     var bench = SessionBench.opening()
@@ -36,19 +36,20 @@ import Testing
     #expect(effects.filter(Self.isProbe) == (isChecked ? [.probe(within: .seconds(5))] : []))
   }
 
-  @Test func `a try that takes too long is followed by a check`() {
+  @Test func `checks for a captive portal after an attempt that takes too long`() {
     var bench = SessionBench.opening()
     #expect(!bench.pass(.milliseconds(9_999)).contains(where: Self.isProbe))
     #expect(bench.pass(.milliseconds(1)).contains(.probe(within: .seconds(5))))
   }
 
-  @Test func `a connection that is lost is followed by none`() {
+  @Test func `does not check after the loss of a connection`() {
     var bench = SessionBench.connected()
     let effects = bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     #expect(!effects.contains(where: Self.isProbe))
   }
 
-  @Test func `a login page holds the link, and after 30 s one try shows whether it is gone`() {
+  @Test
+  func `a captive portal holds the link, and one attempt after 30 s shows whether it is gone`() {
     var bench = Self.held()
     #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
     bench.pass(.milliseconds(29_999))
@@ -61,7 +62,7 @@ import Testing
     #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
   }
 
-  @Test func `no check follows another one within 30 s`() {
+  @Test func `makes no further check within 30 s`() {
     var bench = SessionBench.opening()
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     bench.give(.probed(isPortal: false))
@@ -71,7 +72,7 @@ import Testing
     #expect(later.contains(where: Self.isProbe))
   }
 
-  @Test func `a check that finds no login page changes nothing`() {
+  @Test func `a check that finds no captive portal changes nothing`() {
     var bench = SessionBench.opening()
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     let before = bench.model.link.status
@@ -90,7 +91,7 @@ import Testing
     #expect(bench.opens == 2)
   }
 
-  @Test func `coming to the front ends the wait`() {
+  @Test func `coming to the foreground ends the wait`() {
     var bench = Self.held()
     bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
     #expect(bench.opens == 1)
@@ -99,7 +100,7 @@ import Testing
     #expect(bench.opens == 2)
   }
 
-  @Test func `a TLS failure that a login page caused is no end`() {
+  @Test func `a TLS failure caused by a captive portal is not final`() {
     var bench = SessionBench.opening()
     bench.give(.link(.lost(bench.attempt, .tls(.wrongHost, detail: "")), at: bench.wall))
     #expect(bench.model.link.status.phase == .failed)
@@ -109,7 +110,7 @@ import Testing
     #expect(bench.opens == 2)
   }
 
-  @Test func `an answer that comes on a connection is late`() {
+  @Test func `ignores the result of a check once connected`() {
     var bench = SessionBench.opening()
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     bench.pass(.seconds(2))
@@ -118,7 +119,7 @@ import Testing
     #expect(bench.model.isConnected)
   }
 
-  @Test func `an answer that comes after a stop leaves nothing to wait for`() {
+  @Test func `the result of a check after a stop sets no deadline`() {
     var bench = SessionBench.opening()
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     bench.give(.stop)
@@ -127,7 +128,7 @@ import Testing
     #expect(bench.model.deadline == nil)
   }
 
-  @Test func `it can be turned off`() throws {
+  @Test func `the check can be turned off`() throws {
     let policy = try LinkPolicy.session.setting([("gate.portalProbe", "off")])
     var bench = SessionBench.opening(policy)
     let effects = bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))

@@ -25,7 +25,7 @@ import Testing
 
   // MARK: Other clients
 
-  @Test func `with another turn open two ends of turns are needed`() {
+  @Test func `with another turn open, two turn ends are needed`() {
     var bench = Self.shared()
     bench.respond("m1", to: nil, "re other")
     #expect(bench.states.last == "a accepted")
@@ -35,7 +35,7 @@ import Testing
     #expect(bench.states.last == "a answered")
   }
 
-  @Test func `with another turn open one end leaves it unknown`() {
+  @Test func `with another turn open, one turn end leaves the outcome unknown`() {
     var bench = Self.shared()
     bench.respond("m1", to: nil, "A")
     bench.pass(.seconds(30))
@@ -43,7 +43,7 @@ import Testing
     #expect(bench.acks.suffix(1) == ["m1"])
   }
 
-  @Test func `turns that ended leave the next prompt alone`() {
+  @Test func `ended turns do not affect the next prompt`() {
     var bench = Self.shared()
     bench.respond("m1", to: nil, "re other")
     bench.respond("m2", to: nil, "A")
@@ -54,14 +54,14 @@ import Testing
     #expect(bench.states.last == "b answered")
   }
 
-  @Test func `an end while no prompt is under way is that of another turn`() {
+  @Test func `a turn end while no prompt is in flight belongs to another turn`() {
     var bench = Self.shared(otherHasEnded: true)
     bench.respond("m2", to: nil, "A")
     #expect(bench.states.last == "a answered")
   }
 
   @Test(arguments: [false, true])
-  func `the late end of a prompt that was given up does not end the next one`(
+  func `the late end of an abandoned prompt does not end the next one`(
     isRelaunched: Bool
   ) {
     var bench = SessionBench.acceptedByPlainServer()
@@ -80,7 +80,7 @@ import Testing
     #expect(bench.states.last == "b answered")
   }
 
-  @Test func `of an answer and a failure it is not known which is the prompt's`() {
+  @Test func `after an answer and a failure, the prompt's outcome is unknown`() {
     var bench = Self.shared()
     bench.respond("m1", to: nil, "re other")
     bench.say(
@@ -90,7 +90,7 @@ import Testing
     #expect(bench.states.last == "a unsure")
   }
 
-  @Test func `an answer that stands before a prompt is another one's`() {
+  @Test func `an answer before a prompt in the history belongs to another one`() {
     var bench = SessionBench.talking([])
     bench.say(.window([.one("u0", .user, "first", at: 0)], next: 1))
     bench.prompt("a")
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `the answer to another client's prompt does not end one that waits`(isRelaunched: Bool) {
+  func `the answer to another client's prompt does not end a waiting one`(isRelaunched: Bool) {
     var bench = SessionBench.lostByPlainServer()
     bench.say(.window([Self.other], next: 1))
     if isRelaunched {
@@ -126,7 +126,7 @@ import Testing
     #expect(Set(bench.messages.map { $0.prefix(2) }) == ["u1", "u3", "u5"])
   }
 
-  @Test func `turns that ended before this client came are over`() {
+  @Test func `turns that ended before this client connected are over`() {
     var bench = SessionBench.connected([])
     bench.prompt("a")
     bench.ack(nil)
@@ -138,7 +138,7 @@ import Testing
     #expect(bench.states.last == "a answered")
   }
 
-  @Test func `a prompt that was given up may still end`() {
+  @Test func `an abandoned prompt may still end`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.prompt("b")
     bench.say(
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test(arguments: Size.allCases)
-  func `the ack of a prompt is not taken for that of the size`(size: Size) {
+  func `the ack of a prompt is not taken for the ack of the size`(size: Size) {
     var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(.connected(SessionConnected(message: "", session: "", version: .newest)))
@@ -190,7 +190,7 @@ import Testing
     #expect(bench.states.last == "a answered")
   }
 
-  @Test func `a prompt that waits goes before the size`() {
+  @Test func `a waiting prompt goes before the size`() {
     var bench = SessionBench.opening()
     bench.prompt("a")
     bench.give(.opened(bench.attempt))
@@ -202,14 +202,14 @@ import Testing
     #expect(bench.sent.dropFirst().first == .setMaxMessageSize(kilobytes: 200))
   }
 
-  @Test func `an error without a conversation refuses the only message that awaits an ack`() {
+  @Test func `an error without a conversation refuses the only message awaiting an ack`() {
     var bench = SessionBench.prompted([])
     bench.say(.error(SessionError(message: "no")))
     #expect(bench.states.last == "a failed")
     #expect(bench.reason == "no")
   }
 
-  @Test func `an error that may be about something else makes an end unknown`() {
+  @Test func `an error that may concern something else makes an outcome unknown`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("m1", to: nil, "A")
     bench.prompt("b")
@@ -220,7 +220,7 @@ import Testing
     #expect(bench.states.last == "b unsure")
   }
 
-  @Test func `an error before the ack of a prompt was about something else`() {
+  @Test func `an error before the ack of a prompt concerned something else`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("m1", to: nil, "A")
     bench.prompt("b")

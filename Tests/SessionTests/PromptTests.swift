@@ -33,7 +33,7 @@ import Testing
     #expect(bench.prompts.map(\.number) == [1, 2])
   }
 
-  @Test func `one prompt of a conversation is under way at a time, in order`() {
+  @Test func `sends the prompts of a conversation in order, one in flight at a time`() {
     var bench = SessionBench.connected()
     for text in ["a", "b", "c"] { bench.prompt(text) }
     for text in ["a", "b", "c"] {
@@ -63,7 +63,7 @@ import Testing
     #expect(bench.prompts.map(\.text) == ["a", "b"])
   }
 
-  @Test func `an ack without a key is that of the only message that awaits one`() {
+  @Test func `an ack without a key belongs to the only message awaiting one`() {
     var bench = SessionBench.opened()
     bench.say(.hello(SessionHello(message: "")))
     bench.say(.connected(SessionConnected(message: "", session: "", version: .newest)))
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a lost prompt is sent again under its key to a server that knows keys`(isAccepted: Bool) {
+  func `sends a lost prompt again under its key to a server with keys`(isAccepted: Bool) {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     if isAccepted { bench.ack(key) }
@@ -89,7 +89,7 @@ import Testing
     #expect(bench.states.last == "a answered")
   }
 
-  @Test func `without an ack for 30 s it is sent again to a server that knows keys`() {
+  @Test func `sends a prompt without an ack again after 30 s to a server with keys`() {
     var bench = SessionBench.prompted()
     bench.pass(.milliseconds(29_999))
     #expect(bench.prompts.count == 1)
@@ -98,7 +98,7 @@ import Testing
     #expect(Set(bench.prompts).count == 1)
   }
 
-  @Test func `a plain server is asked for its history before a lost prompt is sent again`() {
+  @Test func `requests a plain server's history before it sends a lost prompt again`() {
     var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
@@ -108,7 +108,7 @@ import Testing
     #expect(bench.prompts.count == 2)
   }
 
-  @Test func `what a plain server's history shows was accepted and is not sent again`() {
+  @Test func `a prompt in a plain server's history was accepted and is not sent again`() {
     var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
@@ -122,7 +122,7 @@ import Testing
     #expect(bench.messages.map { $0.prefix(2) } == ["u2"])
   }
 
-  @Test func `an own prompt in a plain server's history is no news after its answer was replayed`()
+  @Test func `an own prompt in a plain server's history is not shown after a replay of its answer`()
   {
     var bench = SessionBench.lostByPlainServer()
     let answer = SessionEntry.one("u2", .assistant, "A", at: 1)
@@ -132,7 +132,7 @@ import Testing
     #expect(bench.messages == ["u2 replay"])
   }
 
-  @Test func `an own prompt in a plain server's history is no news on the next connection`() {
+  @Test func `an own prompt in a plain server's history is not shown on the next connection`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.respond("u2", to: nil, "A")
     bench.lose()
@@ -145,7 +145,7 @@ import Testing
     #expect(bench.messages == ["u2 live", "u3 live"])
   }
 
-  @Test func `an end that comes again before it is stored is told once`() {
+  @Test func `reports a repeated end once before it is stored`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.ack(key)
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `an ack is stored at once only if the server knows no keys`(isPlain: Bool) {
+  func `stores an ack at once only for a server without keys`(isPlain: Bool) {
     var bench = SessionBench.prompted(isPlain ? [] : [.idempotency])
     if isPlain { bench.ack(nil) }
     bench.ack(isPlain ? nil : bench.key("a"))
@@ -181,7 +181,7 @@ import Testing
     #expect(bench.store.open(as: SessionBench.client).prompts.map(\.isAccepted) == [true, false])
   }
 
-  @Test func `a prompt that was sent twice may be there twice`() {
+  @Test func `a prompt sent twice may appear twice`() {
     var bench = SessionBench.prompted([])
     bench.lose()
     bench.connect([])
@@ -192,8 +192,7 @@ import Testing
     #expect(bench.messages == [])
   }
 
-  @Test func `the end of a plain server's prompt is unknown after 300 s, and it is not sent again`()
-  {
+  @Test func `a plain server's prompt has an unknown outcome after 300 s and is not sent again`() {
     var bench = SessionBench.acceptedByPlainServer()
     bench.pass(.milliseconds(299_999))
     #expect(bench.states.last == "a accepted")
@@ -205,7 +204,7 @@ import Testing
     #expect(kept.map(\.state) == [.failed(reason: SessionModel.unsureReason)])
   }
 
-  @Test func `an accepted prompt is not sent to a plain server after a loss`() {
+  @Test func `an accepted prompt is not sent to a plain server again after a loss`() {
     var bench = SessionBench.lostByPlainServer()
     bench.say(.window([], next: 0))
     bench.pass(.seconds(299))
@@ -215,7 +214,7 @@ import Testing
   }
 
   @Test(arguments: ["busy", "rate_limited", "store_failed", "draining"])
-  func `a server that cannot take it now is asked again after 1 s, spread by a quarter`(
+  func `retries a temporarily refused prompt after 1 s, with a jitter of a quarter`(
     code: String
   ) {
     var bench = SessionBench.prompted()
@@ -229,7 +228,7 @@ import Testing
     #expect(Set(bench.prompts).count == 1)
   }
 
-  @Test func `a server that stays busy is asked 21 times, then the prompt fails`() {
+  @Test func `makes 21 attempts with a busy server, then fails the prompt`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     for count in 1...21 {
@@ -243,7 +242,7 @@ import Testing
   }
 
   @Test(arguments: ["conflict", "too_long", "idempotency_conflict"])
-  func `another refusal fails the prompt and rolls its entry back`(code: String) {
+  func `another refusal fails the prompt and removes its entry`(code: String) {
     var bench = SessionBench.prompted()
     #expect(bench.store.history(of: "c", before: nil, limit: 9).count == 1)
     bench.refuse(bench.key("a"), code)
@@ -270,7 +269,7 @@ import Testing
     #expect(Set(bench.prompts.map(\.idempotencyKey)).count == 2)
   }
 
-  @Test func `a failed prompt that is sent again while the session ends stays`() {
+  @Test func `a failed prompt stays when it is retried while the session ends`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.refuse(key, "conflict")
@@ -281,7 +280,7 @@ import Testing
     #expect(bench.model.queue[key]?.text == "a")
   }
 
-  @Test func `an interrupted prompt says so`() {
+  @Test func `shows an interrupted prompt as interrupted`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.say(
@@ -293,7 +292,7 @@ import Testing
     #expect(bench.model.queue.items == [])
   }
 
-  @Test func `a failed prompt can be forgotten`() {
+  @Test func `a failed prompt can be discarded`() {
     var bench = SessionBench.prompted()
     let key = bench.key("a")
     bench.refuse(key, "conflict")
@@ -302,7 +301,7 @@ import Testing
     #expect(bench.store.open(as: SessionBench.client).prompts == [])
   }
 
-  @Test func `a prompt that is not accepted for 60 s is stale, once`() {
+  @Test func `a prompt not accepted within 60 s is reported stale once`() {
     var bench = SessionBench()
     bench.restore()
     bench.prompt("a")
@@ -322,7 +321,7 @@ import Testing
     #expect(!bench.notices.contains(.stale(bench.key("a"))))
   }
 
-  @Test func `1000 prompts wait, and one more is refused at once`() {
+  @Test func `1000 prompts may wait, and the next is refused at once`() {
     var bench = SessionBench()
     bench.restore()
     bench.isChecked = false
@@ -358,7 +357,7 @@ import Testing
     #expect(bench.prompts.count == (isTaken ? 1 : 0))
   }
 
-  @Test func `a cancelled prompt is asked for by its conversation`() {
+  @Test func `cancels a prompt by its conversation`() {
     var bench = SessionBench.prompted()
     bench.give(.cancel(conversation: "c"))
     #expect(bench.sent.last == .killSession(conversation: "c"))

@@ -12,7 +12,7 @@ import Testing
   @Test(arguments: [
     (1, LinkQuality.good), (200, .good), (201, .degraded), (666, .degraded), (667, .poor),
   ])
-  func `the first pong is told with its round trip and its quality`(
+  func `reports the first pong with its round trip and its quality`(
     milliseconds: Int, quality: LinkQuality
   ) {
     var bench = SessionBench.connected()

@@ -12,7 +12,7 @@ import Testing
     Timestamp(nanoseconds: 0).advanced(by: time)
   }
 
-  @Test func `a loss that is made good counts with its time, on the day of its end`() {
+  @Test func `counts a recovered loss with its duration, on the day it ended`() {
     var metrics = SessionMetrics()
     metrics.noteTry(at: wall(.zero))
     metrics.noteConnected(at: wall(.zero), .second(1))
@@ -30,7 +30,7 @@ import Testing
     #expect(metrics.take() == [])
   }
 
-  @Test func `round trips have a number, a sum and a longest one`() {
+  @Test func `counts round trips and stores their sum and maximum`() {
     var metrics = SessionMetrics()
     for milliseconds in [20, 70, 30] {
       metrics.noteRoundTrip(.milliseconds(milliseconds), at: wall(.zero))
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [(14, 0), (15, 1)])
-  func `14 days wait for the store, and beyond the oldest is forgotten`(count: Int, first: Int) {
+  func `keeps 14 days until they are stored, and forgets older ones`(count: Int, first: Int) {
     var metrics = SessionMetrics()
     for day in 0..<count { metrics.noteTry(at: wall(Self.day * day)) }
     let days = metrics.take()
@@ -61,7 +61,7 @@ import Testing
     #expect(days.allSatisfy { $0.tries == 1 })
   }
 
-  @Test func `the store has the times of a session that lost its connection`() {
+  @Test func `stores how long a session was without its connection`() {
     var bench = SessionBench.connected()
     bench.pass(.seconds(100))
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the reports and the stored data of a session besides its prompts.
 @Suite struct SessionDetailTests {
-  @Test func `each prompt becomes stale at its own time`() {
+  @Test func `each prompt becomes stale after its own 60 s`() {
     var bench = SessionBench()
     bench.restore()
     bench.prompt("a")
@@ -20,7 +20,7 @@ import Testing
     #expect(bench.notices == [.stale(bench.key("a")), .stale(bench.key("b"))])
   }
 
-  @Test func `an error without a key concerns no prompt that was not sent`() {
+  @Test func `an error without a key does not affect an unsent prompt`() {
     var bench = SessionBench.connected()
     bench.say(.draining(message: "", retryAfter: .seconds(5), window: nil))
     bench.prompt("b")
@@ -31,7 +31,7 @@ import Testing
     #expect(bench.notices.last == .refused(error))
   }
 
-  @Test func `an error without a key ends the prompt of its conversation that was sent`() {
+  @Test func `an error without a key ends the sent prompt of its conversation`() {
     var bench = SessionBench.prompted()
     bench.prompt("b")
     bench.say(.error(SessionError(message: "no", conversation: SessionBench.conversation)))
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [(-1, 0), (0, 0), (1, 1), (2, 2), (3, 2)])
-  func `a store returns so many entries of a conversation, and none for a bound below 0`(
+  func `a store returns at most the requested number of entries, and none for a negative limit`(
     limit: Int, count: Int
   ) {
     let bench = SessionBench.talking()
@@ -58,7 +58,7 @@ import Testing
     #expect(entries.map(\.number) == Array([1, 2, 3].prefix(2).suffix(count)).map(UInt64.init))
   }
 
-  @Test func `what asks for another try does not end a stop`() {
+  @Test func `a retry request does not cancel a stop`() {
     var bench = SessionBench.connected()
     bench.holdsStore = true
     bench.prompt("a")
@@ -69,7 +69,8 @@ import Testing
     #expect(!bench.model.isStopping && !bench.model.link.isWanted)
   }
 
-  @Test func `a short prompt without an answer takes no time from a long one behind it`() {
+  @Test func `a short prompt without an answer does not shorten the time of a long one behind it`()
+  {
     var bench = SessionBench.connected()
     let attempt = bench.attempt
     bench.answersPings = false
@@ -87,7 +88,7 @@ import Testing
     #expect(bench.messages == ["m live"])
   }
 
-  @Test func `an ack with a key is awaited no more when one without a key comes`() {
+  @Test func `an ack without a key settles no prompt that already has one`() {
     var bench = SessionBench.connected()
     bench.ack(nil)
     bench.prompt("a")
@@ -97,7 +98,7 @@ import Testing
     #expect(bench.states.last == "b accepted")
   }
 
-  @Test func `an ack that nothing waits for changes nothing`() {
+  @Test func `ignores an ack that nothing awaits`() {
     var bench = SessionBench.connected()
     // The first ack answers the message size.
     bench.ack(nil)
@@ -109,7 +110,7 @@ import Testing
     #expect(bench.states.last == "a accepted")
   }
 
-  @Test func `100 failed prompts are kept, and of more the oldest is forgotten`() {
+  @Test func `stores 100 failed prompts and forgets the oldest beyond that`() {
     var bench = SessionBench.connected()
     bench.isChecked = false
     for number in 1...102 {
@@ -122,7 +123,7 @@ import Testing
     #expect(stored.map(\.text) == kept)
   }
 
-  @Test func `connect tells up to which number all is stored`() {
+  @Test func `connect contains the number up to which everything is stored`() {
     var bench = SessionBench.connected([.idempotency, .resume])
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
     bench.holdsStore = true
@@ -132,7 +133,7 @@ import Testing
     #expect(bench.connects.map(\.connect.received) == [1])
   }
 
-  @Test func `each refusal for now is shown with its reason`() {
+  @Test func `shows each temporary refusal with its reason`() {
     var bench = SessionBench.prompted()
     bench.ack(bench.key("a"))
     for count in 2...3 {
@@ -153,20 +154,20 @@ import Testing
         place: .sequence(first: first, last: last, next: next), isComplete: true))
   }
 
-  @Test func `a window that names no place begins with its first message`() {
+  @Test func `a window without a range begins with its first message`() {
     var bench = SessionBench.talking(version: .oldest)
     bench.say(Self.window(first: nil, last: nil, next: 3))
     #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 2)
     #expect(bench.subscriptions.count == 1)
   }
 
-  @Test func `a window that names its last place ends there, whatever it holds`() {
+  @Test func `a window with a stated end ends there, whatever it contains`() {
     var bench = SessionBench.talking(version: .oldest)
     bench.say(Self.window(first: 1, last: 5, next: 6))
     #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 5)
   }
 
-  @Test func `a prompt whose end is unknown is sent again as a new one`() {
+  @Test func `a prompt with an unknown outcome is retried under a new key`() {
     var bench = SessionBench.prompted([])
     let key = bench.key("a")
     bench.pass(.seconds(300))
@@ -177,7 +178,7 @@ import Testing
     #expect(bench.key("a") != key)
   }
 
-  @Test func `a prompt that failed in an earlier run is shown when it is tried again`() {
+  @Test func `shows a prompt that failed in an earlier run when it is retried`() {
     var bench = SessionBench.prompted([])
     let key = bench.key("a")
     bench.pass(.seconds(300))
@@ -203,7 +204,7 @@ import Testing
   }
 
   @Test(arguments: [(1_000, "x1"), (1_001, "x2")])
-  func `1,000 acknowledgements wait for a connection, the newest ones`(
+  func `keeps the newest 1,000 acknowledgements for the next connection`(
     count: Int, first: String
   ) {
     var bench = SessionBench.connected()
@@ -219,7 +220,7 @@ import Testing
     #expect(bench.acks.first == first && bench.acks.last == "x\(count)")
   }
 
-  @Test func `all is shown when the last number was confirmed`() {
+  @Test func `everything is shown when the last number was confirmed`() {
     var bench = SessionBench.connected()
     #expect(bench.model.isShown)
     bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
@@ -228,7 +229,7 @@ import Testing
     #expect(bench.model.isShown)
   }
 
-  @Test func `a conversation is in a change once, as it is now`() {
+  @Test func `a change contains a conversation once, in its latest state`() {
     var batch = SessionBatch()
     for sequence in 1...3 as ClosedRange<UInt64> {
       batch.put(KnownConversation(id: "c", sequence: sequence))
@@ -238,7 +239,7 @@ import Testing
     #expect(batch.change.conversations.map(\.sequence) == [3, 0])
   }
 
-  @Test func `a prompt that is stored along with others is in the next change once`() {
+  @Test func `a deferred prompt is in the next change once`() {
     var batch = SessionBatch()
     var prompt = StoredPrompt(
       id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
@@ -254,7 +255,7 @@ import Testing
     #expect(batch.isEmpty)
   }
 
-  @Test func `a refused prompt that is tried again keeps its text and its conversation`() {
+  @Test func `a refused prompt keeps its text and its conversation when retried`() {
     var bench = SessionBench.connected()
     bench.prompt("a", in: "other")
     bench.refuse(bench.key("a"), "too_long")
@@ -264,31 +265,31 @@ import Testing
     #expect(Set(bench.prompts.map(\.idempotencyKey)).count == 2)
   }
 
-  @Test func `ten successes after a failure let the longest message grow`() {
+  @Test func `ten successes after a failure increase the maximum message size`() {
     var size = PayloadSize()
     size.noteLoss()
     for _ in 0..<10 { size.noteArrival(bytes: 200_000) }
     #expect(size.kilobytes == 220)
   }
 
-  @Test func `an event of the link is found in its input`() {
+  @Test func `an input returns its link event`() {
     let event = LinkEvent.device(.woke)
     #expect(SessionModel.Input(event, at: SessionBench().wall).event == event)
     #expect(SessionModel.Input.start.event == nil)
   }
 
-  @Test func `a session that is started before its store was read does nothing`() {
+  @Test func `a session started before its store was read does nothing`() {
     var bench = SessionBench()
     #expect(bench.give(.start) == [])
     #expect(bench.model.deadline == nil)
   }
 
-  @Test func `a first try begins at the wall clock at which the store was read`() {
+  @Test func `the first attempt has the wall-clock time at which the store was read`() {
     let bench = SessionBench.opening()
     #expect(bench.model.connection?.startedAt == bench.wall)
   }
 
-  @Test func `a change puts no prompt that it forgets`() {
+  @Test func `a change does not store a prompt that it forgets`() {
     var batch = SessionBatch()
     let prompt = StoredPrompt(
       id: UUID128(high: 0, low: 1), conversation: "c", text: "a", number: 1,
@@ -299,7 +300,7 @@ import Testing
     #expect(batch.change.forgotten == [prompt.id])
   }
 
-  @Test func `a refusal of the store counts once, also if it comes twice`() {
+  @Test func `a repeated refusal of the store counts once`() {
     var bench = SessionBench.connected()
     bench.holdsStore = true
     bench.prompt("a")

@@ -60,11 +60,11 @@ import Testing
     ),
   ]
 
-  @Test func `a broken session is found`() {
+  @Test func `detects a broken session`() {
     #expect(unnoticed(Self.plants, in: Self.prompting) == [])
   }
 
-  @Test func `as much as may wait or count is no fault`() {
+  @Test func `accepts the largest allowed counts`() {
     var model = Self.prompting
     model.messages.committed(received: nil, acks: Array(repeating: "m", count: 1_001))
     #expect(model.messages.pendingAcks.count == 1_000)

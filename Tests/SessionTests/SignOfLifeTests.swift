@@ -24,7 +24,7 @@ import Testing
     return bench.model.connection?.upload.map { bench.now.duration(to: $0.deafUntil) }
   }
 
-  @Test func `a long prompt may hold up pings if the server was heard since the one before`() {
+  @Test func `a long prompt may delay pings if the server was heard since the previous one`() {
     let unheard = Self.deafness { _ in }
     #expect(unheard == .zero)
     let heard = [
@@ -35,7 +35,7 @@ import Testing
     #expect(heard == [.seconds(20), .seconds(20), .seconds(20)])
   }
 
-  @Test func `a message that cannot be read is a sign of life`() throws {
+  @Test func `a malformed message is a sign of life`() throws {
     var bench = try Self.silent()
     bench.pass(.seconds(89))
     bench.give(.malformed(bench.attempt, detail: ""))
@@ -45,7 +45,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `a wake-up before its time is no sign of life`() throws {
+  @Test func `an early tick is no sign of life`() throws {
     var bench = try Self.silent()
     bench.prompt(String(repeating: "x", count: 30 * 16_384))
     bench.pass(.seconds(20))
@@ -64,14 +64,14 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `an older socket that is not read says nothing about the present one`() throws {
+  @Test func `an older socket that is not read does not affect the current one`() throws {
     var bench = try Self.silent()
     bench.give(.reading(AttemptID(99), isPaused: true))
     bench.pass(.seconds(90))
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `a short prompt that is accepted ends no wait for a large one`() {
+  @Test func `an accepted short prompt does not end the wait for a large one`() {
     var bench = SessionBench.connected()
     bench.answersPings = false
     bench.prompt("short")
@@ -87,7 +87,7 @@ import Testing
     #expect(bench.attempt == attempt && bench.model.isConnected)
   }
 
-  @Test func `a control frame is no sign of life once the time of a large prompt is up`() throws {
+  @Test func `a control frame is no sign of life after the time limit of a large prompt`() throws {
     var bench = try Self.silent()
     bench.prompt(String(repeating: "x", count: 100 * 1_024))
     for _ in 1...4 {
@@ -102,7 +102,7 @@ import Testing
     #expect(!bench.model.isConnected)
   }
 
-  @Test func `a prompt that a plain server let time out is waited for no more`() {
+  @Test func `a prompt that timed out at a plain server is no longer awaited`() {
     var bench = SessionBench.connected([])
     bench.prompt(String(repeating: "x", count: 100 * 1_024))
     #expect(bench.model.connection?.large != nil)

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the order of sending, and of pauses between attempts.
 @Suite struct UrgencyTests {
-  @Test func `acknowledgements go before a prompt of the same moment`() throws {
+  @Test func `sends acknowledgements before a prompt of the same moment`() throws {
     var bench = SessionBench.connected()
     bench.holdsStore = true
     bench.prompt("z", in: "e")
@@ -25,7 +25,7 @@ import Testing
     #expect(prompt.text == "a")
   }
 
-  @Test func `acknowledgements go before a prompt whose mark was stored with their messages`() {
+  @Test func `sends acknowledgements before a prompt marked in the same commit`() {
     var bench = SessionBench.connected([])
     bench.holdsStore = true
     bench.prompt("a")
@@ -39,7 +39,8 @@ import Testing
     #expect(sent.count == 2, "\(sent)")
   }
 
-  @Test func `acknowledgements and pings do not wait behind a large prompt, other prompts do`() {
+  @Test func `acknowledgements and pings do not wait behind a large prompt, but other prompts do`()
+  {
     var bench = SessionBench.connected()
     bench.prompt(String(repeating: "x", count: 10 * 16_384))
     bench.prompt("b", in: "d")
@@ -54,7 +55,7 @@ import Testing
     #expect(bench.sent.contains(.ping))
   }
 
-  @Test func `a user who asks again and again meets a pause of 60 s after 42 failures`() {
+  @Test func `a user who keeps retrying meets a pause of 60 s after 42 failures`() {
     var bench = SessionBench.opening()
     var failedAt: [Instant] = []
     var waits: [Duration] = []
@@ -74,7 +75,7 @@ import Testing
     #expect(waits[41] >= .seconds(60))
   }
 
-  @Test func `messages are shown in the server's order, whatever its clock says`() {
+  @Test func `shows messages in the server's order, whatever its clock shows`() {
     var bench = SessionBench.talking()
     let entries = [30, 10, 20].enumerated().map { place, second in
       SessionEntry(

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the bounds of windows, and of the requests that follow them.
 @Suite struct WindowTests {
-  @Test func `a live message behind the one that a subscription brings asks for nothing more`() {
+  @Test func `a live message after the range of a subscription causes no further request`() {
     var bench = SessionBench.talking(version: .oldest)
     bench.say(.numbered([.one("x2", at: 2)], next: 3))
     #expect(bench.subscriptions.count == 1)
@@ -17,7 +17,7 @@ import Testing
     #expect(bench.model.isCaughtUp)
   }
 
-  @Test func `a window that names its place needs none in its messages`() {
+  @Test func `a window with a stated range needs no numbers in its messages`() {
     var bench = SessionBench.talking(version: .oldest)
     bench.say(
       .history(
@@ -27,7 +27,7 @@ import Testing
     #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 2)
   }
 
-  @Test func `each hole is asked for, also behind one that was filled`() {
+  @Test func `requests each hole, also after one that was filled`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("x", at: 5), .one("y", at: 6)], next: 7))
     bench.say(.window([.one("v", at: 0), .one("w", at: 1)], next: 7))
@@ -37,14 +37,14 @@ import Testing
     #expect(bench.subscriptions.count == 3)
   }
 
-  @Test func `a window with more behind it is history, also on a conversation that is followed`() {
+  @Test func `an incomplete window is history, also in a followed conversation`() {
     var bench = SessionBench.talking()
     bench.say(.window([.one("m0", at: 0)], next: 1))
     bench.say(.window([.one("x", at: 1)], next: 2, isComplete: false))
     #expect(bench.messages == ["m0 live", "x history"])
   }
 
-  @Test func `a refused history of a conversation that the server knows is told`() {
+  @Test func `reports a refused history of a conversation known to the server`() {
     var bench = SessionBench.talking()
     bench.give(.follow(conversation: SessionBench.conversation))
     let error = SessionError(message: "no", conversation: SessionBench.conversation)
@@ -57,7 +57,7 @@ import Testing
       SessionResponse(id: "m", conversation: "c", result: .success(text: "x"))),
     .replay(id: "m", .one("m", at: nil), number: nil), .historyBatch([]), .window([], next: 0),
   ])
-  func `a loss behind data of the server begins a new series of tries`(
+  func `a loss after data of the server begins a new series of attempts`(
     message: SessionServerMessage
   ) {
     var bench = SessionBench.opening()
@@ -68,7 +68,7 @@ import Testing
     #expect(bench.model.link.status.attempt == 1)
   }
 
-  @Test func `a hole of one message is asked for`() {
+  @Test func `requests a hole of one message`() {
     var bench = SessionBench.talking(version: .oldest)
     bench.say(.numbered([.one("x2", at: 2), .one("x3", at: 3)], next: 4))
     #expect(bench.subscriptions.map(\.cursor) == [.sequence(0), .sequence(0)])

@@ -9,7 +9,7 @@ import Testing
     (Cursor(), false), (Cursor(position: Position(epoch: "e", offset: 0)), true),
     (Cursor(time: Sample.time), true), (Cursor(wholeAt: Sample.time), true),
   ])
-  func `a cursor that says anything is known`(cursor: Cursor, isKnown: Bool) {
+  func `a cursor with any value is known`(cursor: Cursor, isKnown: Bool) {
     #expect(cursor.isKnown == isKnown)
   }
 }

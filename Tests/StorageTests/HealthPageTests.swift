@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(arguments: [(4, 0), (5, 0), (6, 1)])
-  func `nothing lies in a span that ends where it begins, or before`(end: Int, count: Int) {
+  func `an interval that ends at or before its start is empty`(end: Int, count: Int) {
     let sample = HealthSample(
       type: "a", value: .quantity(1), start: Self.time(0), end: Self.time(9), source: "watch")
     let query = HealthSampleQuery(types: ["a"], from: Self.time(5), to: Self.time(end))
@@ -20,7 +20,7 @@ import Testing
 
   @Test(
     arguments: [(2, [3, 2]), (.max, [2_147_483_647, 2_147_483_646])] as [(Int, [Int])])
-  func `one more is asked for than a page still takes, and never more than SQLite counts to`(
+  func `requests one sample more than a page still takes, up to SQLite's largest count`(
     limit: Int, asked: [Int]
   ) {
     let sample = HealthSample(

@@ -29,11 +29,11 @@ import Testing
     return kept.open(as: id)
   }
 
-  @Test func `10,000 conversations are remembered`() {
+  @Test func `stores up to 10,000 conversations`() {
     #expect(ClientSessionSnapshot.conversationLimit == 10_000)
   }
 
-  @Test func `the first news is not shown before it was`() {
+  @Test func `news stays unshown until it is confirmed`() {
     let entry = SessionEntry(id: "m", role: .assistant, text: "hi", conversation: "c")
     let kept = Self.kept({ $0.news = [.message(entry, via: .live)] })
     #expect(
@@ -41,7 +41,7 @@ import Testing
         == [NumberedSessionNews(number: 1, news: .message(entry, via: .live))])
   }
 
-  @Test func `a prompt is kept though its own text came from the server already`() {
+  @Test func `stores a prompt although the server already sent its text`() {
     let kept = Self.kept(
       { $0.news = [.message(Self.own, via: .history)] }, { $0.prompts = [Self.prompt] })
     #expect(Self.snapshot(kept).prompts == [Self.prompt])
@@ -51,7 +51,7 @@ import Testing
         == [.message(Self.own, via: .history)])
   }
 
-  @Test func `a prompt that was refused is an entry again when it is given again`() {
+  @Test func `a refused prompt gets an entry again when it is added again`() {
     let refused: (inout ClientSessionChange) -> Void = {
       ($0.rolledBack, $0.forgotten) = ([Self.id], [Self.id])
     }

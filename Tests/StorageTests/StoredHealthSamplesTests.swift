@@ -23,7 +23,7 @@ import Testing
     return HealthSettlement(stretches: [HealthStretch(type: type, from: first, to: last)])
   }
 
-  @Test func `changes are counted from 1, and what changes nothing is none`() throws {
+  @Test func `counts changes from 1, and does not count one without an effect`() throws {
     var kept = StoredHealthSamples()
     var numbers = [kept.newestChange]
     for _ in 0..<2 {
@@ -37,7 +37,7 @@ import Testing
     #expect(numbers == [0, 1, 1, 1, 2])
   }
 
-  @Test func `a deletion is told once, though others change later`() throws {
+  @Test func `reports a deletion once, although other samples change later`() throws {
     var kept = StoredHealthSamples()
     _ = try kept.add(Self.batch("a", 1))
     var query = HealthChangeQuery(type: "a", from: Timestamp(nanoseconds: 0), limit: 10)
@@ -55,7 +55,7 @@ import Testing
     #expect(later.deleted == [])
   }
 
-  @Test func `a type of which nothing is left is counted no more`() throws {
+  @Test func `no longer counts a type without samples`() throws {
     var kept = StoredHealthSamples()
     for type in ["a", "b"] { _ = try kept.add(Self.batch(type, 1)) }
     #expect(kept.settle(Self.removal("a", 0, 2)) == ["a": 1])
@@ -64,7 +64,7 @@ import Testing
     #expect(kept.totals == ["b": left])
   }
 
-  @Test func `a reading at the first moment of a span lies in it`() throws {
+  @Test func `a sample at the start of an interval lies in it`() throws {
     var kept = StoredHealthSamples()
     _ = try kept.add(Self.batch("a", 5))
     let query = HealthSampleQuery(
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: [(1, .min), (.min, .max), (1, 0)] as [(Int64, Int64)])
-  func `a sample that ends before it begins, or lasts for centuries, is refused`(
+  func `refuses a sample that ends before its start or lasts for centuries`(
     start: Int64, end: Int64
   ) {
     #expect(throws: StoreFailure.self) {

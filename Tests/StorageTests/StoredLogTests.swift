@@ -16,7 +16,7 @@ import Testing
     LogEntry(message: message(number), key: UUID128(high: 1, low: number))
   }
 
-  @Test func `another epoch knows the keys of the messages that it keeps, and no others`() throws {
+  @Test func `a new epoch knows the keys of the messages it keeps, and no others`() throws {
     var log = StoredLog(epoch: "a")
     for number in 1...3 as ClosedRange<UInt64> { _ = log.append(Self.entry(number)) }
     log.begin(epoch: "b", keeping: 2)

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: [("1:m", [entry(1)]), ("1:n", [])] as [(String, [SessionEntry])])
-  func `a conversation begins anew with another signature, and with no other`(
+  func `another signature restarts a conversation, and the same one does not`(
     signature: String, entries: [SessionEntry]
   ) {
     let kept = Self.kept(
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: [(nil, []), (1, []), (2, [entry(2)])] as [(UInt64?, [SessionEntry])])
-  func `what is below a place goes, and first what has none`(
+  func `removes entries below a place, and first those without one`(
     place: UInt64?, left: [SessionEntry]
   ) {
     for below in [1, 2] as [UInt64] where place == nil || below == 2 {

@@ -225,7 +225,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `what is no regular file is refused at once`() async throws {
+  func `a file that is not a regular file is refused at once`() async throws {
     let scratch = try Scratch()
     #expect(unsafe mkfifo(scratch.path + "/timeline.sqlite", 0o600) == 0)
     for access in [StoreAccess.read, .write] {

@@ -47,7 +47,7 @@ import Testing
     #expect(first != second)
   }
 
-  @Test func `an append that fails does not take its neighbours with it`() async throws {
+  @Test func `a failed append does not fail other appends`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let log = try await SQLiteMessageLog.open(in: scratch.path)

@@ -43,7 +43,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `what was ended is gone from the files at once`() async throws {
+  @Test func `ended access is erased from the files at once`() async throws {
     let scratch = try Scratch()
     let phone = try phone()
     let store = try await SQLiteRelayStore.open(in: scratch.path)

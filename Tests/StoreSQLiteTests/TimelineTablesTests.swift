@@ -17,7 +17,7 @@ import Testing
   private static let most = UInt64(TimelineTables.mostNewIDs)
 
   @Test(arguments: [-1, 0, 1, 7])
-  func `ids gather up to a bound and then move`(_ beyond: Int) async throws {
+  func `new ids are collected up to a limit and then moved`(_ beyond: Int) async throws {
     let count = UInt64(TimelineTables.mostNewIDs + beyond)
     let left = beyond < 0 ? count : 0
     let scratch = try Scratch()

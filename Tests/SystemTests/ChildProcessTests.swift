@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of programs that run as children of this process.
 @Suite(.timeLimit(.minutes(10))) struct ChildProcessTests {
-  @Test func `each that waits for the end is told of it once, before the end and after it`()
+  @Test func `each waiter is notified of the end once`()
     async throws
   {
     // The open writing end of the pipe keeps the program waiting.

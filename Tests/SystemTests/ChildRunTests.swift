@@ -85,7 +85,7 @@ import Testing
         == (count > 2_000 ? "" : "a") + String(repeating: "b", count: min(count - 1, 2_000)))
   }
 
-  @Test func `what a process that it left behind holds open does not keep it`() async throws {
+  @Test func `a descriptor held by a background process does not delay the end`() async throws {
     let result = try await Self.run("sleep 1000 & echo $!")
     #expect(result.ending == .exited(0))
     let left = try #require(Int32(result.output.dropLast()))
@@ -109,7 +109,7 @@ import Testing
     run.kill()
   }
 
-  @Test func `one that is let go is killed`() async throws {
+  @Test func `a run that is released is killed`() async throws {
     let told = Told()
     let held = Mutex<ChildRun?>(try told.run("echo ready; sleep 1000"))
     var pieces = told.pieces.makeAsyncIterator()

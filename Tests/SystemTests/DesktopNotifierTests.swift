@@ -29,7 +29,7 @@ struct DesktopNotifierTests {
     desktop.end()
   }
 
-  @Test func `without a bus or a desktop nobody sees it`() async throws {
+  @Test func `a notification without a bus or a desktop is not shown`() async throws {
     let nowhere = DesktopNotifier(application: "tests", address: "unix:path=/nowhere")
     #expect(await nowhere.show(HostNotification(title: "one", body: "")) == false)
     await nowhere.remove()
@@ -41,7 +41,7 @@ struct DesktopNotifierTests {
     desktop.end()
   }
 
-  @Test func `a bus that ends takes its notifications along`() async throws {
+  @Test func `notifications fail after the bus has ended`() async throws {
     let bus = try await PrivateBus()
     let desktop = try FakeDesktop(address: bus.address)
     let notifier = DesktopNotifier(application: "tests", address: bus.address)

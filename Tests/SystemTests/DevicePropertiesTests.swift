@@ -60,7 +60,7 @@ struct DevicePropertiesTests {
     manager.end()
   }
 
-  @Test func `without a bus nothing is known, and the way out is told`() async {
+  @Test func `without a bus no device state is reported and the path is passed through`() async {
     var events = DeviceState(address: "unix:path=/nowhere").changes().makeAsyncIterator()
     #expect(await events.next() == nil)
     let costed = CostedReachability(FakeReachability(Self.way), address: "unix:path=/nowhere")

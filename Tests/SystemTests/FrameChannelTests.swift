@@ -21,7 +21,7 @@ struct FrameChannelTests {
     return (ends[0], ends[1])
   }
 
-  @Test func `what was sent before the other end closed is taken, and then its end`() async throws {
+  @Test func `frames sent before the other end closed are delivered before the end`() async throws {
     let (near, far) = try Self.pair()
     // More bytes than one read takes.
     let frames = (0..<20).map { RadioFrame.reply($0, [UInt8](repeating: UInt8($0), count: 400)) }

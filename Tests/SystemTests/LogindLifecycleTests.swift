@@ -23,7 +23,7 @@ struct LogindLifecycleTests {
     #expect(await said.stream.first { _ in true } == nil)
   }
 
-  @Test func `nobody else can say that the device sleeps`() async throws {
+  @Test func `a sleep signal from another sender is ignored`() async throws {
     let bus = try await PrivateBus()
     let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
     let stranger = try FakeLogind(address: bus.address, name: "org.example.Stranger")
@@ -34,7 +34,7 @@ struct LogindLifecycleTests {
     #expect(await changes.next() == .didWake)
   }
 
-  @Test func `a bus without logind is said once, and logind may come later`() async throws {
+  @Test func `a missing logind is reported once, and a later start is detected`() async throws {
     let bus = try await PrivateBus()
     var (changes, said) = await listen(on: bus)
     let note = await said.stream.first { _ in true }

@@ -53,7 +53,7 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == .unreachable)
   }
 
-  @Test func `an address that is deleted takes the default route along in silence`() async throws {
+  @Test func `detects a default route that is removed with its address`() async throws {
     for _ in 0..<10 {
       let lab = try await Lab()
       try await lab.addWiFi()
@@ -124,7 +124,7 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == .unreachable)
   }
 
-  @Test func `a storm of news ends in the right answer`() async throws {
+  @Test func `the result is correct after a burst of route changes`() async throws {
     let lab = try await Lab()
     try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
@@ -133,7 +133,7 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == .unreachable)
   }
 
-  @Test func `news that were lost for want of room are no failure`() async throws {
+  @Test func `dropped netlink messages are not a failure`() async throws {
     let lab = try await Lab()
     try await lab.addWiFi()
     let outcome = await lab.onThread {

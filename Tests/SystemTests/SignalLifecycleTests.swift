@@ -17,7 +17,8 @@ import Testing
     }
   }
 
-  @Test func `a wish to try again comes after the front that came with it, and only if wanted`()
+  @Test
+  func `a retry request is delivered after a simultaneous foreground event, and only if enabled`()
     async throws
   {
     var signals = [SIGHUP, SIGUSR2].makeIterator()

@@ -19,7 +19,7 @@ struct SocketCentralTests {
   }
 
   @Test(arguments: FarFault.allCases)
-  func `a peripheral that does not do its part is found out`(_ fault: FarFault) async throws {
+  func `the contract detects a faulty peripheral`(_ fault: FarFault) async throws {
     let scratch = try Scratch()
     let far = try SocketFar(scratch("radio"), fault: fault)
     await #expect(throws: ContractViolation.self) {
@@ -59,7 +59,7 @@ struct SocketCentralTests {
     far.close()
   }
 
-  @Test func `what hangs up at once is looked for four times a second`() async throws {
+  @Test func `a peripheral that hangs up at once is retried four times a second`() async throws {
     let scratch = try Scratch()
     let listener = try LocalSocket.listen(on: scratch("radio"))
     let central = SocketCentral(path: scratch("radio"))
@@ -80,7 +80,9 @@ struct SocketCentralTests {
 }
 
 extension SocketCentralTests {
-  @Test func `a link whose end comes with it is told, and is not asked for again`() async throws {
+  @Test func `a link that ends with its connection is reported and not requested again`()
+    async throws
+  {
     let scratch = try Scratch()
     let listener = try LocalSocket.listen(on: scratch("radio"))
     let central = SocketCentral(path: scratch("radio"))

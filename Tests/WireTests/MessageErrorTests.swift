@@ -15,7 +15,7 @@ import Testing
   ]
 
   @Test(arguments: errors)
-  func `an error has its words, and its texts can be changed`(
+  func `an error has a description, and its texts can be changed`(
     error: MessageError, words: String, changed: MessageError
   ) throws {
     #expect(error.description == words)

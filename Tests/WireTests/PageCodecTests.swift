@@ -71,7 +71,7 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     for (text, page) in forms { #expect(try decode(text) == page, "\(text)") }
   }
 
-  @Test func `counts entries that are no messages of the shop`() throws {
+  @Test func `counts entries that are not messages of the shop`() throws {
     let foreign = Sample.plainText([("shop_id", "\"\(Sample.otherShop)\"")]).text
     let undated = Sample.plainText([("created_at", "null")]).text
     let good = Sample.plainText().text
@@ -86,7 +86,7 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     (#""2026-01-01T24:00:00Z""#, .badDate(field: "created_at")),
     (#""9999-01-01T00:00:00Z""#, .badDate(field: "created_at")),
   ])
-  func `says why the first entry is no message`(date: String, fault: MessageError) throws {
+  func `reports why the first entry is not a message`(date: String, fault: MessageError) throws {
     let entry = Sample.plainText([("created_at", date)]).text
     let page = try decode(#"{"data":[\#(entry),7]}"#)
     #expect(page == Page(messages: [], hasNext: false, rejected: 2, fault: fault))
@@ -109,11 +109,11 @@ private func decode(_ text: String) throws(MessageError) -> Page {
   ]
 
   @Test(arguments: noPages)
-  func `refuses what is no page`(text: String, error: MessageError) {
+  func `refuses text that is not a page`(text: String, error: MessageError) {
     #expect(throws: error) { try decode(text) }
   }
 
-  @Test func `takes no more than 64 levels of data in data`() {
+  @Test func `accepts no more than 64 levels of nested data`() {
     let text = String(repeating: #"{"data":"#, count: 70) + "[]" + String(repeating: "}", count: 70)
     #expect(throws: MessageError.self) { try decode(text) }
   }
@@ -179,11 +179,11 @@ private func decode(_ text: String) throws(MessageError) -> Page {
   ]
 
   @Test(arguments: errorBodies)
-  func `finds the words for people`(text: String, note: String?) {
+  func `finds the message for people`(text: String, note: String?) {
     #expect(Envelope.decodeNote(Array(text: text)) == note)
   }
 
-  @Test func `cuts the words for people at 300 characters`() {
+  @Test func `cuts the message for people at 300 characters`() {
     for count in [299, 300, 301] {
       let body = Envelope.error(status: 500, message: String(repeating: "🚚", count: count))
       #expect(Envelope.decodeNote(body)?.count == min(count, 300))
@@ -223,7 +223,7 @@ private func decode(_ text: String) throws(MessageError) -> Page {
     #expect(throws: error) { try NewMessage.decode(Array(text: text)) }
   }
 
-  @Test func `bounds the scalars of the text, escaped or not`() throws {
+  @Test func `limits the scalars of the text, escaped or not`() throws {
     for count in [1, 9_999, 10_000, 10_001] {
       for scalar in ["x", "🚚", #"\u0000"#, #"\ud83d\ude9a"#] {
         let text = String(repeating: scalar, count: count)

@@ -23,7 +23,7 @@ import Testing
     #expect(try PageQuery(parameters: query.parameters) == query)
   }
 
-  @Test func `fills in page 1 and limit 20`() throws {
+  @Test func `defaults to page 1 and limit 20`() throws {
     #expect(try query([:]) == .page(number: 1, limit: 20))
     #expect(try query(["token": "x", "Page": "9"]) == .page(number: 1, limit: 20))
     #expect(try query(["page": "2"]) == .page(number: 2, limit: 20))
@@ -32,7 +32,7 @@ import Testing
       try query(["since": "2026-01-03T16:30:00+01:00"]) == .since(Sample.time, page: 1, limit: 20))
   }
 
-  @Test func `bounds page and limit`() throws {
+  @Test func `limits page and limit`() throws {
     for limit in [1, 2, 99, 100] {
       #expect(try query(["limit": "\(limit)"]) == .page(number: 1, limit: limit))
     }
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `names the parameter that is wrong`() {
+  @Test func `names the invalid parameter`() {
     #expect(throws: QueryError("since is not an RFC 3339 time")) { try query(["since": "today"]) }
     #expect(throws: QueryError("after is not a position of the form epoch:offset")) {
       try query(["after": "7"])
@@ -93,7 +93,7 @@ import Testing
     #expect(Position(text) == nil)
   }
 
-  @Test func `bounds the epoch at 64 characters`() {
+  @Test func `limits the epoch to 64 characters`() {
     for count in [1, 63, 64, 65] {
       let epoch = String(repeating: "e", count: count)
       let expected = count <= 64 ? Position(epoch: epoch, offset: 3) : nil
@@ -103,7 +103,7 @@ import Testing
 }
 
 @Suite struct ShopIDTests {
-  @Test func `bounds its length and keeps out what a path would change`() {
+  @Test func `limits the length and refuses characters that a path would change`() {
     for count in [0, 1, 127, 128, 129] {
       let text = String(repeating: "s", count: count)
       #expect(ShopID(text)?.text == ((1...128).contains(count) ? text : nil))
@@ -112,7 +112,7 @@ import Testing
     for text in ["...", ".a", "a.b_C-9"] { #expect(ShopID(text)?.text == text) }
   }
 
-  @Test func `stands before a later text, and not before itself`() throws {
+  @Test func `is ordered by its text`() throws {
     let first = try #require(ShopID("a"))
     let second = try #require(ShopID("b"))
     #expect([first < second, second < first, first < first] == [true, false, false])
@@ -136,7 +136,7 @@ import Testing
     #expect(ShopRoute(path: path) == route)
   }
 
-  @Test func `takes a shop that is named like a segment`() throws {
+  @Test func `accepts a shop that is named like a path segment`() throws {
     let shop = try #require(ShopID("messages"))
     #expect(ShopRoute(path: Self.base + "/messages/messages") == .all(shop))
     #expect(ShopRoute(path: Self.base + "/messages/messages/stream") == .stream(shop))

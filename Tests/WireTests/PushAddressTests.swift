@@ -14,7 +14,7 @@ import Testing
       try #require(APNsAddress(token: token, topic: topic, environment: environment)))
   }
 
-  @Test func `each kind has its bytes`() throws {
+  @Test func `writes and reads each kind`() throws {
     let kinds: [(PushAddress, String)] = [
       (
         try apns("00FFaa"),
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `a hook's word has 1 to 1,024 bytes and no control characters`() throws {
+  @Test func `the address of a hook has 1 to 1,024 bytes and no control characters`() throws {
     let longest = String(repeating: "a", count: 1_024)
     #expect(try read(#"{"kind":"hook","address":"\#(longest)"}"#) == .hook(longest))
     for word in ["", longest + "a", #"\n"#, #"\u007f"#] {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `what is wrong is said without the address`() {
+  @Test func `errors do not contain the address`() {
     let faults: [(String, MessageError)] = [
       (#"{"address":"00"}"#, .missing(field: "kind")),
       (#"{"kind":"apns"}"#, .missing(field: "address")),

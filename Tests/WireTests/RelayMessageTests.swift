@@ -28,7 +28,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
 
   @Test(arguments: ["request_id", "requestId", "id"])
-  func `a request is known by any of its names`(name: String) throws {
+  func `the id of a request is read under each of its names`(name: String) throws {
     let text =
       #"{"payload":{"value_type":"steps",\#(Self.span),"group_by":null,"statistic":""},"#
       + #""\#(name)":"7","type":"health_data_request","more":[1]}"#
@@ -39,7 +39,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
         == .question(RelaySample.requestID("7"), .healthData(query)))
   }
 
-  @Test func `the first of several names counts`() throws {
+  @Test func `the first of several id members counts`() throws {
     let text = #"{"id":"c","type":"cancel_request","requestId":"b","request_id":"a"}"#
     #expect(try BackendMessage.read(Array(text: text)) == .cancel(RelaySample.requestID("a")))
     let empty = #"{"id":"c","type":"cancel_request","requestId":null,"request_id":""}"#
@@ -66,7 +66,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
   ]
 
   @Test(arguments: faults)
-  func `an error knows its request, wherever the id stands`(
+  func `an error contains the id of its request, wherever the id is`(
     payload: String, fault: FieldFault
   ) {
     let error = RelayWireError(fault, id: RelaySample.id, kind: .healthData)
@@ -78,7 +78,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
       PhoneMessage.refusing(error) == .healthData(RelaySample.id, .failure(error.description)))
   }
 
-  @Test func `an error in the text's grammar keeps the id that came before`() {
+  @Test func `a syntax error keeps an id that precedes it`() {
     let text = #"{"request_id":"0b7e-1","type":"summary_request","payload":{"a":}}"#
     let fault = FieldFault.malformed(detail: "no value at byte 63")
     #expect(fails(text) == RelayWireError(fault, id: RelaySample.id, kind: .summary))
@@ -89,7 +89,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
       PhoneMessage.refusing(RelayWireError(fault)) == .failure(nil, reason: "no value at byte 63"))
   }
 
-  @Test func `bounds are told at, below and above`() throws {
+  @Test func `limits are enforced at, below and above`() throws {
     let longest = String(repeating: "i", count: 64)
     #expect(RelayRequestID("") == nil)
     #expect(RelayRequestID("i")?.text == "i")
@@ -135,7 +135,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     #expect(fails(text(65)) == RelayWireError(.outOfBounds(field: name)))
   }
 
-  @Test func `a token to resume with has up to 512 bytes`() {
+  @Test func `a resume token has up to 512 bytes`() {
     func text(_ count: Int) -> String {
       let token = String(repeating: "x", count: count)
       return #"{"type":"connection_code","code":"1","word":"w","resume_token":"\#(token)"}"#
@@ -158,7 +158,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
           .outOfBounds(field: "metrics"), id: RelaySample.requestID("a"), kind: .summary))
   }
 
-  @Test func `what a plain phone says of its troubles is understood`() throws {
+  @Test func `the error messages of a plain phone are read`() throws {
     let plain = #"{"success":false,"error_message":"boom"}"#
     #expect(try PhoneMessage.read(Array(text: plain)) == .failure(nil, reason: "boom"))
     #expect(
@@ -170,7 +170,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
         == .failure(nil, reason: String(long.dropLast())))
   }
 
-  @Test func `an answer that says nothing of success is refused with its id`() {
+  @Test func `an answer without success is refused with its id`() {
     #expect(
       phoneFails(#"{"type":"health_data_response","id":"0b7e-1","health_data":{"count":1}}"#)
         == RelayWireError(.missing(field: "success"), id: RelaySample.id, kind: .healthData))
@@ -179,7 +179,7 @@ private func phoneFails(_ text: String) -> RelayWireError? {
         == RelayWireError(.missing(field: "id"), kind: .summary))
   }
 
-  @Test func `a connection code shows none of its secrets in words`() {
+  @Test func `the description of a connection code contains none of its secrets`() {
     let text = "\(RelaySample.code)"
     for secret in ["042137", "otter", "r-1"] { #expect(!text.contains(secret)) }
   }

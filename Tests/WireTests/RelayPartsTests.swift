@@ -21,7 +21,7 @@ import Testing
     return whole
   }
 
-  @Test func `an answer that fits stays whole, one byte more is cut`() {
+  @Test func `an answer that fits stays whole, and one byte more splits it`() {
     let object = Self.object(String(repeating: "a", count: 2_000))
     let whole = PhoneMessage.healthData(RelaySample.id, object)
     let length = whole.bytes.count
@@ -33,7 +33,7 @@ import Testing
     #expect(Self.parts(frames(length - 1)).count == 2)
   }
 
-  @Test func `every frame keeps the limit, and the pieces make the answer again`() throws {
+  @Test func `every frame keeps the limit, and the parts form the answer again`() throws {
     var chance = Chance(seed: 12)
     let long = RelaySample.requestID(String(repeating: "\u{1}", count: 64))
     for _ in 0..<200 {
@@ -58,14 +58,14 @@ import Testing
     }
   }
 
-  @Test func `a frame has up to 200,000 bytes unless told otherwise`() {
+  @Test func `a frame has up to 200,000 bytes by default`() {
     let object = Self.object(String(repeating: "a", count: 300_000))
     let frames = PhoneMessage.frames(answering: .healthData, RelaySample.id, object)
     let longest = frames.map(\.bytes.count).max() ?? 0
     #expect((199_000...200_000).contains(longest), "\(longest)")
   }
 
-  @Test func `a space needs one byte, a quote two`() {
+  @Test func `a space counts as one byte and a quote as two`() {
     func count(_ text: String) -> Int {
       let object = Self.object(String(repeating: text, count: 20_000))
       return Self.parts(
@@ -76,7 +76,7 @@ import Testing
     #expect(count("\"") > count("a"))
   }
 
-  @Test func `pieces must follow each other`() throws {
+  @Test func `parts must be consecutive`() throws {
     let object = Self.object(String(repeating: "a", count: 4_000))
     let parts = Self.parts(
       PhoneMessage.frames(answering: .healthData, RelaySample.id, object, atMost: 1_024))
@@ -96,7 +96,7 @@ import Testing
     #expect(throws: RelayWireError.self) { try Self.joined([parts[0], other]) }
   }
 
-  @Test func `an answer is whole once its last piece has come`() throws {
+  @Test func `an answer is complete with its last part`() throws {
     var assembly = HealthAssembly()
     var isWhole = [assembly.isWhole]
     for (index, text) in [#"{"success""#, ":", "true}"].enumerated() {
@@ -107,7 +107,7 @@ import Testing
     #expect(isWhole == [false, false, false, true])
   }
 
-  @Test func `pieces make at most eight mebibytes`() throws {
+  @Test func `the parts of an answer have at most 8 MiB`() throws {
     let limit = HealthPart.maxObjectBytes
     let head = #"{"success":true,"t":""#
     func parts(_ length: Int) -> [HealthPart] {
@@ -123,7 +123,7 @@ import Testing
     ) { try Self.joined(parts(limit + 1)) }
   }
 
-  @Test func `pieces that make no answer are refused`() {
+  @Test func `parts that do not form an answer are refused`() {
     let part = HealthPart(kind: .summary, index: 0, count: 1, text: "{}")
     #expect(
       throws: RelayWireError(.missing(field: "success"), id: RelaySample.id, kind: .summary)

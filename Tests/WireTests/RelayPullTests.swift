@@ -14,16 +14,16 @@ import Testing
   }
 
   @Test(arguments: [(0, nil), (1, 1), (100, 100), (101, nil)])
-  func `an order is for 1 to 100 questions`(max: Int, expected: Int?) {
+  func `an order requests 1 to 100 questions`(max: Int, expected: Int?) {
     let order = try? LeaseOrder.read(Array(text: #"{"max":\#(max)}"#))
     #expect(order?.max == expected)
   }
 
-  @Test func `an order without a number is for one`() throws {
+  @Test func `an order without a number requests one question`() throws {
     #expect(try LeaseOrder.read(Array(text: "{}")) == LeaseOrder(max: 1))
   }
 
-  @Test func `a question that cannot be read spoils no other`() throws {
+  @Test func `an unreadable question does not affect the others`() throws {
     let payload = RelaySample.query.payload.text
     let text =
       #"{"requests":[{"request_id":"a","type":"health_data_request","payload":{},"lease":"1"},"#

@@ -56,7 +56,7 @@ import Testing
     #expect(SessionServerMessage.maxBytes == 4_194_304)
   }
 
-  @Test func `texts of clients have their bounds`() {
+  @Test func `texts of clients are limited`() {
     for member in Self.ofClients {
       #expect(throws: Never.self, "\(member.name)") {
         try SessionClientMessage.read(text(member, member.most))
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `texts of servers have their bounds`() {
+  @Test func `texts of servers are limited`() {
     for member in Self.ofServers {
       #expect(throws: Never.self, "\(member.name)") {
         try SessionServerMessage.read(text(member, member.most))
@@ -94,7 +94,7 @@ import Testing
     (#"{"type":"session_history","session_id":"c","#, "next_offset", "}", (1 << 53) - 1),
   ]
 
-  @Test func `numbers of servers have their bounds`() {
+  @Test func `numbers of servers are limited`() {
     for member in Self.numbers {
       func message(_ number: Int) -> [UInt8] {
         Array("\(member.head)\"\(member.name)\":\(number)\(member.tail)".utf8)
@@ -132,14 +132,14 @@ import Testing
   ]
 
   @Test(arguments: results)
-  func `success says whether a response is one, and without it the error does`(
+  func `success decides whether a response is a failure, or else the error does`(
     members: String, result: SessionResponse.Result
   ) throws {
     let message = try SessionServerMessage.read(Array(#"{"type":"response",\#(members)}"#.utf8))
     #expect(message == .response(SessionResponse(id: nil, conversation: nil, result: result)))
   }
 
-  @Test func `a window that does not say otherwise is complete and of the same file`() throws {
+  @Test func `a window is complete and of the same file by default`() throws {
     let numbered = #"{"type":"session_history","session_id":"c","next_seq":4}"#
     #expect(
       try SessionServerMessage.read(Array(numbered.utf8))
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `a window of a batch that is no object is malformed`() {
+  @Test func `a window of a batch that is not an object is malformed`() {
     let text = #"{"type":"session_history_batch","histories":[7]}"#
     #expect(throws: FieldFault.malformed(detail: "expected '{' at byte 0")) {
       try SessionServerMessage.read(Array(text.utf8))

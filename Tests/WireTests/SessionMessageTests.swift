@@ -20,7 +20,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(hyphen == .messageAck("m"))
   }
 
-  @Test func `what the original's server leaves out or writes otherwise is read`() throws {
+  @Test func `the forms that the original server omits or writes differently are read`() throws {
     #expect(
       try read(#"{"type":"hello"}"#)
         == .hello(
@@ -73,11 +73,11 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
   ]
 
   @Test(arguments: faults)
-  func `says what is wrong with a message`(text: String, fault: FieldFault) {
+  func `reports what is wrong with a message`(text: String, fault: FieldFault) {
     #expect(throws: fault) { try readClient(text) }
   }
 
-  @Test func `a response that says nothing is none`() {
+  @Test func `a response without a result is refused`() {
     #expect(throws: FieldFault.missing(field: "success")) {
       try read(#"{"type":"response","message_id":"m","session_id":"c"}"#)
     }
@@ -96,7 +96,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(throws: FieldFault.outOfBounds(field: "idempotency_key")) { try read(key(ids(129))) }
   }
 
-  @Test func `sizes, places and batches are bounded`() throws {
+  @Test func `sizes, positions and batches are limited`() throws {
     func size(_ kilobytes: Int) -> String {
       #"{"type":"set_max_message_size","size_kb":\#(kilobytes)}"#
     }
@@ -124,7 +124,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
   }
 
   @Test(arguments: [(-1, false), (0, true), (1_000, true), (1_001, false)])
-  func `a client wants up to 1,000 conversations listed`(count: Int, isRead: Bool) {
+  func `a client may request a list of up to 1,000 conversations`(count: Int, isRead: Bool) {
     let text = #"{"type":"connect","session_id":"s","recent_sessions_limit":\#(count)}"#
     let isTaken = (try? readClient(text)) != nil
     #expect(isTaken == isRead)
@@ -156,7 +156,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     }
   }
 
-  @Test func `a challenge is signed alone, or with who enters, the version and the time`() {
+  @Test func `a challenge is signed alone, or with the session, the version and the time`() {
     let time = Timestamp(nanoseconds: 1_700_000_000_123_999_999)
     var connect = SessionConnect(session: "s\u{E9}", timestamp: time)
     #expect(connect.signedText("c") == "c")
@@ -167,7 +167,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(connect.signedText("") == spaces + "0:,3:s\u{E9},0:,0:,")
   }
 
-  @Test func `keys and proofs stay out of descriptions and journals`() throws {
+  @Test func `keys and proofs do not appear in descriptions`() throws {
     let connect = SessionConnect(session: "s", key: Secret("hush"), proof: Secret("hush"))
     #expect(!"\(SessionClientMessage.connect(connect))".contains("hush"))
   }
@@ -196,13 +196,13 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
   ]
 
   @Test(arguments: offers)
-  func `both speak the older of their versions, and none below 0.4.0`(
+  func `the older of the two versions is used, but none below 0.4.0`(
     text: String?, version: SessionVersion?
   ) {
     #expect(SessionVersion.negotiated(text) == version)
   }
 
-  @Test func `a server that speaks 0.4.0 only is followed`() {
+  @Test func `a server that supports only 0.4.0 is followed`() {
     #expect(SessionVersion.negotiated("0.5.0", newest: .oldest) == .oldest)
   }
 }
@@ -210,7 +210,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
 /// Tests for a protocol version that is not a string.
 struct SessionVersionFieldTests {
   @Test(arguments: ["5", "null", "true", "[]"])
-  func `a version that is no text counts as none`(version: String) throws {
+  func `a version that is not a string counts as missing`(version: String) throws {
     let text = #"{"type":"connect","session_id":"s","protocol_version":\#(version)}"#
     let message = try SessionClientMessage.read(Array(text.utf8))
     #expect(message == .connect(SessionConnect(session: "s", version: nil)))

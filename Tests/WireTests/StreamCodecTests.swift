@@ -13,7 +13,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     #expect(try decode(Array(text: Sample.messageText)) == .message(Sample.message))
   }
 
-  @Test func `reads the example of the seed`() throws {
+  @Test func `reads the example of the requirements`() throws {
     let text = #"""
       {
         "id": "550e8400-e29b-41d4-a716-446655440000",
@@ -47,7 +47,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
   ]
 
   @Test(arguments: plainChanges)
-  func `takes a plain server's message`(changes: [(String, String)]) throws {
+  func `accepts a plain server's message`(changes: [(String, String)]) throws {
     #expect(try decode(Sample.plainText(changes)) == .message(Sample.plain))
   }
 
@@ -96,7 +96,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     #expect(throws: error) { try decode(Sample.plainText([(field, value)])) }
   }
 
-  @Test func `takes the last of repeated members`() throws {
+  @Test func `the last of repeated members counts`() throws {
     var text = Sample.plainText([("message", nil)]).text
     text = String(text.dropLast()) + #","message":"first","message":"Hi"}"#
     #expect(try decode(Array(text: text)) == .message(Sample.plain))
@@ -138,7 +138,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     "A_Z-09:aaaaaaaaaaaaaaaaaaaaaaaaaz", "hello world", "", "<p>", "[]", "\"ping\"", "é", "ping\n",
     "{",
   ])
-  func `what is neither JSON nor a word is malformed`(text: String) {
+  func `text that is neither JSON nor a word is malformed`(text: String) {
     #expect {
       try decode(Array(text: text))
     } throws: { error in
@@ -147,11 +147,11 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
   }
 
   @Test(arguments: badNotices)
-  func `refuses notices that say too little`(text: String, error: MessageError) {
+  func `refuses incomplete notices`(text: String, error: MessageError) {
     #expect(throws: error) { try decode(Array(text: text)) }
   }
 
-  @Test func `writes the notice of a drain`() throws {
+  @Test func `writes the draining notice`() throws {
     let frame = StreamCodec.encodeDraining(within: .milliseconds(5000))
     #expect(frame.text == #"{"type":"draining","within_ms":5000}"#)
     #expect(StreamCodec.encodeDraining(within: .seconds(-1)).text.hasSuffix(":0}"))
@@ -160,7 +160,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     }
   }
 
-  @Test func `bounds the bytes of a frame`() throws {
+  @Test func `limits the bytes of a frame`() throws {
     let short = Sample.plainText().count
     for size in [10_239, 10_240, 10_241] {
       let frame = Sample.plainText() + Array(repeating: 0x20, count: size - short)
@@ -173,7 +173,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
   }
 
   @Test(arguments: ["a", "é", "🚚"])
-  func `bounds the scalars of a text`(scalar: String) throws {
+  func `limits the scalars of a text`(scalar: String) throws {
     let limits = MessageLimits(maxFrameBytes: 100_000)
     for count in [9_999, 10_000, 10_001] {
       let text = String(repeating: scalar, count: count)
@@ -191,7 +191,7 @@ private func decode(_ bytes: [UInt8]) throws(MessageError) -> StreamFrame {
     }
   }
 
-  @Test func `bounds the bytes of a user id`() throws {
+  @Test func `limits the bytes of a user id`() throws {
     for count in [1, 255, 256, 257] {
       let user = String(repeating: "u", count: count)
       let frame = Sample.plainText([("user_id", "\"\(user)\"")])

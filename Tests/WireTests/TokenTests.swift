@@ -22,11 +22,11 @@ import Testing
     "Z", "Zm9vZ", "Zg==", "Zm8=", "Zm9v=", "Zh", "Zm9", "Pz8+", "Pz8/", " Zg", "Zg\n", "Z g", "Zé",
     "Zg.", "A", "Zm9vA",
   ])
-  func `refuses padding, other letters and loose bits`(text: String) {
+  func `refuses padding, other letters and unused bits`(text: String) {
     #expect(Base64URL.decode(text) == nil)
   }
 
-  @Test func `is Foundation's base64 with two other letters and no padding`() {
+  @Test func `matches Foundation's base64, except for two letters and the padding`() {
     var chance = Chance(seed: 14)
     for count in 0..<100 {
       let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
@@ -67,14 +67,16 @@ import Testing
     (#","nbf":7"#, Int64(7_000_000_000)), (#","nbf":6.5"#, 7_000_000_000), ("", nil),
     (#","nbf":1e300"#, .max),
   ])
-  func `a token may say from when on it is valid`(member: String, nanoseconds: Int64?) throws {
+  func `a token may state the time from which it is valid`(member: String, nanoseconds: Int64?)
+    throws
+  {
     let claims = try decode(#"{"sub":"u","shops":[],"exp":9\#(member)}"#)
     #expect(claims.notBefore == nanoseconds.map { Timestamp(nanoseconds: $0) })
     guard nanoseconds != .max else { return }
     #expect(try decode(claims.encode().text) == claims)
   }
 
-  @Test func `a time of validity that is no number is refused`() {
+  @Test func `a not-before time that is not a number is refused`() {
     #expect(throws: MessageError.wrongType(field: "nbf")) {
       try decode(#"{"sub":"u","shops":[],"exp":9,"nbf":"soon"}"#)
     }
@@ -87,7 +89,7 @@ import Testing
   ]
 
   @Test(arguments: expiries)
-  func `reads any number as time, at most the end of the range`(
+  func `reads any number as a time, limited to the range`(
     text: String, nanoseconds: Int64
   ) throws {
     let found = try decode(#"{"sub":"u","shops":[],"exp":\#(text),"iat":1,"aud":["x"]}"#)
@@ -115,11 +117,11 @@ import Testing
   ]
 
   @Test(arguments: badClaims)
-  func `refuses bad claims`(text: String, error: MessageError) {
+  func `refuses invalid claims`(text: String, error: MessageError) {
     #expect(throws: error) { try decode(text) }
   }
 
-  @Test func `bounds the user at 256 bytes`() throws {
+  @Test func `limits the user to 256 bytes`() throws {
     for count in [1, 255, 256, 257] {
       let user = String(repeating: "u", count: count)
       let text = #"{"sub":"\#(user)","shops":[],"exp":0}"#
@@ -155,7 +157,7 @@ import Testing
     #expect(token.signature.count == 32)
   }
 
-  @Test func `splits what it joins`() throws {
+  @Test func `splits a token into the parts from which it was joined`() throws {
     let input = CompactToken.signingInput(claims: claims)
     #expect(input.text.hasPrefix("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."))
     let text = CompactToken.text(signingInput: input, signature: signature)
@@ -169,7 +171,7 @@ import Testing
   @Test(arguments: [
     #"{"alg":"HS256"}"#, #"{"alg":"HS256","typ":"jwt","kid":"1"}"#, #"{"typ":"JWT","alg":"HS256"}"#,
   ])
-  func `takes HS256`(header: String) throws {
+  func `accepts HS256`(header: String) throws {
     #expect(try CompactToken.parse(token(header: header)).payload == Array(text: "{}"))
   }
 
@@ -212,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func `bounds a token at 8192 bytes`() throws {
+  @Test func `limits a token to 8192 bytes`() throws {
     let empty = token(header: #"{"alg":"HS256","kid":""}"#).utf8.count
     // Base64 adds four letters for every three bytes.
     let fitting = (8192 - empty) / 4 * 3

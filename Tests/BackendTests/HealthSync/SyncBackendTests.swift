@@ -104,7 +104,7 @@ import Testing
   @Test(arguments: [
     "[]", "17", "", "null", "{", #"{"dataType":"t","records":[{"recordType":"r"}]}"#,
   ])
-  func `what is no batch earns 400 with its reason, and stores nothing`(body: String) async throws {
+  func `an invalid batch receives 400 with a reason and is not stored`(body: String) async throws {
     try await Self.run { rig in
       let client = try rig.client()
       let answer = try await Self.post(client, body)
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `an announced body of 4 GiB earns 413 from the head alone`() async throws {
+  @Test func `a Content-Length of 4 GiB receives 413 before the body is read`() async throws {
     try await Self.run { rig in
       let answer = try await rig.client().speak(
         "POST /api/sync HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer \(Self.secret)\r\n"
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func `only those who show a secret may sync and read`() async throws {
+  @Test func `only clients with a secret can sync and read`() async throws {
     try await Self.run { rig in
       let client = try rig.client()
       #expect(

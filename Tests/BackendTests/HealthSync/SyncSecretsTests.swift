@@ -40,7 +40,7 @@ import Testing
     #expect(((try? Self.secrets("n \(secret)")) == nil) == (beyond > 0))
   }
 
-  @Test func `no fault tells a secret`() {
+  @Test func `no error contains a secret`() {
     for text in ["ann hush x y", "ann hush Nowhere", "ann hush\nben hush", "hush"] {
       do {
         _ = try Self.secrets(text)
@@ -67,7 +67,7 @@ import Testing
     #expect(other.user(of: secret) == nil)
   }
 
-  @Test func `a file that others can read is used, and that is noticed`() throws {
+  @Test func `a file that others can read is used and reported`() throws {
     let scratch = try Scratch()
     let path = scratch("open")
     try Data("ann s3cret\n".utf8).write(to: URL(fileURLWithPath: path))

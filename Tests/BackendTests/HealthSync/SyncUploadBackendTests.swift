@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [UploadDialect.current, .iOS, .draft(6)])
-  func `a request that is cut goes on where its bytes end, also after a restart`(
+  func `an interrupted upload resumes at its offset, also after a restart`(
     dialect: UploadDialect
   ) async throws {
     let scratch = try Scratch()
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `bytes on a connection that hangs are kept when its client asks anew`() async throws {
+  @Test func `bytes from a stalled connection are kept when the client reconnects`() async throws {
     let scratch = try Scratch()
     let text = Self.batch()
     try await Self.run(in: scratch("data")) { rig in
@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  @Test func `what a complete upload holds is judged as any batch is`() async throws {
+  @Test func `a completed upload is validated like any batch`() async throws {
     let scratch = try Scratch()
     try await Self.run(in: scratch("data")) { rig in
       for (text, coding, status) in [("[]", nil, 400), ("no gzip", "gzip", 400)] {
@@ -223,7 +223,9 @@ import Testing
     }
   }
 
-  @Test func `bytes whose file has no durable name are not told, and the file is gone`() throws {
+  @Test func `bytes in a file without a durable name are not acknowledged and the file is removed`()
+    throws
+  {
     let scratch = try Scratch()
     let record = SyncUploadRecord(user: "ann", length: 4, isGzip: false)
     let id = UUID128(high: 1, low: 2)

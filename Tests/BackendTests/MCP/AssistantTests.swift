@@ -95,7 +95,7 @@ struct AssistantTests {
   }
 
   @Test(arguments: Assistant.Kind.all)
-  func `a phone that is away is told of at once`(kind: Assistant.Kind) async throws {
+  func `reports at once that the phone is away`(kind: Assistant.Kind) async throws {
     try await meet(kind) { rig, assistant in
       let phone = try await pair(assistant, kind, with: rig)
       await phone.client.leave()
@@ -107,7 +107,7 @@ struct AssistantTests {
   }
 
   @Test(arguments: Assistant.Kind.all)
-  func `a phone in background finds the question, and its answer comes back`(
+  func `a phone in the background leases the question and its answer is returned`(
     kind: Assistant.Kind
   ) async throws {
     try await meet(kind) { rig, assistant in
@@ -178,7 +178,7 @@ struct AssistantTests {
 
   /// SDK 1 cannot cancel a call.
   @Test(arguments: Assistant.Kind.all.filter { $0.sdk == .two })
-  func `a call that is taken back is taken back from the phone`(
+  func `a cancelled call is cancelled on the phone`(
     kind: Assistant.Kind
   ) async throws {
     try await meet(kind) { rig, assistant in
@@ -195,7 +195,7 @@ struct AssistantTests {
   }
 
   @Test(arguments: Assistant.Kind.all)
-  func `an assistant that dies is missed by nobody`(kind: Assistant.Kind) async throws {
+  func `a killed assistant's call is cancelled on the phone`(kind: Assistant.Kind) async throws {
     try await BackendRig.run { rig in
       let (assistant, _) = try await Assistant.connect(kind, to: rig.address.url)
       let phone = try await pair(assistant, kind, with: rig, device: ScriptedPhone.device)

@@ -39,7 +39,7 @@ struct MCPSocketTests {
     return try #require(answer.headers["mcp-session-id"])
   }
 
-  @Test func `a session begins with a name of 128 random bits, each its own`() async throws {
+  @Test func `each session has its own random 128-bit id`() async throws {
     try await run { rig in
       let client = try rig.client()
       let answer = try await post(client, "initialize", #"{"protocolVersion":"2025-06-18"}"#)
@@ -52,8 +52,7 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `a slash at the end of an address means nothing, and leads nowhere else`() async throws
-  {
+  @Test func `a single trailing slash in a path is ignored`() async throws {
     try await run { rig in
       let client = try rig.client()
       let hello =
@@ -88,7 +87,7 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `who opens the address of a backend is told what it is`() async throws {
+  @Test func `the root page describes the backend`() async throws {
     try await run { rig in
       let client = try rig.client()
       let page = try await client.ask("GET", "/")
@@ -173,7 +172,7 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `a plain call knows its bearer, and nothing secret is in the log`() async throws {
+  @Test func `a plain call accepts a bearer token and no secret is logged`() async throws {
     try await run { rig in
       let client = try rig.client()
       let phone = try await ScriptedPhone.connect(to: rig)
@@ -216,7 +215,7 @@ struct MCPSocketTests {
     ("0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]", 200), ("0:0:0:0:0:0:0:1", "evil.example", 421),
     ("0.0.0.0", "evil.example", 421),
   ])
-  func `the host that is listened on is let in, and no other`(
+  func `only the host that is listened on is accepted`(
     host: String, named: String, status: Int
   ) {
     var configuration = BackendConfiguration(dataDirectory: "")
@@ -225,7 +224,7 @@ struct MCPSocketTests {
     #expect(configuration.assistantsHere.originPolicy.admit(host: named) == (status == 200))
   }
 
-  @Test func `wrong pairs count together, whichever way they come, and lock every way`()
+  @Test func `wrong pairs of all endpoints count together and lock all endpoints`()
     async throws
   {
     try await run { rig in
@@ -309,7 +308,7 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `a client that leaves in the middle is forgotten by the phone`() async throws {
+  @Test func `a question is cancelled on the phone if its client disconnects`() async throws {
     try await run { rig in
       let client = try rig.client()
       let session = try await initialize(client)

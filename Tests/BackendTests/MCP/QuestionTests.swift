@@ -36,7 +36,7 @@ struct QuestionTests {
   }
 
   @Test(.enabled(if: realExport != nil, "no real export; set HOLDFAST_EXPORT to its path"))
-  func `so they have of a real export`() async throws {
+  func `the forty questions match an independent count of a real export`() async throws {
     let path = try #require(Self.realExport)
     _ = try await Self.ask(path, "Europe/Berlin", Assistant.Kind.all[1])
   }

@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `a plain phone sees the three fields that it knows`() async throws {
+  @Test func `a phone without a device id receives only the three basic fields`() async throws {
     try await BackendRig.run { rig in
       let (phone, code) = try await RelayPhoneClient.open(rig, device: nil)
       #expect(code.resumeToken == nil && code.expiresIn == nil && !code.acceptsParts)
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `a phone that comes back is asked again, and the second closes the first`()
+  @Test func `a reconnected phone is asked again and its old socket is closed`()
     async throws
   {
     try await BackendRig.run { rig in
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `after the backend was killed a phone resumes and its assistant asks on`()
+  @Test func `a phone and its assistant resume after the backend was killed`()
     async throws
   {
     let scratch = try Scratch()
@@ -150,7 +150,9 @@ import Testing
       ("POST", "/relay/push", #"{"kind":"hook","address":"x"}"#, 401),
       ("GET", "/relay/health", nil, 200), ("GET", "/relay/nothing", nil, 404),
     ] as [(String, String, String?, Int)])
-  func `routes`(method: String, path: String, body: String?, status: Int) async throws {
+  func `each route answers with its status`(
+    method: String, path: String, body: String?, status: Int
+  ) async throws {
     try await BackendRig.run { rig in
       let answer = try await rig.client().ask(method, path, body: body)
       #expect(answer.status == status)
@@ -163,7 +165,9 @@ import Testing
     ("Origin: https://app.example\r\n", 101), ("Origin: https://evil.example\r\n", 403),
     ("Origin: null\r\n", 403),
   ])
-  func `a web page from elsewhere is no phone`(field: String, status: Int) async throws {
+  func `a web page of a foreign origin cannot connect as a phone`(field: String, status: Int)
+    async throws
+  {
     try await BackendRig.run({ $0.assistants.originPolicy.origins = ["https://app.example"] }) {
       rig in
       let client = try rig.client()
@@ -223,7 +227,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `calls that race the end are each told an outcome`(isKilled: Bool) async throws {
+  func `each call during a shutdown receives an outcome`(isKilled: Bool) async throws {
     try await BackendRig.run { rig in
       let (phone, _, grant) = try await rig.pairedPhone()
       let told = try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -118,7 +118,7 @@ import Testing
     try end.close()
   }
 
-  @Test func `what was answered and not acknowledged is replayed by the next run`() async throws {
+  @Test func `an unacknowledged response is replayed after a restart`() async throws {
     let scratch = try Scratch()
     _ = try BackendRig.writeKey(in: scratch)
     let first = try await Served(scratch, handler: "cat")

@@ -36,7 +36,7 @@ import Testing
         == .success(text: "ONE\nTWO\n"))
   }
 
-  @Test func `it is told which prompt it answers`() async throws {
+  @Test func `the handler receives the prompt's properties in its environment`() async throws {
     let handler = #"""
       cat > /dev/null
       printf '%s|' "$HOLDFAST_CONVERSATION" "$HOLDFAST_CONVERSATION_IS_NEW" "$HOLDFAST_KEY" \
@@ -177,7 +177,7 @@ import Testing
     #expect(error.contains("/nonexistent/program: not found"))
   }
 
-  @Test func `one that does not read its input answers all the same`() async throws {
+  @Test func `a handler that does not read its input can still answer`() async throws {
     let text = String(repeating: "x", count: 500_000)
     #expect(try await Self.answer(of: "echo short", to: text) == .success(text: "short"))
   }

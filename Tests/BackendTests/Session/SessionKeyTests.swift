@@ -87,7 +87,7 @@ import Testing
     #expect(error == .openToOthers(path: path))
   }
 
-  @Test func `a proof of the whole entrance counts for nothing else`() async throws {
+  @Test func `a bound proof is valid only for the message that it signs`() async throws {
     let key = try #require(SessionKey(BackendRig.sessionKey))
     try await BackendRig.session { rig in
       /// Returns whether the server accepts a `connect` that is changed after it was signed.

@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: [(1 << 20) + 1, 1 << 32, 1 << 62])
-  func `a frame that announces more ends its connection at once, and no other`(
+  func `a frame above the limit closes only its own connection, and at once`(
     size: UInt64
   ) async throws {
     try await BackendRig.session { rig in
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `1,000 responses wait for a client, and beyond that it is told of a loss`()
+  @Test func `up to 1,000 responses are kept for a client, and a loss beyond that is reported`()
     async throws
   {
     try await BackendRig.session { rig in

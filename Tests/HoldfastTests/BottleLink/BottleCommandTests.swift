@@ -6,7 +6,8 @@ import Testing
 /// The command `holdfast bottle`, with the real program at both ends of a radio over a Unix socket.
 @Suite(.timeLimit(.minutes(10)))
 struct BottleCommandTests {
-  @Test func `a phone finds a bottle that wakes, and prints its drinks as they come`() async throws
+  @Test func `a phone finds a bottle that wakes, and prints its drinks as they arrive`()
+    async throws
   {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
@@ -64,7 +65,7 @@ struct BottleCommandTests {
     #expect(await bottle.quit() == 0)
   }
 
-  @Test func `a bottle that restarts in the middle gives every drink once`() async throws {
+  @Test func `a bottle that restarts during a sync delivers every drink once`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch, ["--mtu", "65"])
     bottle.act("deaf", "move", "still")
@@ -79,7 +80,7 @@ struct BottleCommandTests {
     #expect(await bottle.quit() == 0)
   }
 
-  @Test func `a bottle that is killed keeps its records and is found again`() async throws {
+  @Test func `a killed bottle keeps its records and is found again`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     bottle.act("move", "pour 40")
@@ -95,7 +96,7 @@ struct BottleCommandTests {
     #expect(await again.quit() == 0)
   }
 
-  @Test func `out of range and back, it reconnects within about 8 seconds`() async throws {
+  @Test func `reconnects within about 8 seconds after a return into range`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     bottle.act("move", "still")
@@ -114,7 +115,7 @@ struct BottleCommandTests {
     #expect(await bottle.quit() == 0)
   }
 
-  @Test func `commands end with what the bottle answered`() async throws {
+  @Test func `commands print the bottle's answer`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     bottle.act("move", "still", "pour 250")
@@ -133,7 +134,7 @@ struct BottleCommandTests {
     #expect(await bottle.quit() == 0)
   }
 
-  @Test func `a bottle that is not there ends a command with 6, and what is not valid with 2`()
+  @Test func `an unreachable bottle ends a command with 6, and an invalid value with 2`()
     async throws
   {
     let scratch = try Scratch()
@@ -147,7 +148,7 @@ struct BottleCommandTests {
     }
   }
 
-  @Test func `status tells what a watch waits for, and that none runs`() async throws {
+  @Test func `status shows what a watch waits for, and that none is running`() async throws {
     let scratch = try Scratch()
     let data = "\(scratch.path)/data"
     let phone = try BottlePhone(scratch)
@@ -168,7 +169,7 @@ struct BottleCommandTests {
       ])
   }
 
-  @Test func `one bottle at a time has a socket`() async throws {
+  @Test func `only one bottle at a time can use a socket`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     bottle.act("move")

@@ -8,7 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct BottleTroubleTests {
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-  func `a signal before a watch has shown anything is handled`(signal: Int32) async throws {
+  func `handles a signal that arrives before a watch has printed anything`(signal: Int32)
+    async throws
+  {
     let scratch = try Scratch()
     let policy = "\(scratch.path)/policy"
     try await Shell.run(["mkfifo", "-m", "600", policy])
@@ -27,7 +29,7 @@ struct BottleTroubleTests {
     }
   }
 
-  @Test func `a script is read as a whole before the bottle begins`() async throws {
+  @Test func `a script is parsed as a whole before the bottle starts`() async throws {
     let scratch = try Scratch()
     let file = "\(scratch.path)/script"
     try Data("move # wake it\n\nafter 10ms pour 250\nafter 1s jump\n".utf8).write(
@@ -39,7 +41,7 @@ struct BottleTroubleTests {
     #expect(outcome.errors.contains { $0.contains("ML is 1 to 1000") })
   }
 
-  @Test func `a script may end its lines as other systems do`() async throws {
+  @Test func `a script may have CRLF line endings`() async throws {
     let scratch = try Scratch()
     let file = "\(scratch.path)/script"
     try Data("move\r\nafter 10ms pour 250\r\n# end\r\nquit\r\n".utf8).write(
@@ -50,7 +52,7 @@ struct BottleTroubleTests {
     #expect(outcome.output.contains { $0.contains(#""amountML":250"#) })
   }
 
-  @Test func `a radio that is no socket is told at once`() async throws {
+  @Test func `a radio path that is not a socket is reported immediately`() async throws {
     let scratch = try Scratch()
     let file = "\(scratch.path)/file"
     try Data().write(to: URL(filePath: file))
@@ -68,7 +70,7 @@ struct BottleTroubleTests {
     }
   }
 
-  @Test func `out of range and back at once, again and again, it is in range`() async throws {
+  @Test func `a bottle that leaves and returns repeatedly is in range`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     for _ in 1...20 { bottle.act("gone", "back") }
@@ -79,7 +81,7 @@ struct BottleTroubleTests {
     #expect(await bottle.quit() == 0)
   }
 
-  @Test func `ids go on after a bottle was cleared and started anew`() async throws {
+  @Test func `ids continue after a bottle was cleared and restarted`() async throws {
     let scratch = try Scratch()
     for id in 1...2 {
       let bottle = try BottleProgram(scratch)
@@ -96,7 +98,7 @@ struct BottleTroubleTests {
     #expect(try await BottlePhone.stored(scratch) == [1, 2])
   }
 
-  @Test func `what many refreshes have stored is told by the next watch, all of it`() async throws {
+  @Test func `the next watch prints every drink that many refreshes have stored`() async throws {
     let scratch = try Scratch()
     let file = "\(scratch.path)/flash"
     for run in 0..<3 {
@@ -117,7 +119,7 @@ struct BottleTroubleTests {
     #expect(try await phone.end().status == 0)
   }
 
-  @Test func `flash that is no list of records is refused by its line`() async throws {
+  @Test func `an invalid flash file is refused with its line number`() async throws {
     let scratch = try Scratch()
     let file = "\(scratch.path)/flash"
     for (text, line) in [
@@ -132,8 +134,7 @@ struct BottleTroubleTests {
     }
   }
 
-  @Test func `a drink is not lost where a bottle without a clock has lost its memory`() async throws
-  {
+  @Test func `no drink is lost if a bottle without a clock loses its memory`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     let phone = try BottlePhone(scratch)
@@ -146,7 +147,7 @@ struct BottleTroubleTests {
     #expect(try await BottlePhone.stored(scratch) == [1, 1])
   }
 
-  @Test func `the deletion of a record that is not stored says so`() async throws {
+  @Test func `deleting a record that is not stored is reported`() async throws {
     let scratch = try Scratch()
     let bottle = try BottleProgram(scratch)
     bottle.act("move", "still")

@@ -8,7 +8,7 @@ import LinkWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct `A phone pulls its questions` {
-  @Test func `it takes them, answers them under the token, and is gone`() async throws {
+  @Test func `leases questions, answers them under the token, and ends`() async throws {
     let rig = PullRig(rounds: [[PullRig.question(1), PullRig.question(2)], [PullRig.question(3)]])
     let report = await rig.pull().run()
     #expect(report == PullReport(answered: 3, ending: .finished))
@@ -26,7 +26,7 @@ import Testing
         })
   }
 
-  @Test func `a long answer goes in parts that make the whole again`() async throws {
+  @Test func `a long answer is sent in parts that form the whole`() async throws {
     let rig = PullRig(rounds: [[PullRig.question(1)]])
     let object = HealthObject.long(500_000)
     let report = await rig.pull { _, _ in object }.run()
@@ -40,7 +40,7 @@ import Testing
     #expect(rig.requests.allSatisfy { $0.body.count <= 65_536 })
   }
 
-  @Test func `an exchange that gets no answer is repeated until the waits are used up`()
+  @Test func `an exchange without a response is retried until the schedule ends`()
     async throws
   {
     let rig = PullRig { _, _ in .failure(.reset) }
@@ -49,7 +49,7 @@ import Testing
     #expect(rig.requests.count == 5)
   }
 
-  @Test func `a backend that hangs takes 25 s, and not more`() async throws {
+  @Test func `a pull ends after 25 s if the backend hangs`() async throws {
     let rig = PullRig { _, _ in
       await PullRig.hang()
       return .failure(.ended)
@@ -59,7 +59,7 @@ import Testing
     #expect(rig.clock.now == .second(25))
   }
 
-  @Test func `a result whose answer was lost is sent again word for word`() async throws {
+  @Test func `a result whose response was lost is sent again unchanged`() async throws {
     let rig = PullRig { request, before in
       if request.url.hasSuffix("/relay/lease") {
         return .success(.leased(before == 0 ? [PullRig.question(1)] : []))
@@ -77,13 +77,13 @@ import Testing
     (401, PullReport.Ending.signedOut), (404, .unsupported),
     (418, .failed(.http(status: 418, retryAfter: nil, detail: ""))),
   ])
-  func `a refusal is told for what it is`(status: Int, ending: PullReport.Ending) async throws {
+  func `a refusal is reported with its cause`(status: Int, ending: PullReport.Ending) async throws {
     let rig = PullRig { _, _ in .success(.empty(status)) }
     #expect(await rig.pull().run().ending == ending)
     #expect(rig.requests.count == 1)
   }
 
-  @Test func `a page for people is no backend`() async throws {
+  @Test func `a web page is not accepted as a backend's response`() async throws {
     let rig = PullRig { _, _ in
       .success(HTTPAnswer(status: 200, headers: ["content-type": "text/html"], body: []))
     }
@@ -93,7 +93,7 @@ import Testing
         == .failed(.http(status: 200, retryAfter: nil, detail: "a web page")))
   }
 
-  @Test func `reading that takes too long is stopped, and the error is sent`() async throws {
+  @Test func `a read that takes too long is canceled, and the error is sent`() async throws {
     let rig = PullRig(rounds: [[PullRig.question(1)]])
     let stopped = Mailbox<Bool>()
     let report = await rig.run(
@@ -112,7 +112,7 @@ import Testing
     #expect(object.reason == "the health data could not be read in time")
   }
 
-  @Test func `it ends at once when its task is cancelled`() async throws {
+  @Test func `ends immediately when its task is canceled`() async throws {
     let asked = Mailbox<Bool>()
     let rig = PullRig { _, _ in
       asked.put(true)
@@ -133,7 +133,7 @@ import Testing
     #expect(await late.value.ending == .cancelled)
   }
 
-  @Test func `a pull that is over leaves nothing in memory`() async {
+  @Test func `a finished pull leaves nothing in memory`() async {
     let rig = PullRig(rounds: [[PullRig.question(1)]])
     let (end, ended) = AsyncStream.makeStream(of: Void.self)
     do {
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func `an address is registered under the token`() async throws {
+  @Test func `a push address is registered under the token`() async throws {
     let rig = PullRig { _, _ in .success(.empty(200)) }
     try await rig.pull().register(.hook("bell"))
     #expect(rig.requests.map(\.url) == [PullRig.server + "/relay/push"])

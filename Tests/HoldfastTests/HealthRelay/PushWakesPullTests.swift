@@ -51,7 +51,7 @@ import Testing
     return scratch("bell")
   }
 
-  @Test func `a question waits, the bell rings, and the answer comes by a pull`() async throws {
+  @Test func `a question waits, the push hook runs, and a pull delivers the answer`() async throws {
     let scratch = try Scratch()
     var push = PushConfiguration()
     push.hook = try await bell(scratch)
@@ -80,7 +80,7 @@ import Testing
     await backend.kill()
   }
 
-  @Test func `a token that was never given out finds nothing`() async throws {
+  @Test func `a pull with an unknown token is signed out`() async throws {
     let scratch = try Scratch()
     let backend = Backend(BackendConfiguration(dataDirectory: scratch("data")))
     let address = try await backend.start()

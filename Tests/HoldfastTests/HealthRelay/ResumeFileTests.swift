@@ -7,7 +7,7 @@ import LinkWire
 import Testing
 
 @Suite struct `A resume token is kept` {
-  @Test func `for its owner only, the newest one, until it is taken away`() throws {
+  @Test func `is readable only by its owner, holds the newest token, and can be removed`() throws {
     let scratch = try Scratch()
     let file = ResumeFile(in: scratch.path)
     #expect(try file.read() == nil)
@@ -20,7 +20,7 @@ import Testing
     #expect(try file.read() == nil)
   }
 
-  @Test func `one that others can read is refused`() async throws {
+  @Test func `a file that others can read is refused`() async throws {
     let scratch = try Scratch()
     let file = ResumeFile(in: scratch.path)
     try file.write(Secret("token-of-mine"))
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [(1_024, true), (1_025, false)])
-  func `a file that is too long for a token is none`(length: Int, isRead: Bool) throws {
+  func `a file that is too long for a token is refused`(length: Int, isRead: Bool) throws {
     let scratch = try Scratch()
     let file = ResumeFile(in: scratch.path)
     // `length` includes the newline.
@@ -43,7 +43,7 @@ import Testing
     #expect((try? file.read()) == (isRead ? token : nil))
   }
 
-  @Test func `what stands where a draft could be expected does not keep it from being written`()
+  @Test func `an entry with the name of the temporary file does not prevent a write`()
     throws
   {
     let scratch = try Scratch()
@@ -55,7 +55,7 @@ import Testing
     #expect(try file.read() == Secret("token"))
   }
 
-  @Test func `a directory that cannot be made is told`() throws {
+  @Test func `a directory that cannot be created is an error`() throws {
     let file = ResumeFile(in: "/proc/nonexistent")
     #expect(throws: StoreFailure.self) { try file.write(Secret("x")) }
   }

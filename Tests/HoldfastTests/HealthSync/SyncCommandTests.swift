@@ -17,7 +17,7 @@ import Testing
     return rig
   }
 
-  @Test func `what was imported is sent once, and a second run sends nothing`() async throws {
+  @Test func `imported samples are sent once, and a second run sends nothing`() async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[]") { peer in
       let first = try await rig.sync(peer.url)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `the endpoint's own address means the same, and bodies are compressed if offered`()
+  @Test func `accepts the endpoint's full URL, and compresses bodies if offered`()
     async throws
   {
     let rig = try await Self.ten()
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `a newer export deletes exactly what it lacks, by uuid`() async throws {
+  @Test func `a newer export deletes exactly the missing samples, by UUID`() async throws {
     let rig = try SyncRig()
     try rig.export([(Self.steps, Array(0..<10)), (Self.heart, [3])])
     try await rig.importExport()
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a corrected workout is on the server once, a deleted weight is not`() async throws {
+  @Test func `a corrected workout is stored once, and a deleted weight is removed`() async throws {
     let rig = try SyncRig()
     func export(_ start: String, _ weight: String, day: Int) throws {
       let text = """
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: ["500", "[429, 0]", "503", "\"cut\"", "\"lost\"", "408", "308"])
-  func `a passing failure is tried again, and parks nothing`(step: String) async throws {
+  func `a temporary failure is retried and quarantines nothing`(step: String) async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[\(step), \(step), \(step)]") { peer in
       let run = try await CommandProcess.run(rig.words(peer.url, ["--once"] + SyncRig.quick))
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `Retry-After is obeyed`() async throws {
+  @Test func `honors Retry-After`() async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[[429, 2]]") { peer in
       let start = ContinuousClock.now
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func `413 divides batches until the server takes them`() async throws {
+  @Test func `splits batches after 413 until the server accepts them`() async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[]", limit: 900) { peer in
       let run = try await rig.sync(peer.url)
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `a refused secret ends with 3, and another one sends the rest`() async throws {
+  @Test func `a refused secret ends with 3, and a new secret sends the rest`() async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[401]") { peer in
       let run = try await rig.sync(peer.url)
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `a refused batch is parked, visibly, and retried on request`() async throws {
+  @Test func `a refused batch is quarantined, reported, and retried on request`() async throws {
     let rig = try SyncRig()
     try rig.export([(Self.steps, [1]), (Self.heart, [2])])
     try await rig.importExport()
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func `without a server it ends with 6, and what waits is sent by the next run`()
+  @Test func `without a server it ends with 6, and the next run sends the waiting batches`()
     async throws
   {
     let rig = try await Self.ten()
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func `a server that fails in the middle of a run ends it with 6 as well`() async throws {
+  @Test func `a server that fails during a run ends it with 6`() async throws {
     let rig = try SyncRig()
     try rig.export([(Self.steps, [1]), (Self.heart, [2])])
     try await rig.importExport()
@@ -207,7 +207,7 @@ import Testing
     }
   }
 
-  @Test func `a reset reads 30 days again`() async throws {
+  @Test func `a reset reads the last 30 days again`() async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[]") { peer in
       #expect(try await rig.sync(peer.url).status == 0)
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test(arguments: [["reset", "stepcount"], ["retry"]])
-  func `a data directory that is not there is not created`(_ words: [String]) async throws {
+  func `a missing data directory is not created`(_ words: [String]) async throws {
     let rig = try SyncRig()
     let wrong = rig.data + "-wrong"
     let run = try await CommandProcess.run(["health"] + words + ["--data", wrong])
@@ -231,7 +231,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: wrong))
   }
 
-  @Test func `only the types that were named are read`() async throws {
+  @Test func `reads only the named types`() async throws {
     let rig = try SyncRig()
     try rig.export([(Self.steps, [1]), (Self.heart, [2])])
     try await rig.importExport()
@@ -242,7 +242,7 @@ import Testing
     }
   }
 
-  @Test func `samples that begin more than 30 days before the export are left out at first`()
+  @Test func `at first omits samples that begin more than 30 days before the export`()
     async throws
   {
     let rig = try SyncRig()
@@ -260,7 +260,7 @@ import Testing
     }
   }
 
-  @Test func `an export that is watched is imported and sent, and again when it changes`()
+  @Test func `a watched export is imported and sent, and again after each change`()
     async throws
   {
     let rig = try SyncRig()
@@ -288,7 +288,7 @@ import Testing
     }
   }
 
-  @Test func `files are private, and the secret is nowhere`() async throws {
+  @Test func `files are private, and no file contains the secret`() async throws {
     let rig = try await Self.ten()
     _ = try await CommandProcess.run(
       rig.words(
@@ -306,7 +306,7 @@ import Testing
     #expect(replay.status == 0, "\(replay)")
   }
 
-  @Test func `errors name what to do`() async throws {
+  @Test func `error messages state the cause`() async throws {
     let rig = try await Self.ten()
     let cases: [([String], Int32, String)] = [
       (["--set", "liveness.ping=1s"], 2, "liveness.ping has no meaning for health-sync"),

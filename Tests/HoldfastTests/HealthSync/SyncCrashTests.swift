@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SyncCrashTests {
   private static let steps = SyncRig.steps
 
-  @Test func `after 50 kills the backend holds exactly what the phone has`() async throws {
+  @Test func `after 50 kills the backend stores exactly the samples of the phone`() async throws {
     try await SyncTorture.run(kills: 50, seed: 4)
   }
 

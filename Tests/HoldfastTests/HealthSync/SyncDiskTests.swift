@@ -35,7 +35,7 @@ import Testing
       #expect(try await rig.held()[steps] == Array(0..<3_000))
     }
 
-    @Test func `a full disk is named, and nothing is lost once there is room`() async throws {
+    @Test func `a full disk is reported, and nothing is lost once there is room`() async throws {
       try await Self.lend("32m") { rig in
         let filler = rig.data + "/filler"
         _ = FileManager.default.createFile(atPath: filler, contents: nil)
@@ -55,8 +55,7 @@ import Testing
       }
     }
 
-    @Test func `a disk that cannot be written is named, and nothing is sent from it`() async throws
-    {
+    @Test func `a read-only disk is reported, and nothing is sent from it`() async throws {
       try await Self.lend("16m") { rig in
         try await SyncPeer.run("[]") { peer in
           let flags = UInt(MS_REMOUNT) | UInt(MS_RDONLY)

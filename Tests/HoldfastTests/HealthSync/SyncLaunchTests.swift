@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SyncLaunchTests {
   private static let file = "health-sync/batch_1.json"
 
-  @Test func `a launch in Low Power Mode sends nothing before the app is in front`() async throws {
+  @Test func `a launch in Low Power Mode sends nothing until the app is in front`() async throws {
     let lifecycle = FakeLifecycle(known: [.background, .lowPower(true)])
     let scratch = try Scratch()
     let sync = try await Self.sync(scratch, lifecycle)
@@ -27,7 +27,7 @@ import Testing
     await sync.close()
   }
 
-  @Test func `a launch in front, or with power to spend, sends at once`() async throws {
+  @Test func `a launch in front, or without Low Power Mode, sends immediately`() async throws {
     for known in [[], [.background], [.lowPower(true)]] as [[LifecycleEvent]] {
       let scratch = try Scratch()
       let sync = try await Self.sync(scratch, FakeLifecycle(known: known))
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `a system that uploads is given all at once, and what it still uploads is adopted`()
+  @Test func `a system upload queue receives all batches at once, and running uploads are adopted`()
     async throws
   {
     let scratch = try Scratch()

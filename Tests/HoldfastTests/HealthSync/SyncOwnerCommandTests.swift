@@ -21,7 +21,7 @@ import Testing
     try FileManager.default.copyItem(atPath: from, toPath: to)
   }
 
-  @Test func `another server and another person get what the phone holds`() async throws {
+  @Test func `another server or another person receives all samples of the phone`() async throws {
     let rig = try SyncRig()
     try rig.scratch.write(
       Array("ann \(SyncRig.secret) Etc/UTC\nbob another-secret Etc/UTC\n".utf8), to: "secrets")
@@ -49,7 +49,7 @@ import Testing
     await Self.end(second.process)
   }
 
-  @Test func `a server that was put back to a backup gets what it has lost, and deletions too`()
+  @Test func `a server restored from a backup receives what it lost, including deletions`()
     async throws
   {
     let rig = try SyncRig()
@@ -78,7 +78,9 @@ import Testing
 
   /// Sends the samples of 60 days with two exports; a server without data then receives all of
   /// them.
-  @Test func `a server without data gets what was ever sent, not 30 days alone`() async throws {
+  @Test func `a server without data receives everything that was ever sent, not only 30 days`()
+    async throws
+  {
     let rig = try SyncRig()
     var server = try await rig.serve()
     let (early, late) = ([10, 20], [20 * 1_440, 20 * 1_440 + 1])
@@ -109,7 +111,7 @@ import Testing
     return "february.xml"
   }
 
-  @Test func `a health store that was put back is read again where its history differs`()
+  @Test func `a restored health store is read again if its history differs`()
     async throws
   {
     let rig = try SyncRig()
@@ -142,7 +144,7 @@ import Testing
   /// Seven pages within a second or two have stamps up to six seconds ahead of the clock. The data
   /// are restored at once, and what the phone deletes afterwards must be newer than everything it
   /// has sent.
-  @Test func `a phone whose data were put back is heeded at once`() async throws {
+  @Test func `changes of a phone with restored data take effect immediately`() async throws {
     let rig = try SyncRig()
     let server = try await rig.serve()
     func sync() async throws { #expect(try await rig.sync(server.url).status == 0) }
@@ -166,7 +168,7 @@ import Testing
     await Self.end(server.process)
   }
 
-  @Test func `an answer that says that nothing was stored is not accepted`() async throws {
+  @Test func `a response that reports a failed store is not accepted`() async throws {
     let rig = try SyncRig()
     try rig.export([(Self.steps, [1, 2])])
     try await rig.importExport()

@@ -18,7 +18,7 @@ import Testing
   /// The options of a run that resumes uploads of any size.
   private static let resuming = ["--resume-from", "1"]
 
-  @Test func `after a cut the second try sends only the rest`() async throws {
+  @Test func `after a cut the second attempt sends only the rest`() async throws {
     let rig = try await Self.many()
     let server = try await rig.serve()
     let proxy = try FaultProxy(upstream: UInt16(server.port))
@@ -44,7 +44,7 @@ import Testing
   private static let inTheMiddle = 9_000
 
   @Test(arguments: [true, false])
-  func `a kill in the middle of an upload costs no bytes twice`(killsServer: Bool) async throws {
+  func `a kill during an upload sends no bytes twice`(killsServer: Bool) async throws {
     let rig = try await Self.many()
     var server = try await rig.serve()
     let proxy = try FaultProxy(upstream: UInt16(server.port))
@@ -72,7 +72,7 @@ import Testing
     #expect(try await rig.held()[Self.steps] == Array(0..<1_000))
   }
 
-  @Test func `a server that knows no uploads gets each payload in one request`() async throws {
+  @Test func `a server without resumable uploads gets each payload in one request`() async throws {
     let rig = try await Self.many()
     try await SyncPeer.run("[]") { peer in
       let run = try await rig.sync(peer.url, "--resume-from", "1")

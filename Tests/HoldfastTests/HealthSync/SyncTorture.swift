@@ -81,7 +81,7 @@ enum SyncTorture {
 /// The long variant, run by `make kills`.
 @Suite(.timeLimit(.minutes(180))) struct LongSyncCrashTests {
   @Test(.enabled(if: SyncTorture.longKills != nil, "HOLDFAST_SYNC_KILLS=N runs it"))
-  func `after many kills the backend holds exactly what the phone has`() async throws {
+  func `after many kills the backend stores exactly the samples of the phone`() async throws {
     try await SyncTorture.run(kills: SyncTorture.longKills ?? 0, seed: 5)
   }
 }

@@ -18,7 +18,7 @@ import Testing
     return options
   }
 
-  @Test func `a failure that echoes the query of the URL does not show it`() async throws {
+  @Test func `a failure that echoes the URL's query does not show the query`() async throws {
     let socket = try await HeldSocket("ws://127.0.0.1:1/feed?key=SEKRIT-QUERY", options: options)
     let echo = "cannot GET /feed?key=SEKRIT-QUERY"
     await network.sockets.next()?.fail(.http(status: 403, retryAfter: nil, detail: echo))
@@ -32,7 +32,7 @@ import Testing
     await socket.close()
   }
 
-  @Test func `a socket that failed during its dial is not kept`() async {
+  @Test func `a socket that failed during its dial is not kept open`() async {
     let dialer = FailingDialer()
     let desk = SocketPool(dialer, policy: .socket)
     let request = SocketRequest(

@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `an app that does not read loses nothing, and keeps its connection`() async throws {
+  @Test func `an app that does not read loses nothing and keeps its connection`() async throws {
     // 120 messages of 500 kB are four times the limit for unread messages.
     let plan = [PlanEntry(send: Array(repeating: .long(500_000), count: 120))]
     try await PeerServer.run(.holdfast, plan) { server in
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `a durable outbox goes on with the next run`() async throws {
+  @Test func `a durable outbox continues in the next run`() async throws {
     let scratch = try Scratch()
     var store = try await Platform.outbox(in: scratch.path)
     var options = SocketOptions()
@@ -87,7 +87,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `a greeting holds the token, and a failure does not`() async throws {
+  @Test func `a greeting contains the token`() async throws {
     var options = SocketOptions()
     options.tokens = FixedToken("token-123456")
     options.language.hello = { .text("login \($0.token ?? "without")") }
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: ["", "nonsense", "http://a/", "ws:///", "ws://user@host/", "wss://host/#part"])
-  func `a URL that is none is refused at once`(url: String) async {
+  func `an invalid URL is refused immediately`(url: String) async {
     await #expect(throws: LinkFailure.self) { try await HeldSocket(url) }
   }
 }

@@ -54,7 +54,7 @@ final class Nginx: Sendable {
   .enabled(if: Nginx.isInstalled, "needs nginx: run scripts/setup as root"),
   .timeLimit(.minutes(10)))
 struct NginxTests {
-  @Test func `an idle cut by nginx is a loss, and pings avoid it`() async throws {
+  @Test func `an idle time-out of nginx is a loss, and pings prevent it`() async throws {
     let plan = [PlanEntry(send: [.text("one")]), PlanEntry(send: [.text("two")])]
     try await behindNginx(plan, idle: "2s") { url, _, _ in
       let cut = try SocketRun(url, ["--set", "liveness.ping=off", "--set", "liveness.silence=1m"])
@@ -71,7 +71,7 @@ struct NginxTests {
     }
   }
 
-  @Test func `comes back when nginx restarts, and from its 502`() async throws {
+  @Test func `reconnects after nginx restarts, and after its 502`() async throws {
     let plan = [PlanEntry(send: [.text("one")]), PlanEntry(send: [.text("two")])]
     try await behindNginx(plan, idle: "60s") { url, server, restart in
       let run = try SocketRun(url)

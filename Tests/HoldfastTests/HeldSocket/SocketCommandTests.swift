@@ -6,7 +6,9 @@ import Testing
 /// The command `holdfast socket`, against servers of this package and of other makers.
 @Suite(.timeLimit(.minutes(10))) struct SocketCommandTests {
   @Test(arguments: Maker.installed)
-  func `greets first on every connection and comes back after any end`(maker: Maker) async throws {
+  func `sends the greeting first on every connection, and reconnects after any end`(maker: Maker)
+    async throws
+  {
     let codes: [UInt16] = [1000, 1001, 1011, 1012, 4000]
     let closing = codes.map { PlanEntry(expect: 1, send: [.text("a"), .text("b")], close: $0) }
     let plan = closing + [.refuse(503), PlanEntry(expect: 1, send: [.text("end")])]
@@ -21,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: Maker.installed)
-  func `sends lines once and in order, over connections`(maker: Maker) async throws {
+  func `sends lines once and in order across connections`(maker: Maker) async throws {
     let plan = [PlanEntry(expect: 4, close: 1012), PlanEntry(expect: 4)]
     try await PeerServer.run(maker, plan) { server in
       let run = try SocketRun(server.url, ["--hello", "HI", "--send-stdin"])
@@ -36,7 +38,9 @@ import Testing
     }
   }
 
-  @Test func `lines wait in the pipe until there is a connection, however many`() async throws {
+  @Test func `lines wait in the pipe until there is a connection, whatever their number`()
+    async throws
+  {
     let lines = (1...1_500).map(String.init)
     var gone: (port: UInt16, run: SocketRun)?
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("one")])]) { server in
@@ -67,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: Maker.installed)
-  func `401 asks the token command once more for each cause`(maker: Maker) async throws {
+  func `each 401 leads to one more run of the token command`(maker: Maker) async throws {
     let plan: [PlanEntry] = [.refuse(401), .echo]
     try await PeerServer.run(maker, plan) { server in
       let run = try SocketRun(server.url, ["--token-command", "date +t%N"])
@@ -89,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: Maker.installed)
-  func `agrees on a subprotocol, sends headers and takes compressed messages`(
+  func `negotiates a subprotocol, sends headers and receives compressed messages`(
     maker: Maker
   ) async throws {
     let plan = [PlanEntry(send: [.long(3_000_000), .binary(300_000)])]
@@ -110,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `a message over 16 MiB is a notice, and the next one comes`() async throws {
+  @Test func `a message over 16 MiB causes a notice, and the next message arrives`() async throws {
     let plan = [PlanEntry(send: [.long(16 << 20 + 1), .text("next")])]
     try await PeerServer.run(.holdfast, plan) { server in
       let run = try SocketRun(server.url)
@@ -122,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: Maker.installed)
-  func `comes back when a server that was gone is there again`(maker: Maker) async throws {
+  func `reconnects when a server is available again`(maker: Maker) async throws {
     var port: UInt16 = 0
     var started: SocketRun?
     try await PeerServer.run(maker, [PlanEntry(send: [.text("one")])]) { server in
@@ -142,7 +146,7 @@ import Testing
   }
 
   @Test(arguments: Maker.foreign)
-  func `comes back from a server that falls silent`(maker: Maker) async throws {
+  func `reconnects after a server falls silent`(maker: Maker) async throws {
     let plan = [PlanEntry(send: [.text("one")]), PlanEntry(send: [.text("two")])]
     try await PeerServer.run(maker, plan) { server in
       let run = try SocketRun(
@@ -158,7 +162,7 @@ import Testing
   }
 
   @Test(arguments: Maker.foreign)
-  func `Ctrl-C ends it although the server does not answer any more`(maker: Maker) async throws {
+  func `Ctrl-C ends the command although the server no longer responds`(maker: Maker) async throws {
     try await PeerServer.run(maker, [PlanEntry(expect: 1)]) { server in
       let run = try SocketRun(server.url, ["--send-stdin"])
       try await run.status("CONNECTED")
@@ -180,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func `an @ in path and query is no user name`() async throws {
+  @Test func `an @ in the path or the query is not taken for a user name`() async throws {
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("a")], close: 1000)]) { server in
       let url = server.url + "@trade?of=a@b"
       let outcome = try await CommandProcess.run("socket", url, "--once")
@@ -188,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func `with --once it ends with the first connection`() async throws {
+  @Test func `with --once the command ends with the first connection`() async throws {
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("a")], close: 1011)]) { server in
       let outcome = try await CommandProcess.run("socket", server.url, "--once")
       #expect(outcome.status == 0)
@@ -209,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func `a redirect is told with its status, and is no login page`() async throws {
+  @Test func `a redirect is reported with its status, and not as a login page`() async throws {
     try await PeerServer.run(.holdfast, [.refuse(308)]) { server in
       let outcome = try await CommandProcess.run("socket", server.url, "--once")
       #expect(outcome.status == 1)
@@ -219,7 +223,7 @@ import Testing
     }
   }
 
-  @Test func `a server that never answers the upgrade is a timeout of the upgrade`() async throws {
+  @Test func `a server that never answers the upgrade causes an upgrade time-out`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
       let proxy = try FaultProxy(upstream: server.port)
       try await proxy.set(.blackhole())
@@ -230,14 +234,16 @@ import Testing
     }
   }
 
-  @Test func `an international name is looked up in ASCII`() async throws {
+  @Test func `an international host name is resolved in its ASCII form`() async throws {
     let outcome = try await CommandProcess.run(
       "socket", "wss://b\u{FC}cher.invalid/", "--once", environment: ["no_proxy": "*"])
     #expect(outcome.status == 6)
     #expect(outcome.errors.last?.contains("xn--bcher-kva.invalid") == true, "\(outcome.errors)")
   }
 
-  @Test func `with --once there is no second try, also if one would follow at once`() async throws {
+  @Test func `with --once there is no second attempt, even if it would follow immediately`()
+    async throws
+  {
     try await PeerServer.run(.holdfast, [.refuse(503), .refuse(503), .echo]) { server in
       for connection in 1...2 {
         let outcome = try await CommandProcess.run(
@@ -249,7 +255,7 @@ import Testing
     }
   }
 
-  @Test func `nothing is said of a token command that Ctrl-C ends`() async throws {
+  @Test func `prints nothing about a token command that Ctrl-C ends`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
       let run = try SocketRun(
         server.url, ["--token-command", "echo started >&2; exec sleep 1000"])
@@ -260,7 +266,7 @@ import Testing
     }
   }
 
-  @Test func `JSON holds no raw control characters of C1`() async throws {
+  @Test func `JSON output contains no raw C1 control characters`() async throws {
     let text = "one\u{9B}2J\u{80}\u{9F}\u{A0}é"
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text(text)], close: 1000)]) { server in
       let outcome = try await CommandProcess.run("socket", server.url, "--once", "--json")
@@ -270,7 +276,7 @@ import Testing
     }
   }
 
-  @Test func `a line that is typed without a connection is announced`() async throws {
+  @Test func `announces that a line typed without a connection waits`() async throws {
     let outcome = await CommandProcess.outcome(
       of: try LabProcess(
         ["python3", "-c", Self.terminal, CommandProcess.path, "socket", "ws://127.0.0.1:9/"],
@@ -300,7 +306,7 @@ import Testing
     print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
     """#
 
-  @Test func `a text is one line, and cannot act on a terminal`() async throws {
+  @Test func `prints a text as one line without active control characters`() async throws {
     let text = "one\ntwo\u{1B}[2J\tthree"
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text(text)], close: 1000)]) { server in
       let outcome = try await CommandProcess.run("socket", server.url, "--once")
@@ -322,14 +328,14 @@ import Testing
     ["socket", "ws://127.0.0.1:9/", "--subprotocol", "a b"],
     ["socket", "ws://127.0.0.1:9/", "--set", "retry.nothing=1"],
   ])
-  func `refuses what cannot work before it connects`(words: [String]) async throws {
+  func `rejects invalid arguments before it connects`(words: [String]) async throws {
     let outcome = try await CommandProcess.run(words)
     #expect(outcome.status == 2)
     #expect(outcome.output == [])
     #expect(!outcome.errors.isEmpty)
   }
 
-  @Test func `a journal replays, and holds no content`() async throws {
+  @Test func `a journal replays, and contains no message content`() async throws {
     try await CommandProcess.scratch { directory in
       let journal = directory + "/journal"
       try await PeerServer.run(.holdfast, [PlanEntry(expect: 2, send: [.text("pass-1")])]) {
@@ -354,7 +360,7 @@ import Testing
     }
   }
 
-  @Test func `headers and greetings leave no trace among the processes`() async throws {
+  @Test func `headers and greetings do not appear in the process list`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
       let run = try SocketRun(
         server.url,

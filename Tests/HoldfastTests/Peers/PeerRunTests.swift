@@ -9,35 +9,35 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct PeerRunTests {
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
-  func `a session bears fixed orders of frames of a plain server`() async throws {
+  func `a session handles fixed frame orders of a plain server`() async throws {
     try await PeerRun.pass("session_cases")
   }
 
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
-  func `a session bears a plain server that fails, dies and repeats`() async throws {
+  func `a session handles a plain server that fails, dies and repeats`() async throws {
     try await PeerRun.pass("session_server")
   }
 
   @Test(.enabled(if: PeerRun.hasWebSockets, "python3-websockets is not installed"))
-  func `a killed server serves session clients of another make`() async throws {
+  func `a killed server serves foreign session clients`() async throws {
     try await PeerRun.pass("session_client")
   }
 
-  @Test func `health sync bears a server that fails, refuses and cuts`() async throws {
+  @Test func `health sync handles a server that fails, refuses and cuts`() async throws {
     try await PeerRun.pass("health_server")
   }
 
-  @Test func `a killed server serves a health client of another make`() async throws {
+  @Test func `a killed server serves a foreign health client`() async throws {
     try await PeerRun.pass("health_client")
   }
 
-  @Test func `a killed phone bears a bottle of another make that sleeps, leaves and forgets`()
+  @Test func `a killed phone handles a foreign bottle that sleeps, leaves and forgets`()
     async throws
   {
     try await PeerRun.pass("bottle")
   }
 
-  @Test func `a killed bottle serves a phone of another make that is cut and repeats itself`()
+  @Test func `a killed bottle serves a foreign phone that is cut and repeats itself`()
     async throws
   {
     try await PeerRun.pass("bottle_phone")

@@ -69,7 +69,7 @@ import Testing
   ]
 
   @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
-  func `the original without mistakes lacks what it never had`() async throws {
+  func `the original without mistakes fails only the practices it never had`() async throws {
     try await OriginalServer.run { server in
       let review = try await Self.review(server.url, key: OriginalServer.key)
       #expect(review.untimed("unseen") == Self.unseen)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
-  func `each mistake of the original is found`() async throws {
+  func `detects each mistake of the original`() async throws {
     let mistakes = ["acks", "ids", "replay", "type"].flatMap { ["--mistake", $0] }
     try await OriginalServer.run(mistakes + ["--plain", "--version", "0.4.0"]) { server in
       let review = try await Self.review(server.url, key: OriginalServer.key)
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
-  func `a server that forgets one connected is reviewed`() async throws {
+  func `audits a server that omits one connected message`() async throws {
     try await OriginalServer.run(["--mistake", "connected"]) { server in
       let review = try await Self.review(server.url, key: OriginalServer.key)
       #expect(review.verdicts[4] == "met")
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `this package's own backend meets every practice that can be seen`() async throws {
+  @Test func `this package's own backend meets every observable practice`() async throws {
     try await CommandProcess.scratch { directory in
       let backend = Backend(BackendConfiguration(dataDirectory: directory))
       let url = try await backend.start().url + "/session"
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `a refused key is said, and what needs a login is unseen`() async throws {
+  @Test func `reports a refused key, and leaves practices that need a login unseen`() async throws {
     try await CommandProcess.scratch { directory in
       let backend = Backend(BackendConfiguration(dataDirectory: directory + "/data"))
       let url = try await backend.start().url + "/session"
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(arguments: Maker.installed)
-  func `a server that echoes shows what a plain WebSocket shows`(maker: Maker) async throws {
+  func `an echo server is judged as a plain WebSocket server`(maker: Maker) async throws {
     try await PeerServer.run(maker, [.echo]) { server in
       let review = try await Self.review(server.url, key: OriginalServer.key)
       #expect(review.verdicts[3] == "met")
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func `a server that takes the upgrade and says nothing more is reviewed`() async throws {
+  @Test func `audits a server that accepts the upgrade and sends nothing`() async throws {
     try await PeerServer.run(.holdfast, [PlanEntry(expect: 1_000)]) { server in
       let review = try await Self.review(server.url)
       #expect(review.verdicts[3] == "met")
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func `Markdown has the form of the review`() async throws {
+  @Test func `Markdown output has the form of the review`() async throws {
     try await PeerServer.run(.holdfast, [.echo]) { server in
       let url = server.url.replacing("ws://", with: "http://")
       let outcome = try await CommandProcess.run("audit", url, "--markdown")
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test(.enabled(if: Maker.python != nil, "scripts/peers installs it"))
-  func `Ctrl-C ends it at once`() async throws {
+  func `Ctrl-C ends the audit immediately`() async throws {
     try await OriginalServer.run { server in
       let process = try CommandProcess.start(["audit", server.url])
       for await line in process.diagnostics where line.contains("scripts are over") { break }
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  @Test func `ends with 6 where nothing listens or answers`() async throws {
+  @Test func `ends with 6 if nothing listens or responds`() async throws {
     let refused = try await CommandProcess.run("audit", "ws://127.0.0.1:1/session")
     #expect(refused.status == 6)
     let silent = try SilentPort()
@@ -195,12 +195,12 @@ import Testing
     [], ["ftp://127.0.0.1/"], ["ws://127.0.0.1/", "--json", "--markdown"],
     ["ws://192.0.2.1/session"],
   ])
-  func `ends with 2 for what is no command line`(words: [String]) async throws {
+  func `ends with 2 after an invalid command line`(words: [String]) async throws {
     #expect(try await CommandProcess.run(["audit"] + words).status == 2)
   }
 
   @Test(arguments: ["audit", "session"])
-  func `a URL with another scheme is refused with the schemes that are taken`(
+  func `a URL with another scheme is refused, and the error lists the valid schemes`(
     name: String
   ) async throws {
     let words = name == "audit" ? ["ftp://host/"] : ["--server", "ftp://host/", "--key-file", "k"]
@@ -211,7 +211,7 @@ import Testing
         "it must begin with wss:// or ws:// (or https:// or http://)"))
   }
 
-  @Test func `a key file that is missing ends it`() async throws {
+  @Test func `a missing key file ends the command`() async throws {
     let outcome = try await CommandProcess.run(
       "audit", "ws://127.0.0.1:1/", "--key-file", "/nonexistent/key")
     #expect(outcome.status == 1)

@@ -14,18 +14,18 @@ import Testing
     ("WSS://agent.example:8443/session", "http://agent.example/healthz"),
     ("wss://[::1]:443/session", "http://[::1]/healthz"),
   ])
-  func `a server of TLS is asked at the port where a login page can answer`(
+  func `a TLS server is asked on the port where a login page can answer`(
     socket: String, page: String
   ) {
     #expect(ServerURL.page("/healthz", besides: socket) == page)
   }
 
-  @Test func `what is no URL has no page`() {
+  @Test func `an invalid URL has no page`() {
     #expect(ServerURL.page("/healthz", besides: "not a URL") == nil)
   }
 
   @Test(arguments: [(200, ["Content-Type": "text/html"]), (302, ["Location": "http://login/"])])
-  func `a login page holds the link, and the key is not sent to it`(
+  func `a login page blocks the link, and the key is not sent to it`(
     status: Int, headers: [String: String]
   ) async throws {
     let clock = TestClock()

@@ -31,7 +31,8 @@ struct SessionCommandTests {
   }
 
   @Test(arguments: dialects, ["prompt", "ack", "response"])
-  func `a cut loses nothing and doubles nothing`(dialect: String, place: String) async throws {
+  func `a cut connection loses and duplicates nothing`(dialect: String, place: String) async throws
+  {
     let scratch = try Scratch()
     try await SessionPeer.run(#"{\#(dialect), "plan": [{"cut": "\#(place)"}, {}]}"#) { peer in
       let run = try SessionRun(port: peer.port, in: scratch)
@@ -50,7 +51,9 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `each id is shown once over runs with the same data, a kill included`() async throws {
+  @Test func `each id is shown once across runs with the same data, even after a kill`()
+    async throws
+  {
     let scratch = try Scratch()
     let plan = #"{"plan": [{}, {"cut": "response"}, {}]}"#
     try await SessionPeer.run(plan) { peer in
@@ -91,7 +94,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `a path without sessions ends a run with once`() async throws {
+  @Test func `a server without sessions ends a run with --once`() async throws {
     let scratch = try Scratch()
     try await CommandShop.run { shop in
       let run = try SessionRun(port: Int(shop.port), path: "/nope", in: scratch)
@@ -105,7 +108,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `nothing but connect is sent before connected`() async throws {
+  @Test func `sends only connect before it receives connected`() async throws {
     let scratch = try Scratch()
     let plan = #"{"plan": [{"forget": ["connected"]}, {}]}"#
     try await SessionPeer.run(plan) { peer in
@@ -121,7 +124,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `without a standard output it ends with 1, as other commands do`() async throws {
+  @Test func `without a standard output the command ends with 1`() async throws {
     let scratch = try Scratch()
     try await SessionPeer.run("{}") { peer in
       try scratch.write(SessionPeer.key.utf8, to: "key")
@@ -140,7 +143,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `without a reader of its output it ends with 1, since nothing is answered`()
+  @Test func `without a reader of its output the command ends with 1, as nothing is answered`()
     async throws
   {
     let scratch = try Scratch()
@@ -160,7 +163,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `a prompt that fails makes it end with 1`() async throws {
+  @Test func `a failed prompt ends the command with 1`() async throws {
     let scratch = try Scratch()
     try await SessionPeer.run(#"{"plan": [{"fail": "no luck"}]}"#) { peer in
       let run = try SessionRun(port: peer.port, in: scratch)
@@ -172,7 +175,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `without a server it ends with 6, and the next run sends what was stored`()
+  @Test func `without a server the command ends with 6, and the next run sends the prompt`()
     async throws
   {
     let scratch = try Scratch()
@@ -191,7 +194,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `a server that requires a newer version ends it with 4 after one connection`()
+  @Test func `a server that requires a newer version ends the command with 4`()
     async throws
   {
     let scratch = try Scratch()
@@ -215,7 +218,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `a response without message_id is shown once, under an id of its prompt`()
+  @Test func `a response without message_id is shown once, with an id derived from its prompt`()
     async throws
   {
     let scratch = try Scratch()
@@ -232,7 +235,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `a busy server is asked again`() async throws {
+  @Test func `a prompt is sent again after a busy error`() async throws {
     let scratch = try Scratch()
     try await SessionPeer.run(#"{"plan": [{"error": ["busy", 1]}]}"#) { peer in
       let run = try SessionRun(port: peer.port, in: scratch)
@@ -243,7 +246,7 @@ struct SessionCommandTests {
     }
   }
 
-  @Test func `its journal can be played again`() async throws {
+  @Test func `the journal can be replayed`() async throws {
     let scratch = try Scratch()
     try await SessionPeer.run(#"{"plan": [{"cut": "ack"}, {}]}"#) { peer in
       let journal = "\(scratch.path)/journal"

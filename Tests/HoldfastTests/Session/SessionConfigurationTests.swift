@@ -7,7 +7,7 @@ import Testing
 /// Invalid values in the configuration of a session.
 @Suite struct SessionConfigurationTests {
   @Test(arguments: [(999, false), (1_000, true), (1_001, true)])
-  func `the wait for a silent server is at least 1 s`(
+  func `the answer time-out is at least 1 s`(
     milliseconds: Int, isTaken: Bool
   ) async throws {
     let clock = TestClock()

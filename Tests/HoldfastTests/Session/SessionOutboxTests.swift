@@ -18,7 +18,7 @@ import Testing
     return (try await HeldSession(configuration), store)
   }
 
-  @Test func `1,000 prompts wait for a server, one more is refused, and the next run sends them`()
+  @Test func `stores 1,000 prompts without a server, refuses one more, and sends them later`()
     async throws
   {
     let scratch = try Scratch()

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a store that stalls or refuses stops the reading, and everything is shown later`(
+  func `a store that stalls or refuses pauses reading, and nothing is lost`(
     refuses: Bool
   ) async throws {
     let sent = Mutex(0)

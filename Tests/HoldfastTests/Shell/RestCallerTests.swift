@@ -33,7 +33,7 @@ import Testing
       (302, [:], "the server's words"), (503, [:], "the server's words"),
     ] as [(Int, [String: String], String)],
     ["https://server.example/api/sync", "http://127.0.0.1:8787/api/sync"])
-  func `a redirect and a page are failures with the status and the target`(
+  func `a redirect and a web page are failures with the status and the target`(
     answer: (status: Int, headers: [String: String], detail: String), url: String
   ) async {
     let told = HTTPAnswer(status: answer.status, headers: answer.headers, body: [])
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: [(302, redirect), (200, page), (511, [:])] as [(Int, [String: String])])
-  func `without TLS another machine's answer may be a login page`(
+  func `without TLS a response from another machine may be a login page`(
     status: Int, headers: [String: String]
   ) async {
     let told = HTTPAnswer(status: status, headers: headers, body: [])
@@ -57,7 +57,7 @@ import Testing
     #expect(failure == .captivePortal)
   }
 
-  @Test func `an answer of the program is none of them`() async {
+  @Test func `a response of the program is not a failure`() async {
     let told = HTTPAnswer(status: 200, headers: ["Content-Type": "application/json"], body: [])
     let failure = await Self.failure(of: told, from: "https://server.example/") {
       try await $0.call($1, "the answer") { _ in }

@@ -4,12 +4,12 @@ import Testing
 
 /// Secrets in files that only their owner can read.
 @Suite struct SecretFilesTests {
-  @Test func `files keep the contract of secrets`() async throws {
+  @Test func `files pass the contract suite of secret stores`() async throws {
     let scratch = try Scratch()
     try await secretStoreContract { SecretFiles(in: scratch("secrets")) }
   }
 
-  @Test func `a secret is for its owner only, in a file of its name`() throws {
+  @Test func `a secret is stored in a file of its name that only its owner can read`() throws {
     let scratch = try Scratch()
     let files = SecretFiles(in: scratch.path)
     try files.write(Secret("token"), .resume)

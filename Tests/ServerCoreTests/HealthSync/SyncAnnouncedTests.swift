@@ -27,7 +27,7 @@ import Testing
   @Test(arguments: [
     foreign(), asked(), elsewhere(), SyncStage.creation(isComplete: true, .tus),
   ])
-  func `nothing is told where no upload can be resumed`(call: SyncCall) {
+  func `sends no upload information for a request whose upload cannot be resumed`(call: SyncCall) {
     var stage = SyncStage { $0.originPolicy.isLocal = true }
     var call = call
     if call.host == nil { call.host = "127.0.0.1" }
@@ -36,14 +36,14 @@ import Testing
   }
 
   @Test(arguments: ["HEAD", "DELETE"])
-  func `a request that brings no bytes is not waited for`(method: String) {
+  func `requests without a body are not waited for`(method: String) {
     var stage = SyncStage.begun(2)
     let call = SyncStage.call(method)
     #expect(stage.feed(.announced(RequestID(1), call, user: SyncStage.ann)) == [])
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
   }
 
-  @Test func `an upload that is waited for stays, although nothing came of its first request`() {
+  @Test func `an announced upload stays although its first request delivered no bytes`() {
     var stage = SyncStage()
     let call = SyncStage.creation(isComplete: true)
     _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
@@ -53,7 +53,7 @@ import Testing
     #expect(effects.answer?.field("Upload-Offset") == "0")
   }
 
-  @Test func `a request that waits has its turn, although the whole one is refused`() {
+  @Test func `a waiting request is answered although the completed request is refused`() {
     var stage = SyncStage.begun(2) { $0.maxRequests = 1 }
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: false)
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
@@ -74,7 +74,7 @@ import Testing
     #expect(stage.feed(.cut(RequestID(1), patch)) == [.answer(RequestID(2), busy)])
   }
 
-  @Test func `those who wait for an upload have their turns in order`() {
+  @Test func `requests that wait for an upload are answered in order`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     _ = stage.ask(2, SyncStage.call("PATCH", [1], offset: 3, isComplete: false))

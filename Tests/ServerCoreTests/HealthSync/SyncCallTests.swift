@@ -17,7 +17,7 @@ import Testing
       (SyncPath.sync, "?1", nil, 7), (.sync, "?0", nil, nil), (.sync, "?1", "9", 9),
       (.upload, "?1", nil, nil),
     ] as [(SyncPath, String, String?, Int?)])
-  func `a whole payload is as long as its body, and what is appended is not`(
+  func `the length of a whole payload is that of its body, unlike that of an append`(
     path: SyncPath, isComplete: String, length: String?, wanted: Int?
   ) {
     var fields = ["upload-complete": isComplete, "content-length": "7"]
@@ -32,7 +32,7 @@ import Testing
     "application/json", "Application/JSON", " application/json ;charset=utf-8",
     "\tapplication/json\t; charset=utf-8",
   ])
-  func `a media type is the same however it is written`(text: String) {
+  func `media types are read regardless of case, spaces and parameters`(text: String) {
     let fields = ["tus-resumable": "1.0.0", "content-type": text]
     #expect(Self.read(.upload, fields).mediaType == "application/json")
   }

@@ -7,7 +7,9 @@ import Testing
 /// Tests for requests whose bodies are interrupted, and for requests that wait for them.
 @Suite struct SyncCutTests {
   @Test(arguments: [UploadDialect.iOS, .current])
-  func `a client is told where its upload goes on, and what came is kept`(dialect: UploadDialect) {
+  func `a client receives the location of its upload, and interrupted bytes are stored`(
+    dialect: UploadDialect
+  ) {
     var stage = SyncStage()
     var call = SyncStage.creation(isComplete: true, dialect)
     let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
@@ -26,7 +28,7 @@ import Testing
     #expect(head?.field("Upload-Offset") == "3")
   }
 
-  @Test func `a whole payload in one request is a batch, and no upload is left`() {
+  @Test func `a whole payload in one request is a batch and leaves no upload`() {
     var stage = SyncStage()
     var call = SyncStage.creation(isComplete: true)
     _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
@@ -40,7 +42,7 @@ import Testing
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.status == 404)
   }
 
-  @Test func `a request about an upload ends the one whose body is coming, and waits for it`() {
+  @Test func `a request about an upload interrupts the body in transfer and waits for it`() {
     var stage = SyncStage.begun(2)
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
     #expect(stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann)) == [])
@@ -51,7 +53,7 @@ import Testing
     #expect(stage.done(2, .kept(4)).answer?.field("Upload-Offset") == "4")
   }
 
-  @Test func `a body that comes while earlier bytes are stored is not waited for`() {
+  @Test func `a body that arrives during a store write is not waited for`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     let patch = SyncStage.call("PATCH", offset: 3, isComplete: true)
@@ -60,7 +62,7 @@ import Testing
     #expect(stage.done(2, .kept(3)).answers.map(\.status) == [204, 204])
   }
 
-  @Test func `as many requests wait for an upload as may`() {
+  @Test func `limits how many requests wait for an upload`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     for id in 0..<UInt64(SyncUploads.mostWaiting) {
@@ -74,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: [(62, true), (63, true), (64, false)])
-  func `what came of a body that was cut is kept while the store takes work`(
+  func `bytes of an interrupted body are stored while the store accepts work`(
     work: Int, isKept: Bool
   ) {
     var stage = SyncStage()
@@ -90,7 +92,7 @@ import Testing
     #expect((stage.server.uploads.all[SyncStage.name] != nil) == isKept)
   }
 
-  @Test func `a body that was announced goes to the upload that its client was told of`() {
+  @Test func `the body of an announced request goes to the announced upload`() {
     var stage = SyncStage()
     var call = SyncStage.creation()
     _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
@@ -101,7 +103,7 @@ import Testing
     #expect(stage.done(1, .kept(2)).answer?.field("Location") == SyncUploadsTests.place)
   }
 
-  @Test func `an upload that was announced ends with the refusal of its body`() {
+  @Test func `an announced upload ends when its body is refused`() {
     var stage = SyncStage()
     var call = SyncStage.creation()
     _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
@@ -111,7 +113,7 @@ import Testing
     #expect(stage.server.deadline == nil)
   }
 
-  @Test func `no upload is announced while bodies come for as many as may be`() {
+  @Test func `no upload is announced beyond the limit`() {
     var stage = SyncStage()
     for number in 0...UInt64(SyncUploads.most) {
       let call = SyncStage.creation(name: UUID128(high: 9, low: number))
@@ -121,7 +123,7 @@ import Testing
     #expect(stage.server.uploads.all.count == SyncUploads.most)
   }
 
-  @Test func `an upload is refused for now while bodies come for as many as may be`() {
+  @Test func `an upload is refused with 503 while the maximum number of bodies arrive`() {
     var stage = SyncStage()
     for number in 0..<UInt64(SyncUploads.most) {
       let call = SyncStage.creation(name: UUID128(high: 9, low: number))
@@ -132,7 +134,7 @@ import Testing
     #expect(stage.ask(999, SyncStage.creation([1])) == [.answer(RequestID(999), busy)])
   }
 
-  @Test func `a request that waits for an upload is answered although that was not stored`() {
+  @Test func `a request that waits for an upload is answered although the bytes were not stored`() {
     var stage = SyncStage()
     _ = stage.ask(1, SyncStage.creation([1]))
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [])
@@ -141,7 +143,7 @@ import Testing
     #expect(answers.last?.field("Upload-Offset") == "0")
   }
 
-  @Test func `a request that waits for the last bytes of an upload is told that it is over`() {
+  @Test func `a request that waits for the last bytes of an upload receives 404`() {
     var stage = SyncStage.begun(2)
     let rest = [UInt8](repeating: 1, count: 8)
     _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: true))
@@ -150,7 +152,7 @@ import Testing
     #expect(answers.map(\.status) == [200, 404])
   }
 
-  @Test func `room is made once for an upload that was announced`() {
+  @Test func `space for an announced upload is freed only once`() {
     var stage = SyncStage()
     func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
     for number in 0..<UInt64(SyncUploads.mostOfUser) {
@@ -168,7 +170,7 @@ import Testing
         == [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
   }
 
-  @Test func `uploads that were cut make room once there are more than a user may have`() {
+  @Test func `interrupted uploads are evicted once a user has more than the limit`() {
     var stage = SyncStage()
     let count = UInt64(SyncUploads.mostOfUser) + 2
     var calls: [SyncCall] = []
@@ -191,7 +193,7 @@ import Testing
       effects == forgotten + [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
   }
 
-  @Test func `bytes of another offset that were cut are dropped`() {
+  @Test func `interrupted bytes at a wrong offset are dropped`() {
     var stage = SyncStage.begun(2)
     var patch = SyncStage.call("PATCH", offset: 1, isComplete: true)
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
@@ -201,7 +203,7 @@ import Testing
   }
 
   @Test(arguments: [(2, true), (3, false)])
-  func `no more of a body that was cut is kept than was announced`(bytes: Int, isKept: Bool) {
+  func `an interrupted body is not stored beyond the announced length`(bytes: Int, isKept: Bool) {
     var stage = SyncStage()
     var call = SyncStage.creation(length: 2, isComplete: true)
     _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
@@ -216,7 +218,9 @@ import Testing
     (SyncOutcome.stored(SyncTally()), 204), (.refused(reason: "It is no batch."), 400),
     (.tooLong(limit: 9), 413),
   ])
-  func `the end of a tus upload names its protocol once`(outcome: SyncOutcome, status: Int) {
+  func `the final answer of a tus upload names the protocol version once`(
+    outcome: SyncOutcome, status: Int
+  ) {
     var stage = SyncStage()
     stage.begin(2, length: 10, .tus)
     let rest = [UInt8](repeating: 9, count: 8)

@@ -16,7 +16,7 @@ import Testing
       age: .seconds(age))
   }
 
-  @Test func `as many uploads of an earlier process are known as may be, the youngest`() {
+  @Test func `the youngest uploads of an earlier process are restored, up to the limit`() {
     var stage = SyncStage()
     let kept = (0...SyncUploads.most).map { Self.kept($0, of: "u\($0)", age: $0) }
     #expect(stage.feed(.restored(kept)) == [.forget(Self.name(SyncUploads.most))])
@@ -32,7 +32,7 @@ import Testing
     #expect(stage.done(2, .kept(3)).answer?.field("Upload-Offset") == "3")
   }
 
-  @Test func `the oldest upload whose bytes are not being stored makes room`() {
+  @Test func `the oldest upload without a pending write is evicted`() {
     var stage = SyncStage()
     let own = (0..<SyncUploads.mostOfUser).map { Self.kept($0, of: "ann", age: 100 - $0) }
     _ = stage.feed(.restored(own))
@@ -41,14 +41,14 @@ import Testing
     #expect(stage.ask(2, SyncStage.creation([1])).first == .forget(Self.name(1)))
   }
 
-  @Test func `no upload makes room for another user's`() {
+  @Test func `a new upload does not evict another user's`() {
     var stage = SyncStage()
     let own = (0..<SyncUploads.mostOfUser).map { Self.kept($0, of: "ann", age: 100 - $0) }
     _ = stage.feed(.restored(own + [Self.kept(99, of: "ben", age: 1_000)]))
     #expect(stage.ask(1, SyncStage.creation([1])).first == .forget(Self.name(0)))
   }
 
-  @Test func `an upload may have as many bytes as a body, to the last one`() {
+  @Test func `an upload may be exactly as long as the largest body`() {
     let most = SyncServerPolicy.maxBodyBytes
     var stage = SyncStage()
     stage.begin(0, length: nil)
@@ -59,7 +59,7 @@ import Testing
         == [.finish(StoreToken(2), SyncStage.name, record, at: most - 1, [1])])
   }
 
-  @Test func `last bytes that the store failed are refused for now`() {
+  @Test func `last bytes that the store failed to write are refused with a retry-after`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", Self.rest, offset: 2, isComplete: true))
     let failed = SyncAnswer.error(
@@ -69,7 +69,7 @@ import Testing
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "2")
   }
 
-  @Test func `the file of an upload goes, also if its last bytes were the first ones stored`() {
+  @Test func `the file of an upload is removed even if its last bytes were stored first`() {
     var stage = SyncStage()
     _ = stage.ask(1, SyncStage.creation([1, 2]))
     _ = stage.ask(2, SyncStage.call("PATCH", [1, 2] + Self.rest, offset: 0, isComplete: true))
@@ -78,7 +78,7 @@ import Testing
     #expect(stage.done(2, .stored(SyncTally(records: 1))).contains(.forget(SyncStage.name)))
   }
 
-  @Test func `a batch that came by tus counts, and shows that the store works`() {
+  @Test func `a batch uploaded by tus is counted and clears the store failure`() {
     var stage = SyncStage()
     stage.begin(2, .tus)
     _ = stage.ask(1, SyncCall("POST", .refresh))

@@ -55,7 +55,9 @@ import Testing
     }
   }
 
-  @Test func `steps of a day are cut at the user's midnight, and sources count once`() throws {
+  @Test func `daily steps are split at the user's midnight, and overlapping sources count once`()
+    throws
+  {
     let records = [
       try Self.steps("18T23:00", "18T23:30", 100),
       try Self.steps("19T08:00", "19T09:00", 600),
@@ -73,7 +75,7 @@ import Testing
         + #""energy":[{"date":"2026-01-19","calories":100}],"today":50,"timeZone":"Test/East"}"#)
   }
 
-  @Test func `many sources take no room from many days`() throws {
+  @Test func `1,200 days with 60 sources each fit into one answer`() throws {
     let (type, days, sources) = ("HKQuantityTypeIdentifierStepCount", 1_200, 60)
     let last = SyncDay(Self.zone.local(at: Self.now)).moved(by: -1)
     let first = last.moved(by: 1 - days)
@@ -101,7 +103,7 @@ import Testing
     #expect(told.contains(#"{"date":"\#(last.text)","steps":6000}]"#))
   }
 
-  @Test func `what is too large for a number is not told`() throws {
+  @Test func `an average too large for a number is null`() throws {
     let records = try ["18T08:00", "18T09:00"].map {
       try Self.record(
         "QuantityTypeIdentifierHeartRate", $0, value: 1.7e308, unit: "count/min")
@@ -114,7 +116,7 @@ import Testing
   @Test(arguments: [
     (999_999_999.123_456_7, "999999999.123457"), (1_000_000_000.123_456_7, "1000000000.1234567"),
   ])
-  func `what is less than a billion is rounded to millionths`(value: Double, text: String) throws {
+  func `values below a billion are rounded to millionths`(value: Double, text: String) throws {
     let record = try Self.record(
       "QuantityTypeIdentifierHeartRate", "18T08:00", value: value, unit: "count/min")
     let told = try Self.tell(.heartRate, from: "2026-01-18", to: "2026-01-18", records: [record])
@@ -156,7 +158,7 @@ import Testing
     #expect(try Self.tell(.workouts) == #"{"workouts":[],"timeZone":"Test/East"}"#)
   }
 
-  @Test func `heart rates are those of all sources, a doubled one once`() throws {
+  @Test func `heart rates of all sources are included, duplicates once`() throws {
     func beat(_ start: String, _ value: Double, _ source: String = "Watch") throws -> SyncRecord {
       try Self.record(
         "QuantityTypeIdentifierHeartRate", start, value: value, unit: "count/min", source: source)
@@ -173,7 +175,7 @@ import Testing
   }
 
   /// The current time in the zone is noon on the 20th.
-  @Test func `a heart rate of a clock that is ahead is not the latest one`() throws {
+  @Test func `a heart rate in the future is not the latest one`() throws {
     let records = try [("18T08:00", 60.0), ("20T08:00", 75), ("28T08:00", 200)].map {
       try Self.record("QuantityTypeIdentifierHeartRate", $0, value: $1, unit: "count/min")
     }
@@ -201,7 +203,7 @@ import Testing
         + #""timeZone":"Test/East"}"#)
   }
 
-  @Test func `workouts are told in metres and kilocalories`() throws {
+  @Test func `workouts are reported in meters and kilocalories`() throws {
     let workout = SyncWorkout(
       workoutType: "HKWorkoutActivityTypeRunning", sourceName: "Watch",
       start: try Self.time("2026-01-19T08:00"), end: try Self.time("2026-01-19T08:30"),
@@ -213,7 +215,7 @@ import Testing
         + #""source":"Watch"}],"timeZone":"Test/East"}"#)
   }
 
-  @Test func `workouts beyond the bytes of an answer are not told, but from when on they are`()
+  @Test func `workouts beyond the byte limit are omitted, and the answer gives the next start`()
     throws
   {
     // Seven workouts with names of 1 MiB fit into 8 MiB; an eighth does not.
@@ -254,7 +256,7 @@ import Testing
     ("2026-01-20", "2026-01-19", false),
     ("2026-01-20", "2026-01-20", true), ("2026-01-21", "2026-01-22", false),
   ])
-  func `an answer has at most 3,653 days, and begins by today`(
+  func `an answer covers at most 3,653 days and begins no later than today`(
     from: String, to: String, isTold: Bool
   ) throws {
     #expect(try Self.tell(.steps, from: from, to: to).hasPrefix("{") == isTold)

@@ -12,7 +12,7 @@ extension SyncAnswer {
 @Suite struct SyncServerTests {
   private static let post = SyncCall("POST", .sync, body: [1, 2])
 
-  @Test func `a batch is given to the store, and its tally is the answer`() {
+  @Test func `a batch is passed to the store, and the counts are the answer`() {
     var stage = SyncStage()
     #expect(
       stage.ask(1, Self.post)
@@ -41,7 +41,7 @@ extension SyncAnswer {
     }
   }
 
-  @Test func `the dashboard needs no secret, and may ask its own server alone`() {
+  @Test func `the dashboard needs no secret and may contact only its own server`() {
     var stage = SyncStage()
     let answer = SyncStage.answer(stage.ask(1, SyncCall("GET", .dashboard), user: nil))
     #expect(answer?.status == 200)
@@ -70,7 +70,7 @@ extension SyncAnswer {
     #expect(answer?.headers.contains { $0 == ("WWW-Authenticate", "Bearer") } == true)
   }
 
-  @Test func `anybody may ask whether it is there`() {
+  @Test func `a status request needs no secret`() {
     var stage = SyncStage()
     let answer = SyncStage.answer(stage.ask(1, SyncCall("GET", .sync), user: nil))
     #expect(answer?.status == 200)
@@ -78,7 +78,7 @@ extension SyncAnswer {
     #expect(answer?.tellsEncodings == true)
   }
 
-  @Test func `a known person is told the epoch, and the newest stamp of a phone`() {
+  @Test func `an authenticated user receives the epoch and the newest time stamp of a phone`() {
     var stage = SyncStage(epoch: "0f")
     var call = SyncCall("GET", .sync)
     call.showsSecret = true
@@ -97,7 +97,7 @@ extension SyncAnswer {
   }
 
   @Test(arguments: SyncPath.allCases.filter { $0 != .dashboard })
-  func `answers to phones of known people name the epoch`(path: SyncPath) {
+  func `answers to phones of authenticated users name the epoch`(path: SyncPath) {
     var stage = SyncStage(epoch: "0f")
     let isOfPhones = [.sync, .refresh, .upload].contains(path)
     let call = SyncCall(path == .upload ? "HEAD" : isOfPhones ? "POST" : "GET", path)
@@ -110,7 +110,7 @@ extension SyncAnswer {
   }
 
   @Test(arguments: SyncPath.allCases)
-  func `other methods are refused with those of the route`(path: SyncPath) {
+  func `other methods are refused with the methods that the route allows`(path: SyncPath) {
     var stage = SyncStage()
     let others = ["PUT", "DELETE", "OPTIONS"].filter { !path.allow.contains($0) }
     #expect(!others.isEmpty)
@@ -127,7 +127,7 @@ extension SyncAnswer {
       (.failed(.full(detail: "/srv/x")), 503, "Nothing was stored"),
       (.failed(.denied(detail: "/srv/x")), 503, "Nothing was stored"),
     ] as [(SyncOutcome, Int, String)])
-  func `what was not stored is refused with its reason`(
+  func `data that was not stored is refused with the reason`(
     outcome: SyncOutcome, status: Int, words: String
   ) {
     var stage = SyncStage()
@@ -139,7 +139,7 @@ extension SyncAnswer {
     #expect(answer?.retryAfter == (status == 503 ? .seconds(30) : nil))
   }
 
-  @Test func `a store that failed shows in the health until it did not`() {
+  @Test func `a store failure shows in the health until the store works again`() {
     var stage = SyncStage()
     _ = stage.ask(1, Self.post)
     _ = stage.done(1, .failed(.full(detail: "")))
@@ -152,7 +152,7 @@ extension SyncAnswer {
     #expect(stage.server.serviceHealth == .ok)
   }
 
-  @Test func `as many requests wait as its bound, and the next is refused`() {
+  @Test func `requests beyond the limit are refused`() {
     var stage = SyncStage { $0.maxRequests = 2 }
     #expect(SyncStage.answer(stage.ask(1, Self.post)) == nil)
     #expect(SyncStage.answer(stage.ask(2, Self.post)) == nil)
@@ -172,7 +172,7 @@ extension SyncAnswer {
       (nil, "1970-01-02", SyncSpan(last: day(1))), ("2026-1-2", nil, nil), ("", nil, nil),
       ("2026-01-02T00:00", nil, nil), (nil, "2026-02-30", nil),
     ] as [(String?, String?, SyncSpan?)])
-  func `days are dates`(from: String?, to: String?, span: SyncSpan?) {
+  func `the days of a report are read as dates`(from: String?, to: String?, span: SyncSpan?) {
     var stage = SyncStage()
     let effects = stage.ask(1, SyncCall("GET", .steps, from: from, to: to))
     if let span {
@@ -188,7 +188,7 @@ extension SyncAnswer {
     CivilTime(nanoseconds: number * 86_400_000_000_000)
   }
 
-  @Test func `a drain refuses what comes, and waits for what is under way`() {
+  @Test func `a drain refuses new requests and waits for work in progress`() {
     var stage = SyncStage()
     _ = stage.ask(1, Self.post)
     #expect(stage.feed(SyncServer.drain(within: .seconds(5))) == [])
@@ -200,7 +200,7 @@ extension SyncAnswer {
     #expect(stage.server.isFinished && stage.server.deadline == nil)
   }
 
-  @Test func `a drain ends after 10 s although the store does not answer`() {
+  @Test func `a drain ends after 10 s even if the store does not answer`() {
     var stage = SyncStage()
     _ = stage.ask(1, Self.post)
     _ = stage.feed(SyncServer.drain(within: .seconds(5)))
@@ -217,7 +217,7 @@ extension SyncAnswer {
     #expect(stage.feed(SyncServer.drain(within: .zero)) == [.finished])
   }
 
-  @Test func `web pages of other origins and foreign hosts are kept out`() {
+  @Test func `web pages of other origins and foreign hosts are refused`() {
     var stage = SyncStage {
       $0.originPolicy.isLocal = true
       $0.originPolicy.origins = ["https://app.example"]
@@ -235,7 +235,7 @@ extension SyncAnswer {
         == true)
   }
 
-  @Test func `a browser is told what a page may do`() {
+  @Test func `a preflight request receives the allowed headers`() {
     var stage = SyncStage { $0.originPolicy.origins = ["https://app.example"] }
     let call = SyncCall("OPTIONS", .sync, origin: "https://app.example")
     let answer = SyncStage.answer(stage.ask(1, call, user: nil))
@@ -244,7 +244,7 @@ extension SyncAnswer {
       answer?.headers.contains { $0.0 == "Access-Control-Allow-Headers" } == true)
   }
 
-  @Test func `counts what it did`() {
+  @Test func `reports metrics of requests, batches and failures`() {
     var stage = SyncStage()
     _ = stage.ask(1, Self.post)
     let tally = SyncTally(records: 3, workouts: 2, skippedDuplicates: 4, refused: 6)
@@ -300,7 +300,7 @@ extension SyncAnswer {
     record: SyncUploadRecord(user: "ann", length: 10, isGzip: false),
     expires: Instant(nanoseconds: 1))
 
-  @Test func `a broken server is found`() {
+  @Test func `detects each broken invariant`() {
     var stage = SyncStage { $0.maxRequests = 2 }
     _ = stage.ask(1, Self.post)
     _ = stage.ask(2, Self.post)
@@ -308,7 +308,7 @@ extension SyncAnswer {
     #expect(unnoticed(Self.plants, in: stage.server) == [])
   }
 
-  @Test func `as many uploads are kept as may, each as long as was announced`() {
+  @Test func `256 uploads of their announced length break no invariant`() {
     var upload = Self.upload
     upload.offset = 10
     var stage = SyncStage()

@@ -7,14 +7,15 @@ import Testing
 /// Tests for the record in the first line of an upload's file.
 @Suite struct SyncUploadRecordTests {
   @Test(arguments: [("}", true), ("", false), (",", false), ("}x", false), ("}}", false)])
-  func `a record is a whole object and nothing behind it`(end: String, isRecord: Bool) {
+  func `a record is one JSON object with nothing after it`(end: String, isRecord: Bool) {
     let line = Array("{\"user\":\"ann\",\"length\":10,\"gzip\":false\(end)\n".utf8)
     let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
     #expect(SyncUploadRecord.read(line)?.record == (isRecord ? record : nil))
   }
 
   @Test(arguments: [(2_048, true), (2_049, false)])
-  func `a record has 2,048 bytes at most, with the end of its line`(bytes: Int, isRecord: Bool) {
+  func `a record has at most 2,048 bytes, including the end of its line`(bytes: Int, isRecord: Bool)
+  {
     let fields = "\"user\":\"ann\",\"length\":10,\"gzip\":false}\n"
     let spaces = String(repeating: " ", count: bytes - fields.utf8.count - 1)
     let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
@@ -24,20 +25,20 @@ import Testing
   }
 
   @Test(arguments: [(200, true), (201, false)])
-  func `the name of a user in a record has 200 bytes at most`(bytes: Int, isRecord: Bool) {
+  func `a user name in a record has at most 200 bytes`(bytes: Int, isRecord: Bool) {
     let name = String(repeating: "n", count: bytes)
     let record = SyncUploadRecord(user: name, length: 10, isGzip: true)
     #expect(SyncUploadRecord.read(record.line)?.record == (isRecord ? record : nil))
   }
 
-  @Test func `the longest name fits into its line, also if each of its bytes is escaped`() {
+  @Test func `the longest name fits into its line even if each byte is escaped`() {
     let name = String(repeating: "\u{1}", count: 200)
     let record = SyncUploadRecord(user: name, length: 4_194_304, isGzip: false)
     #expect(SyncUploadRecord.read(record.line)?.record == record)
   }
 
   @Test(arguments: [(0, true), (4_194_304, true), (4_194_305, false), (-1, false)])
-  func `an upload has from no byte to 4 MiB`(length: Int, isRecord: Bool) {
+  func `an upload has between 0 bytes and 4 MiB`(length: Int, isRecord: Bool) {
     let record = SyncUploadRecord(user: "ann", length: length, isGzip: false)
     #expect(SyncUploadRecord.read(record.line)?.record == (isRecord ? record : nil))
   }

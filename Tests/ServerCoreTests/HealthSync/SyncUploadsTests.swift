@@ -64,14 +64,14 @@ extension SyncAnswer {
   static let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
   static let place = "/api/sync/upload?id=\(SyncStage.name)"
 
-  @Test func `the bytes of uploads are counted as they are kept`() {
+  @Test func `counts the bytes of uploads as they are stored`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1, 2, 3], offset: 2, isComplete: false))
     _ = stage.done(2, .kept(5))
     #expect(stage.server.metricsText.contains("holdfast_sync_upload_bytes_total 5\n"))
   }
 
-  @Test func `an upload is begun, appended to and completed`() {
+  @Test func `an upload is created, appended to and completed`() {
     var stage = SyncStage()
     #expect(
       stage.ask(1, SyncStage.creation([1, 2]))
@@ -99,7 +99,7 @@ extension SyncAnswer {
     #expect(stage.ask(4, SyncStage.call("HEAD")).answer?.status == 404)
   }
 
-  @Test func `the offset is told with length and bounds`() {
+  @Test func `the offset is reported with the length and the limits`() {
     var stage = SyncStage()
     stage.begin(4)
     stage.now = Instant(nanoseconds: 3_600_000_000_000)
@@ -118,7 +118,7 @@ extension SyncAnswer {
   }
 
   @Test(arguments: [3, 5])
-  func `another offset is a conflict that tells the right one`(offset: Int) {
+  func `a wrong offset is a conflict that reports the right one`(offset: Int) {
     var stage = SyncStage()
     stage.begin(4)
     let answer = stage.ask(1, SyncStage.call("PATCH", [1], offset: offset, isComplete: false))
@@ -129,7 +129,7 @@ extension SyncAnswer {
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
   }
 
-  @Test func `uploads are those of their user alone`() {
+  @Test func `an upload is visible only to its user`() {
     var stage = SyncStage()
     stage.begin(4)
     for method in ["HEAD", "PATCH", "DELETE"] {
@@ -139,7 +139,7 @@ extension SyncAnswer {
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.status == 204)
   }
 
-  @Test func `more bytes than were announced end the upload`() {
+  @Test func `more bytes than announced end the upload`() {
     var stage = SyncStage()
     stage.begin(4)
     let seven = [UInt8](repeating: 1, count: 7)
@@ -152,7 +152,7 @@ extension SyncAnswer {
   }
 
   @Test(arguments: [UploadDialect.current, .tus])
-  func `more bytes than were announced end the upload, also where more are to follow`(
+  func `more bytes than announced end the upload even before it is complete`(
     dialect: UploadDialect
   ) {
     var stage = SyncStage()
@@ -166,7 +166,7 @@ extension SyncAnswer {
   }
 
   @Test(arguments: [(10, true, true), (9, true, false), (11, true, false), (11, false, false)])
-  func `the length that was announced stays the same`(length: Int, ends: Bool, isTaken: Bool) {
+  func `the announced length cannot change`(length: Int, ends: Bool, isTaken: Bool) {
     var stage = SyncStage()
     stage.begin(4)
     let rest = [UInt8](repeating: 1, count: ends ? length - 4 : 2)
@@ -175,7 +175,7 @@ extension SyncAnswer {
     #expect(stage.ask(1, call).answer?.status == (isTaken ? nil : 400))
   }
 
-  @Test func `an upload that ends before its announced length is refused, whatever it says then`() {
+  @Test func `an upload that ends early is refused even if it then announces less`() {
     var stage = SyncStage()
     stage.begin(4)
     var call = SyncStage.call("PATCH", [1, 2], offset: 4, isComplete: true)
@@ -183,7 +183,7 @@ extension SyncAnswer {
     #expect(stage.ask(1, call).answer?.status == 400)
   }
 
-  @Test func `an upload has as many bytes as a body at most`() {
+  @Test func `an upload has at most as many bytes as a body`() {
     let most = SyncServerPolicy.maxBodyBytes
     var stage = SyncStage()
     let tooLong = stage.ask(1, SyncStage.creation(length: most + 1)).answer
@@ -198,7 +198,7 @@ extension SyncAnswer {
     #expect(over.answer?.status == 413)
   }
 
-  @Test func `what is appended names its media type, from interop version 6 on`() {
+  @Test func `an append must name its media type from interop version 6 on`() {
     for (dialect, isDemanded) in [
       (UploadDialect.iOS, false), (.draft(5), false), (.draft(6), true), (.current, true),
       (.tus, true),
@@ -211,7 +211,7 @@ extension SyncAnswer {
     }
   }
 
-  @Test func `tus is created with a length, and complete with its last byte`() {
+  @Test func `a tus upload needs a length and is complete with its last byte`() {
     var stage = SyncStage()
     let missing = SyncStage.creation(length: nil, isComplete: nil, .tus)
     #expect(stage.ask(1, missing).answer?.status == 400)
@@ -233,7 +233,7 @@ extension SyncAnswer {
     #expect(stage.ask(4, question).answer?.status == 204)
   }
 
-  @Test func `each answer to a request of tus names its version`() {
+  @Test func `every answer to a tus request names the version`() {
     var stage = SyncStage()
     var other = SyncCall("POST", .sync)
     other.speaksOtherTus = true
@@ -253,7 +253,7 @@ extension SyncAnswer {
         == [["1.0.0"], ["1.0.0"], ["1.0.0"], ["1.0.0"], [], [], ["1.0.0"]])
   }
 
-  @Test func `OPTIONS tells how uploads resume`() {
+  @Test func `OPTIONS describes resumable uploads`() {
     var stage = SyncStage()
     for path in [SyncPath.sync, .upload] {
       let answer = stage.ask(1, SyncCall("OPTIONS", path)).answer
@@ -265,7 +265,7 @@ extension SyncAnswer {
 
   // MARK: The store, and time
 
-  @Test func `a store that fails at the end keeps the bytes`() {
+  @Test func `a store failure at completion keeps the bytes`() {
     var stage = SyncStage.begun(2)
     let rest = [UInt8](repeating: 1, count: 8)
     _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: true))
@@ -278,7 +278,7 @@ extension SyncAnswer {
         == [.finish(StoreToken(3), SyncStage.name, Self.record, at: 10, [])])
   }
 
-  @Test func `bytes that were not stored are not told`() {
+  @Test func `bytes that were not stored do not count in the offset`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     #expect(stage.done(2, .failed(.full(detail: "no room"))).answer?.status == 503)
@@ -300,7 +300,7 @@ extension SyncAnswer {
     #expect(stage.server.deadline == nil)
   }
 
-  @Test func `uploads of an earlier process go on, unless they are too old`() {
+  @Test func `uploads of an earlier process continue unless they are too old`() {
     var stage = SyncStage()
     let old = UUID128(high: 2, low: 2)
     let kept = StoredUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
@@ -312,7 +312,7 @@ extension SyncAnswer {
       stage.server.deadline == Instant(nanoseconds: 0).advanced(by: SyncUploads.age - .seconds(60)))
   }
 
-  @Test func `the oldest of a user's 16 uploads makes room for another one`() {
+  @Test func `a user's 17th upload evicts the oldest`() {
     var stage = SyncStage()
     func name(_ number: Int) -> UUID128 { UUID128(high: 9, low: UInt64(number)) }
     for number in 0..<16 {
@@ -326,7 +326,7 @@ extension SyncAnswer {
     #expect(stage.server.uploads.all.count == 16)
   }
 
-  @Test func `the oldest upload of anybody makes room where there are as many as may be`() {
+  @Test func `a new upload evicts the oldest of all users at the global limit`() {
     var stage = SyncStage()
     func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
     let record = SyncUploadRecord(user: "ben", length: 10, isGzip: false)
@@ -341,7 +341,7 @@ extension SyncAnswer {
       ])
   }
 
-  @Test func `a drain keeps what came of bodies`() {
+  @Test func `a drain stores the bytes of interrupted bodies`() {
     var stage = SyncStage.begun(2)
     var patch = SyncStage.call("PATCH", offset: 2, isComplete: true)
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
@@ -352,7 +352,7 @@ extension SyncAnswer {
     #expect(stage.done(2, .kept(3)) == [.finished])
   }
 
-  @Test func `an upload is ended on request`() {
+  @Test func `DELETE ends an upload`() {
     var stage = SyncStage.begun(2)
     let effects = stage.ask(1, SyncStage.call("DELETE"))
     #expect(effects.answer?.status == 204)
@@ -360,7 +360,7 @@ extension SyncAnswer {
     #expect(stage.ask(2, SyncStage.call("DELETE")).answer?.status == 404)
   }
 
-  @Test func `the record of an upload comes back from the beginning of its file`() throws {
+  @Test func `the record of an upload is read back from the beginning of its file`() throws {
     let records = [
       Self.record, SyncUploadRecord(user: "\"\u{1}ä", length: nil, isGzip: true),
     ]

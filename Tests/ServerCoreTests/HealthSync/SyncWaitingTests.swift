@@ -6,7 +6,7 @@ import Testing
 
 /// Tests for requests that wait for an upload.
 @Suite struct SyncWaitingTests {
-  @Test func `a drain that gives up leaves nobody waiting for an upload`() {
+  @Test func `a drain that times out answers every request that waits for an upload`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [])

@@ -32,7 +32,7 @@ import Testing
     (.seconds(35), "is 31 s ahead of"), (.seconds(3_600), "is 3596 s ahead of"),
     (.seconds(-30), nil), (.seconds(-31), "is 31 s behind"),
   ])
-  func `clocks that differ by more than 30 s are pointed out`(ahead: Duration, words: String?) {
+  func `warns about clocks that differ by more than 30 s`(ahead: Duration, words: String?) {
     let body = told(ahead: ahead)
     #expect(body.contains("clock_warning") == (words != nil))
     if let words { #expect(body.contains("The phone's clock \(words) the server's")) }
@@ -46,7 +46,7 @@ import Testing
       body.contains(#""text":"{\"success\":true,\"count\":2,\"healthData\":[],"#), "\(body)")
   }
 
-  @Test func `a phone's refusal is told in its own words`() {
+  @Test func `a phone's refusal is reported with the phone's message`() {
     let body = told(answer: #"{"success":false,"error_message":"start_time is in the future"}"#)
     #expect(
       body.contains(
@@ -61,7 +61,7 @@ import Testing
       + #""error":"invalid_arguments","message":"\#(reason)"}"#
   }
 
-  @Test func `one line that makes no sense fails alone`() {
+  @Test func `an invalid line of a summary fails alone`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let metrics =
@@ -94,7 +94,7 @@ import Testing
     #expect(stage[id].body.contains(told))
   }
 
-  @Test func `lines that were not asked stand behind those of a phone that left some out`() {
+  @Test func `lines rejected before the call follow those of a phone that left some out`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let metrics =
@@ -108,7 +108,7 @@ import Testing
     #expect(stage[id].body.contains(told))
   }
 
-  @Test func `a summary of which no line makes sense is not asked`() {
+  @Test func `a summary without a valid line is not sent to the phone`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call(

@@ -14,7 +14,7 @@ import Testing
       + #""arguments":\#(MCPStage.metrics)}}"#
   }
 
-  @Test func `the responses to a batch come together, in its order, once all are known`() {
+  @Test func `the responses to a batch are sent together, in order, once all are known`() {
     var stage = MCPStage()
     let session = stage.initialize("2025-03-26")
     let id = stage.post(
@@ -32,14 +32,14 @@ import Testing
     #expect(places == [2, 2, 2])
   }
 
-  @Test func `a batch of notifications alone has no answer`() {
+  @Test func `a batch of notifications receives no response`() {
     var stage = MCPStage()
     let session = stage.initialize("2025-03-26")
     let id = stage.post("[\(Self.ready),\(Self.ready)]", session: session)
     #expect(stage[id] == MCPStage.Told(reply: MCPReply(202)))
   }
 
-  @Test func `a client that takes streams alone gets one event`() {
+  @Test func `a client that accepts only streams receives one event`() {
     var stage = MCPStage()
     let session = stage.initialize("2025-03-26")
     let id = stage.post("[\(Self.ping)]", session: session) {
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [(true, 1), (true, 0), (true, -1), (false, 1), (false, 0), (false, -1)])
-  func `answers of a batch that are too long together are refused one by one`(
+  func `responses to a batch that are too long together are refused one by one`(
     isJSON: Bool, spare: Int
   ) {
     let whole = Self.told { _ in }
@@ -65,7 +65,7 @@ import Testing
     #expect(told.contains(#""id":7"#) && told.contains(#""id":8"#))
   }
 
-  @Test func `a refusal that is longer than the room of its batch leaves none to the next`() {
+  @Test func `a refusal longer than the remaining batch size leaves none for the next response`() {
     let told = Self.told { $0.maxBatchBytes = 10 }
     let limits = ["longer than 10 bytes", "longer than 0 bytes"]
     #expect(limits.filter { told.contains($0) } == limits)
@@ -85,7 +85,7 @@ import Testing
     return isJSON ? stage[id].body : stage[id].events
   }
 
-  @Test func `a message that is none is answered within its batch`() {
+  @Test func `an invalid message is answered within its batch`() {
     var stage = MCPStage()
     let session = stage.initialize("2025-03-26")
     let id = stage.post(
@@ -96,7 +96,7 @@ import Testing
     #expect(stage[id].body.contains(Self.pong))
   }
 
-  @Test func `who leaves has taken back the whole batch`() {
+  @Test func `a client that disconnects cancels its whole batch`() {
     var stage = MCPStage()
     let session = stage.initialize("2025-03-26")
     let id = stage.post("[\(Self.steps(7)),\(Self.steps(8))]", session: session)
@@ -105,7 +105,7 @@ import Testing
     #expect(stage[id] == MCPStage.Told())
   }
 
-  @Test func `the client of a batch is watched once, and that of a call beside it too`() {
+  @Test func `the client of a batch is watched once, like that of a concurrent call`() {
     var stage = MCPStage()
     let (old, new) = (stage.initialize("2025-03-26"), stage.initialize())
     let batch = stage.post("[\(Self.steps(7)),\(Self.steps(8))]", session: old)
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: ["2024-11-05", "2025-06-18", "2025-11-25"])
-  func `other versions have no batches, and are told so`(version: String) {
+  func `other versions refuse batches with an explanation`(version: String) {
     var stage = MCPStage()
     let session = stage.initialize(version)
     let id = stage.post("[\(Self.ping)]", session: session)

@@ -13,7 +13,7 @@ import Testing
     ("127.0.0.3", 400), ("[0:0:0:0:0:0:0:1]", 400), ("[::1]:a", 421), ("[::1", 421),
     ("[::2]", 421), ("[::1]x", 421), ("128.0.0.1", 421), ("0.0.0.0", 421),
   ])
-  func `on this machine alone a foreign host is refused`(host: String, status: Int) {
+  func `a local server refuses foreign hosts`(host: String, status: Int) {
     var stage = MCPStage { $0.originPolicy.hosts = ["relay.example"] }
     let id = stage.post(Self.list) { $0.fields.host = host }
     #expect(stage[id].reply?.status == status)
@@ -24,7 +24,7 @@ import Testing
     ("relay.example:80", 400), ("relay.example:8443", 421), ("192.0.2.3", 421),
     ("192.0.2.2", 400), ("[::ffff:192.0.2.2]", 400), ("evil.example", 421),
   ])
-  func `where hosts are named no other is let in, but the one listened on`(
+  func `named hosts and the listening address are admitted, and no others`(
     host: String, status: Int
   ) {
     for isLocal in [true, false] {
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `elsewhere any host will do`() {
+  @Test func `a public server admits any host`() {
     var stage = MCPStage { $0.originPolicy.isLocal = false }
     let id = stage.post(Self.list) { $0.fields.host = "relay.example" }
     #expect(stage[id].reply?.status == 400)
@@ -50,7 +50,9 @@ import Testing
     ("http://localhost.evil.example", 403), ("file://localhost", 403),
     ("http://[0:0:0:0:0:0:0:1]:3000", 400), ("http://127.0.0.9:3000", 400),
   ])
-  func `a web page may call from this machine or by name`(origin: String, status: Int) {
+  func `a web page may call from this machine or from an allowed origin`(
+    origin: String, status: Int
+  ) {
     for isLocal in [true, false] {
       var stage = MCPStage {
         $0.originPolicy.isLocal = isLocal
@@ -66,7 +68,7 @@ import Testing
     ("text/html, application/json;q=0.5", 400), ("text/html", 406), ("", 406),
     ("application/json;q=0", 406),
   ])
-  func `a client must take JSON or streams`(accept: String?, status: Int) {
+  func `a client must accept JSON or event streams`(accept: String?, status: Int) {
     var stage = MCPStage()
     let id = stage.post(Self.list) { $0.fields.accept = accept }
     #expect(stage[id].reply?.status == status)
@@ -83,7 +85,7 @@ import Testing
     #expect(stage[id].body.contains("Content-Type") == !isTaken)
   }
 
-  @Test func `other methods are told which there are`() {
+  @Test func `other methods are refused with the allowed methods`() {
     var stage = MCPStage()
     let one = stage.request(.other)
     #expect(stage[one].reply?.status == 405)
@@ -111,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `each request says all that is needed`() {
+  @Test func `a stateless request carries everything that is needed`() {
     var stage = MCPStage()
     let discover = stateless(&stage, "server/discover", #""_meta":\#(Self.meta())"#)
     #expect(stage[discover].reply?.status == 200)
@@ -139,14 +141,16 @@ import Testing
     ("ping", #""_meta":\#(meta())"#, 404, -32601),
     ("subscriptions/listen", #""_meta":\#(meta())"#, 404, -32601),
   ])
-  func `says what a request lacks`(method: String, params: String, status: Int, code: Int) {
+  func `reports what a stateless request lacks`(
+    method: String, params: String, status: Int, code: Int
+  ) {
     var stage = MCPStage()
     let id = stateless(&stage, method, params)
     #expect(stage[id].reply?.status == status)
     #expect(stage[id].body.contains(#""code":\#(code)"#))
   }
 
-  @Test func `a version that nobody speaks is told with those that are spoken`() {
+  @Test func `an unsupported version is refused with the requested version`() {
     var stage = MCPStage()
     let id = stateless(
       &stage, "tools/list", #""_meta":\#(Self.meta("2030-01-01"))"#, version: "2030-01-01")
@@ -155,7 +159,7 @@ import Testing
     #expect(stage[id].body.contains(#""requested":"2030-01-01""#))
   }
 
-  @Test func `a version of later days is told of before anything that it may want otherwise`() {
+  @Test func `an unsupported version is refused before anything else is checked`() {
     var stage = MCPStage()
     let id = stage.post(Self.list) { $0.fields.version = "2030-01-01" }
     let known = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28"
@@ -166,7 +170,7 @@ import Testing
         + #""data":{"supported":["2026-07-28"],"requested":"2030-01-01"}}}"#)
   }
 
-  @Test func `a header must say what the body says`() {
+  @Test func `a header must match the body`() {
     var stage = MCPStage()
     let id = stateless(&stage, "tools/list", #""_meta":\#(Self.meta())"#) {
       $0.fields.rpcMethod = "tools/call"
@@ -178,7 +182,7 @@ import Testing
     ("logout", true), ("=?base64?bG9nb3V0?=", true), ("=?base64?bG9naW4=?=", false),
     ("=?base64?bG9nb3V?=", false), ("Logout", false),
   ])
-  func `the header's name of a tool may be in Base64`(name: String, isTaken: Bool) {
+  func `the tool name in the header may be Base64`(name: String, isTaken: Bool) {
     var stage = MCPStage()
     let id = stateless(
       &stage, "tools/call", #""name":"logout","_meta":\#(Self.meta())"#, name: name)
@@ -186,7 +190,7 @@ import Testing
     #expect((stage.asks.map(\.ask) == [.logout]) == isTaken)
   }
 
-  @Test func `notifications mean nothing, and responses are refused`() {
+  @Test func `notifications are ignored, and responses are refused`() {
     var stage = MCPStage()
     let cancel = stage.post(#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#) {
       $0.fields.version = "2026-07-28"

@@ -68,7 +68,7 @@ struct MCPInvariantTests {
     ]
   }
 
-  @Test func `a broken server is found`() {
+  @Test func `detects each broken invariant`() {
     let (server, session) = Self.busy()
     #expect(server.waiting.count == 2 && server.streams.count == 1)
     #expect(unnoticed(Self.plants(session) + Self.partPlants(session), in: server) == [])

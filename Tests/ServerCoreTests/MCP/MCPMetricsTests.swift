@@ -25,7 +25,7 @@ struct MCPMetricsTests {
     #"holdfast_mcp_tool_calls_total{tool="unknown",outcome="unknown_tool"} 2"#,
   ]
 
-  @Test func `counts a small day`() {
+  @Test func `reports the metrics of a small day`() {
     var stage = MCPStage()
     let session = stage.initialize()
     stage.request(.get, session: session)

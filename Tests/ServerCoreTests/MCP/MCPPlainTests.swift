@@ -25,7 +25,7 @@ import Testing
     stage.request(.post, .toolCall) { $0.body = Array(body.utf8) }
   }
 
-  @Test func `a conversation that logged in is known again, and no other`() {
+  @Test func `only a conversation that logged in is recognized again`() {
     var stage = MCPStage()
     let id = login(&stage, conversation: "one")
     #expect(stage.asks.map(\.ask) == [.login(word: "river", code: "123456")])
@@ -38,7 +38,7 @@ import Testing
     #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token), nil, nil])
   }
 
-  @Test func `metrics are the object alone`() {
+  @Test func `metrics are returned as the bare object`() {
     var stage = MCPStage()
     let id = metrics(&stage, conversation: nil)
     stage.settle(.data(#"{"success":true,"count":0,"health_data":[]}"#))
@@ -53,7 +53,7 @@ import Testing
     (.phoneAway(since: .seconds(3), .pairAgain), 503), (.timedOut(after: .seconds(45)), 504),
     (.malformed(reason: "x"), 502), (.answerTooLarge(limit: 8), 422), (.cancelled, 409),
   ])
-  func `a refusal has the status of its kind`(refusal: RelayRefusal, status: Int) {
+  func `each kind of refusal has its own status`(refusal: RelayRefusal, status: Int) {
     var stage = MCPStage()
     let id = login(&stage, conversation: nil)
     stage.settle(.refused(refusal))
@@ -73,7 +73,7 @@ import Testing
     #expect(stage.asks.map(\.bearer) == [nil])
   }
 
-  @Test func `conversations are bounded as sessions are`() {
+  @Test func `the number of conversations is limited like that of sessions`() {
     var stage = MCPStage { $0.maxSessions = 1 }
     _ = login(&stage, conversation: "one")
     stage.settle(.grant, token: MCPStage.token)
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: [(256, true), (257, false)])
-  func `the name of a conversation has 256 bytes at most`(bytes: Int, isKnown: Bool) {
+  func `the name of a conversation has at most 256 bytes`(bytes: Int, isKnown: Bool) {
     var stage = MCPStage()
     let name = String(repeating: "n", count: bytes)
     _ = login(&stage, conversation: name)
@@ -104,7 +104,7 @@ import Testing
     #expect(stage.asks.map(\.bearer) == [bearer])
   }
 
-  @Test func `a conversation that is known needs no room to log in again`() {
+  @Test func `a known conversation can log in again at the limit`() {
     var stage = MCPStage { $0.maxSessions = 1 }
     _ = login(&stage, conversation: "one")
     stage.settle(.grant, token: MCPStage.token)
@@ -117,7 +117,7 @@ import Testing
     #"{"method":"call_tool","params":{"name":"logout","arguments":{"access_token":"t"}}}"#,
     #"{"name":"logout","arguments":{"access_token":"t"}}"#,
   ])
-  func `both shapes of a call mean the same`(body: String) {
+  func `both forms of a call have the same meaning`(body: String) {
     var stage = MCPStage()
     let id = call(&stage, body)
     #expect(stage.asks.map(\.ask) == [.logout])
@@ -129,7 +129,7 @@ import Testing
         + #""structuredContent":{"success":true,"message":"Logged out."},"isError":false}"#)
   }
 
-  @Test func `a wrong pair is a result, and who must sign in gets an HTTP error`() {
+  @Test func `a wrong pair is a tool result, and a missing login is an HTTP error`() {
     var stage = MCPStage()
     let wrong = call(&stage, #"{"name":"direct_login","arguments":{"word":"a","code":"1"}}"#)
     stage.settle(.refused(.wrongPair))
@@ -143,7 +143,7 @@ import Testing
     #expect(stage[unsigned].body.hasPrefix(#"{"detail":{"error":"not_signed_in","message":""#))
   }
 
-  @Test func `who is locked out gets an HTTP error that says when to come again`() {
+  @Test func `a lock-out is an HTTP error with a retry-after`() {
     var stage = MCPStage()
     let id = call(&stage, #"{"name":"direct_login","arguments":{"word":"a","code":"1"}}"#)
     stage.settle(.refused(.lockedOut(retryAfter: .seconds(9))))
@@ -156,14 +156,14 @@ import Testing
     ("{", 400), (#"{"name":"nope"}"#, 404), (#"{"name":"direct_login"}"#, 400),
     (#"{"method":"initialize","params":{}}"#, 200),
   ])
-  func `answers without the relay where it can`(body: String, status: Int) {
+  func `answers without the relay if possible`(body: String, status: Int) {
     var stage = MCPStage()
     let id = call(&stage, body)
     #expect(stage[id].reply?.status == status)
     #expect(stage.asks == [])
   }
 
-  @Test func `lists the tools, and tells each route's methods`() {
+  @Test func `lists the tools and reports the allowed methods of each route`() {
     var stage = MCPStage()
     let list = stage.request(.get, .toolList)
     #expect(stage[list].body.hasPrefix(#"{"metadata":{"description":""#))
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func `who leaves is told nothing, and the relay hears of it`() {
+  @Test func `a client that disconnects receives nothing, and the relay call is abandoned`() {
     var stage = MCPStage()
     let id = metrics(&stage, conversation: nil)
     stage.feed(.abandoned(id))

@@ -34,11 +34,13 @@ struct MCPSchemaTests {
       ] + freshness
     ),
   ])
-  func `a tool declares all that its results can hold`(tool: String, own: [String]) throws {
+  func `a tool declares every property that its results can have`(tool: String, own: [String])
+    throws
+  {
     #expect(try Self.names(tool) == (Self.refusal + own).sorted())
   }
 
-  @Test func `a server says of itself what it can do`() throws {
+  @Test func `a server reports its capabilities and instructions`() throws {
     var stage = MCPStage()
     let id = stage.post(
       #"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#)

@@ -17,7 +17,7 @@ import Testing
     #expect(stage[id].reply?.session?.text == "01010101010101010101010101010101")
   }
 
-  @Test func `answers what needs no phone at once`() {
+  @Test func `requests that need no phone are answered at once`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let ready = stage.post(
@@ -34,7 +34,7 @@ import Testing
     #expect(stage[other].body.contains("-32601"))
   }
 
-  @Test func `keeps the token of a login for its session alone`() {
+  @Test func `the token of a login is stored for its session only`() {
     var stage = MCPStage()
     let (one, two) = (stage.initialize(), stage.initialize())
     let login = stage.call("direct_login", #"{"word":"river","code":"123456"}"#, session: one)
@@ -55,7 +55,7 @@ import Testing
     #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token), nil])
   }
 
-  @Test func `an argument goes before a header, and a header before the session`() {
+  @Test func `a token argument takes precedence over a header, and a header over the session`() {
     var stage = MCPStage()
     let session = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: session)
@@ -67,7 +67,7 @@ import Testing
     #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.hash(9)), .text("t")])
   }
 
-  @Test func `a logout ends what the login began`() {
+  @Test func `a logout ends the login of its session`() {
     var stage = MCPStage()
     let session = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: session)
@@ -79,7 +79,7 @@ import Testing
     #expect(stage.asks.map(\.bearer) == [nil])
   }
 
-  @Test func `two assistants at once get their own answers, whatever their order`() {
+  @Test func `two concurrent assistants receive their own answers in any order`() {
     var stage = MCPStage()
     let (one, two) = (stage.initialize(), stage.initialize())
     let first = stage.call("get_health_metrics", MCPStage.metrics, session: one)
@@ -91,7 +91,7 @@ import Testing
     #expect(stage[second].body.contains(#""structuredContent":{"success":true,"of":"two"}"#))
   }
 
-  @Test func `who left is told nothing, and the relay hears of it`() {
+  @Test func `a client that disconnected receives nothing, and the relay call is abandoned`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
@@ -102,7 +102,7 @@ import Testing
     #expect(stage[id] == MCPStage.Told())
   }
 
-  @Test func `a cancelled call ends, in its own session only`() {
+  @Test func `a call is cancelled only by its own session`() {
     var stage = MCPStage()
     let (one, two) = (stage.initialize(), stage.initialize())
     let id = stage.call("get_health_metrics", MCPStage.metrics, id: 5, session: one)
@@ -120,7 +120,7 @@ import Testing
     #expect(stage[again].reply == MCPReply(202))
   }
 
-  @Test func `an id that still waits is refused, and free again afterwards`() {
+  @Test func `an id in use is refused, and available again afterwards`() {
     var stage = MCPStage()
     let session = stage.initialize()
     stage.call("logout", id: 5, session: session)
@@ -137,7 +137,7 @@ import Testing
     ("{", "gone", 400, -32700), ("[]", nil, 400, -32600),
     (#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#, nil, 200, -32602),
   ])
-  func `says what is wrong with a message`(
+  func `reports what is wrong with a message`(
     body: String, session: String?, status: Int, code: Int
   ) {
     var stage = MCPStage()
@@ -146,7 +146,7 @@ import Testing
     #expect(stage[id].body.contains(#""code":\#(code)"#))
   }
 
-  @Test func `arguments that make no sense are told to the assistant, not to the phone`() {
+  @Test func `invalid arguments are reported to the assistant without asking the phone`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call("get_health_metrics", #"{"value_type":"MOOD"}"#, session: session)
@@ -170,7 +170,7 @@ import Testing
     (.storeFailed(retryAfter: .seconds(1)), "store_failed"),
     (.stopping(retryAfter: .seconds(1)), "stopping"),
   ])
-  func `a refusal is told with its word and its sentence`(refusal: RelayRefusal, word: String) {
+  func `a refusal is reported with its name and description`(refusal: RelayRefusal, word: String) {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test(arguments: [(7_199, true), (7_200, false), (7_201, false)])
-  func `a session lives as long as it is used`(seconds: Int, isAlive: Bool) {
+  func `a session expires two hours after its last use`(seconds: Int, isAlive: Bool) {
     var stage = MCPStage()
     let session = stage.initialize()
     stage.pass(.seconds(100))
@@ -190,7 +190,7 @@ import Testing
     #expect(stage[id].reply?.status == (isAlive ? 200 : 404))
   }
 
-  @Test func `with no room left whoever did not sign in goes first, the longest idle`() {
+  @Test func `at the limit, the longest idle session without a login is evicted first`() {
     var stage = MCPStage { $0.maxSessions = 2 }
     let old = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: old)
@@ -211,7 +211,7 @@ import Testing
   }
 
   @Test(arguments: [(15, true), (16, false)])
-  func `a session may have so many calls open`(others: Int, isTaken: Bool) {
+  func `limits the open calls of a session`(others: Int, isTaken: Bool) {
     var stage = MCPStage()
     let session = stage.initialize()
     for index in 0..<others { stage.call("logout", id: index, session: session) }
@@ -220,7 +220,7 @@ import Testing
     #expect(stage[id].body.contains("too_many_waiting") == !isTaken)
   }
 
-  @Test func `and so may all together`() {
+  @Test func `limits the open calls of all sessions together`() {
     var stage = MCPStage { $0.maxCalls = 2 }
     let session = stage.initialize()
     for index in 0..<2 { stage.call("logout", id: index, session: session) }
@@ -228,7 +228,7 @@ import Testing
     #expect(stage[id].body.contains("too_many_waiting"))
   }
 
-  @Test func `a deleted session is gone with all that waits for it`() {
+  @Test func `deleting a session ends its stream and its calls`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let stream = stage.request(.get, session: session)

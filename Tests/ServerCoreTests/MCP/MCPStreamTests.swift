@@ -7,7 +7,7 @@ import Testing
   private static let progress = #"{"progressToken":"p"}"#
 
   @Test(arguments: [(4_999, false), (5_000, true), (5_001, true)])
-  func `a slow call becomes a stream that tells how long it waits`(wait: Int, isStream: Bool) {
+  func `a slow call becomes a stream that reports progress`(wait: Int, isStream: Bool) {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call(
@@ -30,7 +30,7 @@ import Testing
           hasBegun: true, hasEnded: true))
   }
 
-  @Test func `goes on telling until the end, and not beyond`() {
+  @Test func `reports progress until the end and not beyond`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call(
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [(14_999, 0), (15_000, 1), (30_000, 2)])
-  func `without a wish for progress a long silence is broken by comments`(wait: Int, count: Int) {
+  func `without a progress token, comments are sent during a long silence`(wait: Int, count: Int) {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
@@ -52,7 +52,7 @@ import Testing
     #expect(stage[id].events == String(repeating: ": wait\r\n\r\n", count: count))
   }
 
-  @Test func `a client that takes JSON alone gets it, however late`() {
+  @Test func `a client that accepts only JSON receives JSON however late`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call(
@@ -64,7 +64,7 @@ import Testing
     #expect(stage[id].reply?.status == 200)
   }
 
-  @Test func `a client that takes streams alone gets one of one event`() {
+  @Test func `a client that accepts only streams receives a stream of one event`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.post(
@@ -77,7 +77,7 @@ import Testing
           hasBegun: true, hasEnded: true))
   }
 
-  @Test func `cancelled while it streams, it ends with an error`() {
+  @Test func `a call that is cancelled while it streams ends with an error`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call(
@@ -90,7 +90,7 @@ import Testing
     #expect(stage[id].hasEnded)
   }
 
-  @Test func `an event that no client would take is refused in its place`() {
+  @Test func `an event that exceeds the size limit is replaced by a refusal`() {
     var stage = MCPStage { $0.maxEventBytes = 300 }
     let session = stage.initialize()
     let text = #"{"success":true,"x":"\#(String(repeating: "x", count: 400))"}"#
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `an event that does not carry an answer twice has it once`() {
+  @Test func `an event too long for two copies of the answer carries it once`() {
     var stage = MCPStage { $0.maxEventBytes = 900 }
     let session = stage.initialize()
     let id = stage.call(
@@ -118,7 +118,7 @@ import Testing
 
   // MARK: - GET
 
-  @Test func `a stream of a session only says that it lives`() {
+  @Test func `the stream of a session sends only keep-alive comments`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.request(.get, session: session)
@@ -130,7 +130,7 @@ import Testing
     #expect(stage[id].events == String(repeating: ": wait\r\n\r\n", count: 3))
   }
 
-  @Test func `a second stream takes the place of the first`() {
+  @Test func `a second stream replaces the first`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let first = stage.request(.get, session: session)
@@ -142,7 +142,7 @@ import Testing
     #expect(stage[second].events == ": wait\r\n\r\n: wait\r\n\r\n")
   }
 
-  @Test func `an open stream keeps its session`() {
+  @Test func `an open stream keeps its session alive`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let stream = stage.request(.get, session: session)
@@ -157,7 +157,7 @@ import Testing
     ("application/json", "session", 406), (MCPStage.both, nil as String?, 400),
     (MCPStage.both, "gone", 404),
   ])
-  func `needs a session and a client that takes streams`(
+  func `a stream needs a session and a client that accepts event streams`(
     accept: String, session: String?, status: Int
   ) {
     var stage = MCPStage()
@@ -168,7 +168,7 @@ import Testing
     #expect(stage[id].reply?.status == status)
   }
 
-  @Test func `a drain ends what would never end, and lets calls be answered`() {
+  @Test func `a drain ends the streams and lets calls be answered`() {
     var stage = MCPStage()
     let session = stage.initialize()
     let stream = stage.request(.get, session: session)

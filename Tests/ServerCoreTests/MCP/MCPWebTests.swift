@@ -10,7 +10,7 @@ import Testing
   private static func stage() -> MCPStage { MCPStage { $0.originPolicy.origins = [page] } }
 
   @Test(arguments: MCPRoute.allCases)
-  func `a browser that asks first is told that the page may call`(route: MCPRoute) {
+  func `a preflight request from an allowed page is accepted`(route: MCPRoute) {
     var stage = Self.stage()
     let id = stage.request(.options, route) { $0.fields.origin = Self.page }
     var reply = MCPReply(204)
@@ -18,14 +18,14 @@ import Testing
     #expect(stage[id].reply == reply)
   }
 
-  @Test func `a page of elsewhere is told nothing`() {
+  @Test func `a page of another origin is refused`() {
     var stage = Self.stage()
     let id = stage.request(.options) { $0.fields.origin = "https://evil.example" }
     #expect(stage[id].reply?.status == 403)
     #expect(stage[id].reply?.origin == nil)
   }
 
-  @Test func `every answer to a page names its origin, and none to a program`() {
+  @Test func `every answer to a page names its origin, and answers to programs name none`() {
     var stage = Self.stage()
     let list = stage.request(.get, .toolList) { $0.fields.origin = Self.page }
     #expect(stage[list].reply?.origin == Self.page)
@@ -41,7 +41,7 @@ import Testing
     #expect(stage[options].reply?.status == 405)
   }
 
-  @Test func `once a client has shown a token its session alone is no login`() {
+  @Test func `once a client has sent a token, its session alone is not a login`() {
     var stage = MCPStage()
     let session = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: session)
@@ -59,7 +59,7 @@ import Testing
     #expect(stage.asks.map(\.bearer) == [nil, nil])
   }
 
-  @Test func `once a conversation has shown a token its id alone is no login`() {
+  @Test func `once a conversation has sent a token, its id alone is not a login`() {
     var stage = MCPStage()
     stage.request(.post, .directLogin) {
       $0.fields.conversation = "one"
@@ -112,7 +112,7 @@ import Testing
     ("a\u{1B}[31mb", "a[31mb"), ("\u{202E}evil", "evil"), (" ", nil), ("", nil), ("\n", nil),
     (String(repeating: "x", count: 65), String(repeating: "x", count: 64)),
   ])
-  func `a name is short and holds nothing that moves the cursor`(text: String, kept: String?) {
+  func `a name is short and contains no control characters`(text: String, kept: String?) {
     #expect(AssistantName(text)?.name == kept)
   }
 }

@@ -29,7 +29,7 @@ struct RelayAssistantTests {
     return nil
   }
 
-  @Test func `lists the assistants with name, since when, and the last question`() {
+  @Test func `lists each assistant with its name, pairing time and last question`() {
     var relay = Relayed.withPhone()
     #expect(list(&relay) == PairedAssistants(limit: 8, assistants: []))
     let dawn = relay.wall
@@ -49,7 +49,7 @@ struct RelayAssistantTests {
     #expect(list(&relay) == PairedAssistants(limit: 8, assistants: wanted))
   }
 
-  @Test func `ends one, which is told so, and leaves the others`() {
+  @Test func `ends one assistant, which receives the reason, and leaves the others`() {
     var relay = Relayed.withPhone()
     for number in 1...2 { _ = login(&relay, number) }
     let left = list(&relay, .end(RelayStage.hash("t1").shortName))
@@ -62,13 +62,13 @@ struct RelayAssistantTests {
     #expect(list(&relay, .endAll)?.assistants == [])
   }
 
-  @Test func `a stranger's token lists nothing`() {
+  @Test func `another device's token lists nothing`() {
     var relay = Relayed.withPhone()
     let (request, effects) = relay.pull(.assistants(.list), as: 2)
     #expect(effects == [.respond(request, .refused(.notSignedIn))])
   }
 
-  @Test func `the ninth login ends the first, and both ends are told`() {
+  @Test func `the ninth login ends the first, and both sides receive a notice`() {
     var relay = Relayed.withPhone()
     for number in 1...8 { _ = login(&relay, number) }
     _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
@@ -91,7 +91,7 @@ struct RelayAssistantTests {
   }
 
   @Test(arguments: [true, false])
-  func `tokens are kept in their order, also where the wall clock went back`(isStored: Bool) {
+  func `tokens stay in order even if the wall clock goes back`(isStored: Bool) {
     var relay = Relayed.withPhone()
     var effects: [RelayServer.Effect] = []
     var times: [Timestamp?] = []
@@ -109,7 +109,7 @@ struct RelayAssistantTests {
     #expect(list(&relay)?.assistants.map(\.since) == times)
   }
 
-  @Test func `an assistant that is signed out while it waits is told why`() {
+  @Test func `an assistant that is signed out while it waits receives the reason`() {
     var relay = Relayed.withPhone { $0.tokensPerPhone = 1 }
     _ = login(&relay, 1)
     let (first, _) = relay.question(bearer: "t1")
@@ -120,7 +120,7 @@ struct RelayAssistantTests {
     #expect(ended.contains(.answer(second, .refused(.signedOut(.byUser)))))
   }
 
-  @Test func `a phone without a pair to show is told with its next one, once`() {
+  @Test func `a phone without a pair to show receives the notice with its next pair, once`() {
     var relay = Relayed.withPhone { $0.tokensPerPhone = 1 }
     for number in 1...2 { _ = login(&relay, number) }
     func messages(_ effects: [RelayServer.Effect]) -> [String] {
@@ -146,7 +146,7 @@ struct RelayAssistantTests {
   }
 
   @Test(arguments: [(7_199_999, true), (7_200_000, false)])
-  func `only the end of an assistant that could still ask is told to the user`(
+  func `the user is notified only of a signed-out assistant whose token was still valid`(
     milliseconds: Int, isTold: Bool
   ) {
     var relay = Relayed.withPhone { $0.tokensPerPhone = 1 }
@@ -194,7 +194,7 @@ struct RelayAssistantTests {
     ),
     (#""id":"\#(text(65))","expires_at":"2026-01-01T00:00:00Z""#, false),
   ])
-  func `a list whose texts are too long or which lacks an end is refused`(
+  func `a list with texts that are too long or without an expiry is refused`(
     members: String, isRead: Bool
   ) {
     let list = Array(#"{"limit":8,"assistants":[{\#(members)}]}"#.utf8)
@@ -202,7 +202,7 @@ struct RelayAssistantTests {
   }
 
   @Test(arguments: ["", "}", " x"])
-  func `a list that ends otherwise than JSON is refused`(end: String) {
+  func `a list with an invalid end is refused`(end: String) {
     let list = Array((#"{"limit":8,"assistants":[]"# + end).utf8)
     #expect(((try? PairedAssistants.read(list)) != nil) == (end == "}"))
   }
@@ -212,12 +212,12 @@ struct RelayAssistantTests {
   @Test(arguments: [
     (AssistantsOrder.list, "{}"), (.endAll, #"{"end":"all"}"#), (.end("abc"), #"{"end":"abc"}"#),
   ])
-  func `an order is read as it is written`(order: AssistantsOrder, text: String) throws {
+  func `an order is read as it was written`(order: AssistantsOrder, text: String) throws {
     #expect(String(decoding: order.bytes, as: UTF8.self) == text)
     #expect(try AssistantsOrder.read(Array(text.utf8)) == order)
   }
 
-  @Test func `a list is read as it is written`() throws {
+  @Test func `a list is read as it was written`() throws {
     let list = PairedAssistants(
       limit: 8,
       assistants: [
@@ -241,7 +241,7 @@ struct RelayAssistantTests {
     (#"{"success":true,"results":[{"data":{"success":true}}]}"#, "it has no health_data"),
     (#"{"success":true,"results":[{"data":null},{"data":{"health_data":[\#(point)]}}]}"#, ""),
   ])
-  func `the data of each result of a summary have the shape of an answer`(
+  func `the data of each summary result must have the shape of an answer`(
     text: String, fault: String?
   ) {
     var relay = Relayed.withPhone()
@@ -266,7 +266,7 @@ struct RelayAssistantTests {
     (#"{"success":true,"results":[{"success":true}]}"#, "a result has no data"),
     (#"{"success":true,"results":[{"success":true,"data":null}]}"#, "a result has no data"),
   ])
-  func `a summary without what was asked for is refused`(text: String, fault: String) {
+  func `a summary without the requested data is refused`(text: String, fault: String) {
     var relay = Relayed.withPhone()
     _ = login(&relay, 1)
     let (id, _) = relay.ask(.question(RelayStage.summary), bearer: "t1")
@@ -302,7 +302,7 @@ struct RelayAssistantTests {
     (#"{"success":true,"count":0,"health_data":null}"#, "it has no health_data"),
     (#"{"success":true,"results":[]}"#, "it has no health_data"),
   ])
-  func `an answer of a wrong shape is refused`(text: String, fault: String) {
+  func `an answer of the wrong shape is refused`(text: String, fault: String) {
     let (_, id, effects) = answered(text)
     #expect(effects == [.answer(id, .refused(.malformed(reason: fault)))])
   }
@@ -313,7 +313,7 @@ struct RelayAssistantTests {
     #"{"success":true,"count":1.0,"health_data":[\#(point)]}"#,
     #"{"success":false,"error_message":"no permission"}"#, #"{"success":false}"#,
   ])
-  func `an answer of the right shape goes to the assistant`(text: String) {
+  func `an answer of the right shape is passed to the assistant`(text: String) {
     let (object, id, effects) = answered(text)
     #expect(effects == [.answer(id, .data(object))])
   }

@@ -11,7 +11,7 @@ struct RelayCallTests {
 
   private func request(_ number: Int) -> RelayRequestID { RelayStage.request("a-\(number)") }
 
-  @Test func `a question goes to the phone and its answer to the one who asked`() {
+  @Test func `a question is sent to the phone and its answer to the caller`() {
     var relay = Relayed.paired()
     let (id, effects) = relay.question()
     #expect(effects == [.send(one, .question(request(1), RelayStage.question()))])
@@ -19,7 +19,7 @@ struct RelayCallTests {
     #expect(relay.said(1, .healthData(request(1), object)) == [.answer(id, .data(object))])
   }
 
-  @Test func `an error of the phone is an answer too`() {
+  @Test func `an error of the phone is an answer, too`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(
@@ -27,7 +27,7 @@ struct RelayCallTests {
         == [.answer(id, .data(.failure("no permission")))])
   }
 
-  @Test func `questions are asked one at a time, in order, whoever asks`() {
+  @Test func `questions of all callers are asked one at a time, in order`() {
     var relay = Relayed.paired()
     _ = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(1))))
     relay.login(1, token: "token-2")
@@ -50,7 +50,7 @@ struct RelayCallTests {
         == [.answer(third, .data(.failure("x")))])
   }
 
-  @Test func `what was answered, and what was never asked, changes nothing`() {
+  @Test func `repeated answers and answers to unknown questions change nothing`() {
     var relay = Relayed.paired()
     _ = relay.question(1)
     let (second, _) = relay.question(2)
@@ -62,7 +62,7 @@ struct RelayCallTests {
         == [.answer(second, .data(RelayStage.object("2")))])
   }
 
-  @Test func `no phone answers what another was asked, or what is still in line`() {
+  @Test func `a phone cannot answer another phone's question or one that is still queued`() {
     var relay = Relayed.paired()
     relay.phone(2)
     _ = relay.question(1)
@@ -71,7 +71,7 @@ struct RelayCallTests {
     #expect(relay.said(1, .healthData(request(2), RelayStage.object("early"))) == [])
   }
 
-  @Test func `an answer of the other kind is none`() {
+  @Test func `an answer of another kind is refused`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(
@@ -80,7 +80,7 @@ struct RelayCallTests {
   }
 
   @Test(arguments: [(44.999, false), (45, true), (45.001, true)])
-  func `a question that is not answered ends after 45 s, and the phone is told`(
+  func `a question without an answer ends after 45 s, and the phone receives a cancel`(
     seconds: Double, ends: Bool
   ) {
     var relay = Relayed.paired()
@@ -99,7 +99,7 @@ struct RelayCallTests {
     #expect(late.isEmpty == ends)
   }
 
-  @Test func `an asker that leaves is told nothing, and the next is asked`() {
+  @Test func `a caller that disconnects receives nothing, and the next question is asked`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question(1)
     _ = relay.question(2)
@@ -112,7 +112,7 @@ struct RelayCallTests {
     #expect(relay.take(.abandoned(id)) == [])
   }
 
-  @Test func `one in line whose asker leaves is never asked`() {
+  @Test func `a queued question whose caller disconnects is never asked`() {
     var relay = Relayed.paired()
     _ = relay.question(1)
     let (waiting, _) = relay.question(2)
@@ -121,7 +121,7 @@ struct RelayCallTests {
   }
 
   @Test(arguments: [\RelayServerPolicy.callsPerPhone, \.maxCalls], [(2, false), (3, true)])
-  func `a phone, and the relay, has as many questions as it may`(
+  func `the open questions of a phone and of the relay are limited`(
     bound: any WritableKeyPath<RelayServerPolicy, Int> & Sendable,
     count: (asked: Int, isRefused: Bool)
   ) {
@@ -142,14 +142,14 @@ struct RelayCallTests {
         == [.answer(id, .refused(.malformed(reason: "health_data is missing")))])
   }
 
-  @Test func `a plain phone's error without an id is about the question under way`() {
+  @Test func `a plain phone's error without an id refers to the question in progress`() {
     var relay = Relayed.paired(plain: true)
     let (id, _) = relay.question()
     #expect(
       relay.said(1, .failure(nil, reason: "bad")) == [.answer(id, .data(.failure("bad")))])
   }
 
-  @Test func `a plain phone is sent no cancel, and its late error meets no other question`() {
+  @Test func `a plain phone receives no cancel, and its late error affects no other question`() {
     var relay = Relayed.paired(plain: true)
     let (first, _) = relay.question(1)
     let (second, _) = relay.question(2)
@@ -162,7 +162,7 @@ struct RelayCallTests {
         == [.answer(second, .data(.failure("about the second")))])
   }
 
-  @Test func `an unreadable message without an id is taken like such an error`() {
+  @Test func `an unreadable message without an id is treated like an error without an id`() {
     var relay = Relayed.paired(plain: true)
     let (id, _) = relay.question()
     let error = RelayWireError(.malformed(detail: "no JSON"))
@@ -178,7 +178,7 @@ struct RelayCallTests {
     .part(request(1), HealthPart(kind: .healthData, index: index, count: count, text: text))
   }
 
-  @Test func `parts make one answer`() {
+  @Test func `parts are joined into one answer`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(relay.said(1, part(0, of: 3, #"{"success"#)) == [])
@@ -189,7 +189,7 @@ struct RelayCallTests {
     #expect(relay.said(1, part(2, of: 3, #"ta":[]}"#)) == [.answer(id, .data(whole))])
   }
 
-  @Test func `a part that is missing spoils the answer`() {
+  @Test func `a missing part makes the answer malformed`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     _ = relay.said(1, part(0, of: 3, "{"))
@@ -202,7 +202,7 @@ struct RelayCallTests {
   }
 
   @Test(arguments: [(33, false), (32, true)])
-  func `an answer in parts has a bound`(limit: Int, isRefused: Bool) {
+  func `the size of an answer in parts is limited`(limit: Int, isRefused: Bool) {
     var relay = Relayed.paired { $0.maxAnswerBytes = limit }
     let (id, _) = relay.question()
     _ = relay.said(1, part(0, of: 2, #"{"success":"#))
@@ -212,7 +212,7 @@ struct RelayCallTests {
   }
 
   @Test(arguments: [(33, false), (32, true)])
-  func `so has one in a piece`(limit: Int, isRefused: Bool) {
+  func `the size of an answer in one piece is limited`(limit: Int, isRefused: Bool) {
     var relay = Relayed.paired { $0.maxAnswerBytes = limit }
     let (id, _) = relay.question()
     let whole = HealthObject(
@@ -222,7 +222,7 @@ struct RelayCallTests {
       effects.contains(.answer(id, .refused(.answerTooLarge(limit: limit)))) == isRefused)
   }
 
-  @Test func `unfinished answers of all phones have a bound, and give their room back`() {
+  @Test func `the unfinished answers of all phones share a limit and release their bytes`() {
     var relay = Relayed.paired { $0.maxGatheredBytes = 10 }
     relay.phone(2)
     relay.login(2)

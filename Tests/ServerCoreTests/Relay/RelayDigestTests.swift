@@ -4,7 +4,7 @@ import Testing
 
 /// Tests for the digests by which pairs are compared.
 struct RelayDigestTests {
-  @Test func `what belongs to the word is not taken for the code`() {
+  @Test func `characters of the word are not taken for the code`() {
     let pair = RelayPair(code: "b\u{0}c", word: "a")
     let other = RelayPair(code: "c", word: "a\u{0}b")
     #expect(pair.digest.isSame(as: pair.digest))

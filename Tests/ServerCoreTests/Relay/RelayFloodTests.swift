@@ -29,7 +29,7 @@ struct RelayFloodTests {
     if perSecond > 15 { #expect(refused > 0) }
   }
 
-  @Test func `who mistypes once during a flood may correct it, a second time locks out`() {
+  @Test func `during a flood, a caller may mistype once, and a second wrong pair locks it out`() {
     var relay = Relayed.withPhone {
       $0.wrongBurst = 3
       $0.floodWrongPairs = 2
@@ -78,7 +78,7 @@ struct RelayFloodTests {
     }
   }
 
-  @Test func `addresses beyond those that can be watched share one wrong pair every 100 ms`() {
+  @Test func `addresses beyond the tracked ones share one wrong pair every 100 ms`() {
     var relay = Relayed.withPhone { $0.maxWatchedAddresses = 1 }
     for name in ["1", "2"] {
       let (id, effects) = relay.ask(Self.wrong, from: name)
@@ -94,7 +94,7 @@ struct RelayFloodTests {
 
   /// The numbers of decision 0030, for an attacker who uses as many addresses as are tracked, all
   /// day.
-  @Test func `the worst allowed rate meets a given phone in less than one day of 100,000`() {
+  @Test func `the worst allowed rate finds a given phone on fewer than one of 100,000 days`() {
     let policy = RelayServerPolicy()
     let life = policy.lockOut / .seconds(1)
     let watched = Double(policy.maxWatchedAddresses * policy.floodWrongPairs) / life
@@ -106,7 +106,7 @@ struct RelayFloodTests {
     #expect(100 * guesses / pairs < 1e-3)
   }
 
-  @Test func `no address has more wrong pairs compared than the worst allowed rate says`() {
+  @Test func `no address gets more comparisons than the worst allowed rate assumes`() {
     var relay = Relayed()
     var compared = 0
     // A hundred addresses at 20 wrong pairs a second for 10 minutes.

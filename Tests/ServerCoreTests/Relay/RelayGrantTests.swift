@@ -5,7 +5,7 @@ import Testing
 
 /// Tests for logins that wait for the store.
 struct RelayGrantTests {
-  @Test func `a login is not put off by one of another phone`() {
+  @Test func `a login is not delayed by a login to another phone`() {
     var relay = Relayed()
     for number in UInt64(1)...2 { relay.phone(number) }
     for number in UInt64(1)...2 {
@@ -18,7 +18,7 @@ struct RelayGrantTests {
     }
   }
 
-  @Test func `a token that is kept when its phone is over is ended`() {
+  @Test func `a token stored after its phone ended is ended`() {
     var relay = Relayed.withPhone()
     let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let secret = RelayStage.secret("token-1")
@@ -33,7 +33,7 @@ struct RelayGrantTests {
       late.unstored == [.answer(ask, .refused(.phoneAway(since: .zero, .pairAgain)))])
   }
 
-  @Test func `changes that the store failed are counted`() {
+  @Test func `counts changes that the store failed to write`() {
     var relay = Relayed.withPhone()
     _ = relay.settle(relay.gone(1), failure: .full(detail: "disk"))
     #expect(relay.server.metricsText.contains("holdfast_relay_store_failures_total 1\n"))

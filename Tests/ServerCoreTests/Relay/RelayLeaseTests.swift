@@ -29,7 +29,7 @@ struct RelayLeaseTests {
   }
 
   @Test(arguments: [#"{"success":1}"#, #"{"success":true,"count":-1}"#, #"{"success":true}"#])
-  mutating func `a result in parts that cannot be read is put right`(text: String) {
+  mutating func `a malformed result in parts can be sent again correctly`(text: String) {
     let halves = [String(text.prefix(5)), String(text.dropFirst(5))]
     for _ in 0..<2 {
       let (first, taken) = say(0, of: halves)
@@ -46,7 +46,7 @@ struct RelayLeaseTests {
     #expect(effects == [.answer(ask, .data(whole)), .respond(id, .taken)])
   }
 
-  @Test mutating func `a failure without a reason has words for the assistant`() {
+  @Test mutating func `a failure without a reason has a default message for the assistant`() {
     let (id, effects) = say(.failure(RelayStage.request("a-1"), reason: ""))
     let told = HealthObject.failure("the phone could not answer")
     #expect(effects == [.answer(ask, .data(told)), .respond(id, .taken)])
@@ -55,7 +55,7 @@ struct RelayLeaseTests {
   }
 
   @Test(arguments: [25, 26])
-  mutating func `a lease is over at its time, also before the clock has brought its question back`(
+  mutating func `a lease ends on time, even before the clock has returned its question`(
     seconds: Int
   ) {
     relay.pass(.seconds(seconds))

@@ -52,7 +52,7 @@ struct RelayLifeTests {
   }
 
   @Test(arguments: [false, true])
-  func `a phone that resumes ends what its device was before, which the store had failed to end`(
+  func `a phone that resumes ends the earlier pairing of its device that the store failed to end`(
     isLast: Bool
   ) {
     var old = kept()
@@ -68,7 +68,7 @@ struct RelayLifeTests {
     #expect(relay.open(2, resume: "resume-1").unstored.count == 2)
   }
 
-  @Test func `a list after a restart tells name, since when, and the last question`() {
+  @Test func `a list after a restart includes name, pairing time and last question`() {
     var old = kept()
     let asked = RelayStage.dawn.advanced(by: .seconds(61))
     old.accesses[0].assistant = AssistantName("app", version: "2.0")
@@ -85,7 +85,7 @@ struct RelayLifeTests {
         == [.respond(id, .assistants(PairedAssistants(limit: 8, assistants: [wanted])))])
   }
 
-  @Test func `a question of before is asked when its asker asks it again, under its old id`() {
+  @Test func `a restored question is asked under its old id when its caller asks it again`() {
     var (relay, _) = restored(kept())
     _ = relay.open(1, resume: "resume-1")
     let greeted = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
@@ -102,7 +102,7 @@ struct RelayLifeTests {
   }
 
   @Test(arguments: [(49.999, false), (50, true)])
-  func `a question of before that is asked again is waited for as long as a new one`(
+  func `a restored question that is asked again waits as long as a new one`(
     seconds: Double, ends: Bool
   ) {
     var (relay, _) = restored(kept())
@@ -120,7 +120,7 @@ struct RelayLifeTests {
     #expect(told == (ends ? [.answer(id, .refused(late))] : []))
   }
 
-  @Test func `another assistant that asks the same does not get a question of before`() {
+  @Test func `another assistant that asks the same does not take over a restored question`() {
     var before = kept()
     before.accesses.append(
       StoredAccess(
@@ -141,7 +141,7 @@ struct RelayLifeTests {
     #expect(own != other)
   }
 
-  @Test func `it is no one else's, and forgotten at its deadline`() {
+  @Test func `a restored question is not leased and ends at its deadline`() {
     var (relay, _) = restored(kept())
     let (lease, none) = relay.pull(.lease(LeaseOrder(max: 5)))
     #expect(
@@ -156,14 +156,14 @@ struct RelayLifeTests {
     #expect(effects.unstored.count == 1)
   }
 
-  @Test func `a phone that was connected when the process ended has gone just now`() {
+  @Test func `a phone that was connected when the process ended counts as just disconnected`() {
     var (relay, effects) = restored(kept(leftAt: nil), after: .seconds(30))
     #expect(effects.changes.count == 1)
     #expect(relay.tick(at: .second(629.999)).changes.last != .endPhone(phone))
     #expect(relay.tick(at: .second(630)).changes == [.endPhone(phone)])
   }
 
-  @Test func `what is over meanwhile is forgotten`() {
+  @Test func `restored entries that have expired are removed`() {
     var (relay, effects) = restored(kept(), after: .seconds(10_800))
     #expect(
       effects.changes == [
@@ -174,14 +174,14 @@ struct RelayLifeTests {
     #expect(relay.question().1 == [.answer(RequestID(1), .refused(.notSignedIn))])
   }
 
-  @Test func `an access to a phone that is no more says so`() {
+  @Test func `a token of a phone that no longer exists is refused with that reason`() {
     var (relay, _) = restored(StoredRelay(accesses: [access(expiresAt: .seconds(100))]))
     relay.pass(.seconds(3))
     let (id, effects) = relay.question()
     #expect(effects == [.answer(id, .refused(.phoneAway(since: .seconds(3), .pairAgain)))])
   }
 
-  @Test func `a wall clock that stepped back cuts nobody off`() {
+  @Test func `a wall clock that stepped back disconnects nobody`() {
     var relay = Relayed(life: "b")
     var old = kept(leftAt: RelayStage.dawn.advanced(by: .seconds(5_000)))
     old.questions = []
@@ -189,7 +189,7 @@ struct RelayLifeTests {
     #expect(relay.server.deadline == .second(600))
   }
 
-  @Test func `what the store fails to forget is said again until it does`() {
+  @Test func `removals that the store fails to write are retried`() {
     var relay = Relayed.withPhone()
     _ = relay.gone(1)
     let over = relay.tick(at: .second(600))
@@ -202,7 +202,7 @@ struct RelayLifeTests {
     #expect(relay.server.deadline == nil)
   }
 
-  @Test func `a phone that the store fails to keep is kept later, as it is then`() {
+  @Test func `a phone that the store fails to write is written later in its current state`() {
     var relay = Relayed.paired()
     _ = relay.settle(relay.gone(1))
     relay.pass(.seconds(100))
@@ -218,7 +218,7 @@ struct RelayLifeTests {
     #expect(relay.tick(at: .second(110)).changes == [])
   }
 
-  @Test func `a phone that is over is not kept again`() {
+  @Test func `a phone that has ended is not written again`() {
     var relay = Relayed.paired()
     _ = relay.settle(relay.gone(1), failure: .full(detail: "disk"))
     relay.pass(.seconds(1))
@@ -232,7 +232,7 @@ struct RelayLifeTests {
     #expect(relay.tick(at: .second(5)).changes == [])
   }
 
-  @Test func `no pair is sent behind the close frame of a socket`() {
+  @Test func `no pair is sent after the close frame of a socket`() {
     var relay = Relayed.withPhone()
     let closed = relay.take(.overflowed(one))
     #expect(closed.contains { if case .close(one, _) = $0 { true } else { false } })
@@ -242,7 +242,7 @@ struct RelayLifeTests {
 
   // MARK: The end
 
-  @Test func `an idle relay closes its phones at once and is finished when they have gone`() {
+  @Test func `an idle relay closes its phones at once and finishes when they have disconnected`() {
     var relay = Relayed.withPhone()
     #expect(
       relay.take(.drain(within: .seconds(5)))
@@ -252,7 +252,7 @@ struct RelayLifeTests {
     #expect(relay.settle(gone) == [.finished])
   }
 
-  @Test func `what is noted of a question is stored before the end, and not again`() {
+  @Test func `the time of a question is stored before the end, and only once`() {
     var relay = Relayed.paired()
     _ = relay.question()
     _ = relay.said(1, .healthData(RelayStage.request("a-1"), RelayStage.object("1")))
@@ -264,7 +264,7 @@ struct RelayLifeTests {
     #expect(relay.tick(at: .second(600)) == [])
   }
 
-  @Test func `open questions get a second, then an honest end`() {
+  @Test func `during a drain, open questions get one second and are then refused`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(relay.take(.drain(within: .seconds(5))) == [])
@@ -289,7 +289,7 @@ struct RelayLifeTests {
     #expect(effects.changes == [.access(access)])
   }
 
-  @Test func `a login that the store holds up is refused once, and its token is ended`() {
+  @Test func `a login that waits for the store is refused once by a drain, and its token ends`() {
     var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let granted = relay.take(.minted(.access(id, RelayStage.secret("token-1"))))
@@ -307,7 +307,7 @@ struct RelayLifeTests {
     #expect(late.changes == [.endAccess(RelayStage.hash("token-1"))])
   }
 
-  @Test func `who does not go is cut, and a store that does not answer is not waited for`() {
+  @Test func `at the drain limit, open sockets are dropped and the store is not waited for`() {
     var relay = Relayed.withPhone { $0.closeWait = .seconds(100) }
     _ = relay.pull(.push(.hook("x")))
     _ = relay.take(.drain(within: .seconds(5)))
@@ -320,13 +320,13 @@ struct RelayLifeTests {
     #expect(relay.server.deadline == nil || relay.server.deadline == .second(600))
   }
 
-  @Test func `nothing to do is finished at once`() {
+  @Test func `a drain without work finishes at once`() {
     var relay = Relayed()
     #expect(relay.take(.drain(within: .zero)) == [.finished])
     #expect(relay.server.serviceHealth == .draining)
   }
 
-  @Test func `metrics and health tell how it is, and no secret`() {
+  @Test func `metrics and health report the state and no secret`() {
     var relay = Relayed.paired()
     _ = relay.question()
     let text = relay.server.metricsText

@@ -11,7 +11,7 @@ struct RelayLockOutTests {
     return LockOut(policy, at: .zero)
   }
 
-  @Test func `wrong pairs of all addresses are a flood only beyond their allowance`() {
+  @Test func `wrong pairs of all addresses are a flood only above the allowed rate`() {
     var lockOut = Self.lockOut {
       ($0.wrongBurst, $0.wrongPairs, $0.floodWrongPairs) = (2, 5, 1)
     }
@@ -21,7 +21,7 @@ struct RelayLockOutTests {
   }
 
   @Test(arguments: ["an-office-name-1", "20010DB800010001", "20010db8000100:1"])
-  func `an address that is no network of 64 bits lies in no other`(address: String) {
+  func `an address that is not a 64-bit IPv6 prefix belongs to no network`(address: String) {
     #expect(address.utf8.count == 16)
     var lockOut = Self.lockOut { $0.wrongPairs = 5 }
     lockOut.wrong(address, at: .zero)
@@ -29,7 +29,8 @@ struct RelayLockOutTests {
   }
 
   @Test(arguments: [(1, 900), (5, 600)])
-  func `an address is watched until its lock or its window ends`(wrongPairs: Int, seconds: Int) {
+  func `an address is tracked until its lock-out or its window ends`(wrongPairs: Int, seconds: Int)
+  {
     for early in [Duration.nanoseconds(1), .zero] {
       var lockOut = Self.lockOut { ($0.maxWatchedAddresses, $0.wrongPairs) = (1, wrongPairs) }
       lockOut.wrong("a", at: .zero)
@@ -39,7 +40,7 @@ struct RelayLockOutTests {
     }
   }
 
-  @Test func `an address that waits for room waits as long as it was told to`() {
+  @Test func `an address that is not tracked waits as long as the refusal stated`() {
     var lockOut = Self.lockOut {
       ($0.maxWatchedAddresses, $0.wrongInterval) = (1, .seconds(10))
     }
@@ -49,7 +50,7 @@ struct RelayLockOutTests {
     #expect(lockOut.wait("b", at: .second(605)) == nil)
   }
 
-  @Test func `room is looked for again at the very end of the wait for it`() {
+  @Test func `a slot is searched for again exactly at the end of the wait`() {
     var lockOut = Self.lockOut {
       ($0.maxWatchedAddresses, $0.wrongInterval) = (1, .seconds(10))
     }
@@ -59,7 +60,7 @@ struct RelayLockOutTests {
     #expect(lockOut.marks.keys.sorted() == ["c"])
   }
 
-  @Test func `a network that is watched counts on where there is no room for another mark`() {
+  @Test func `a tracked network keeps counting although there is no slot for another mark`() {
     var lockOut = Self.lockOut {
       ($0.maxWatchedAddresses, $0.wrongPairs, $0.wrongPairsOfNetwork) = (2, 5, 2)
     }
@@ -69,7 +70,7 @@ struct RelayLockOutTests {
     #expect(lockOut.wait(address, at: .zero) == .seconds(900))
   }
 
-  @Test func `a network is watched in the place of a mark that counts for nothing any more`() {
+  @Test func `a network replaces a mark that has expired`() {
     var lockOut = Self.lockOut {
       ($0.maxWatchedAddresses, $0.wrongPairs, $0.wrongPairsOfNetwork) = (2, 5, 2)
     }
@@ -79,7 +80,7 @@ struct RelayLockOutTests {
     #expect(lockOut.wait(address, at: .second(600)) == .seconds(900))
   }
 
-  @Test func `an address that was locked out brings no network where there is no room`() {
+  @Test func `an address that was locked out adds no network without a free slot`() {
     var lockOut = Self.lockOut { ($0.maxWatchedAddresses, $0.wrongPairs) = (3, 1) }
     lockOut.wrong("20010db800010002", at: .zero)
     for home in ["a", "b"] { lockOut.wrong(home, at: .second(601)) }

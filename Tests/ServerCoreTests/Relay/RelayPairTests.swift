@@ -6,7 +6,7 @@ import Testing
 
 /// Tests for how pairs are generated and compared.
 struct RelayPairTests {
-  @Test func `there are 2,048 words or more, each of 4 to 8 letters and once`() {
+  @Test func `there are at least 2,048 distinct words of 4 to 8 letters`() {
     let words = Self.words()
     #expect(words.count >= 2_048)
     #expect(Set(words).count == words.count)
@@ -20,11 +20,11 @@ struct RelayPairTests {
   }
 
   @Test(arguments: [(["stone", "store"], 1), (["stone", "tone"], 1), (["stone", "house"], 0)])
-  func `the checker finds neighbours`(words: [String], found: Int) {
+  func `the check finds words that are one letter apart`(words: [String], found: Int) {
     #expect(Self.neighbours(words).count == found)
   }
 
-  @Test func `codes have six digits, and all of them come`() {
+  @Test func `codes have six digits, and every first digit occurs`() {
     var chance = Chance(seed: 4)
     let pairs = (0..<2_000).map { _ in RelayPair(using: &chance) }
     #expect(pairs.allSatisfy { $0.code.utf8.count == 6 && UInt32($0.code) != nil })
@@ -34,7 +34,7 @@ struct RelayPairTests {
   }
 
   @Test(arguments: [(1, "000000", true), (.max, "999999", false)] as [(UInt64, String, Bool)])
-  func `codes go from six zeros to six nines, and words from the first to the last`(
+  func `codes range from 000000 to 999999, and words from the first to the last`(
     drawn: UInt64, code: String, isFirst: Bool
   ) throws {
     var chance = OneNumber(drawn: drawn)
@@ -42,7 +42,7 @@ struct RelayPairTests {
     #expect(RelayPair(using: &chance) == RelayPair(code: code, word: "\(word)-\(word)"))
   }
 
-  @Test func `neither pair nor secret nor grant shows itself`() {
+  @Test func `descriptions of pairs, secrets and grants do not reveal them`() {
     let grant = RelayGrant(accessToken: "s3cret", expiresIn: .seconds(1), user: "u")
     let texts = [
       "\(RelayStage.pair(123_456))", "\(RelayStage.secret("s3cret"))", "\(grant)",
@@ -64,7 +64,9 @@ struct RelayPairTests {
     ("bnchor", "000001", false),
     (String(repeating: "anchor", count: 100), "000001", false),
   ])
-  func `a pair is the same however people write it`(word: String, code: String, fits: Bool) {
+  func `a pair matches regardless of case, spaces and hyphens`(
+    word: String, code: String, fits: Bool
+  ) {
     var relay = Relayed.withPhone()
     let (id, effects) = relay.ask(.login(word: word, code: code))
     let refused: [RelayServer.Effect] = [.answer(id, .refused(.wrongPair))]

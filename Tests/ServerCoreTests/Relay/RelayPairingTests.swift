@@ -10,7 +10,7 @@ struct RelayPairingTests {
   private let one = ConnectionID(1)
   private let phone = RelayStage.phone(1)
 
-  @Test func `a phone is told its pair and its resume token once that is kept`() {
+  @Test func `a phone receives its pair and resume token once they are stored`() {
     var relay = Relayed()
     #expect(relay.open(1) == [.accept(one), .mint(.phone(one))])
     let kept = StoredPhone(
@@ -23,7 +23,8 @@ struct RelayPairingTests {
         == [.send(one, RelayStage.code(RelayStage.pair(7), token: "resume"))])
   }
 
-  @Test func `a phone whose pair expires before it is kept is told the next one and its token`() {
+  @Test func `a phone whose pair expires before it is stored receives the next one and its token`()
+  {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let secret = RelayStage.secret("resume")
@@ -34,7 +35,7 @@ struct RelayPairingTests {
     #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [.send(one, code)])
   }
 
-  @Test func `a phone is not told a later pair before it is kept`() {
+  @Test func `a phone does not receive a later pair before it is stored`() {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let secret = RelayStage.secret("resume")
@@ -45,7 +46,7 @@ struct RelayPairingTests {
     #expect(relay.settle(kept) == [.send(one, code)])
   }
 
-  @Test func `a plain phone is told its pair at once, and nothing that it does not know`() {
+  @Test func `a plain phone receives its pair at once, and no field that it does not know`() {
     var relay = Relayed()
     let effects = relay.phone(1, plain: true)
     #expect(
@@ -54,7 +55,7 @@ struct RelayPairingTests {
       ])
   }
 
-  @Test func `a phone that cannot be kept is sent away`() {
+  @Test func `a phone that cannot be stored is disconnected`() {
     var relay = Relayed()
     _ = relay.open(1)
     let minted = relay.take(
@@ -64,7 +65,7 @@ struct RelayPairingTests {
     #expect(relay.server.serviceHealth == .failing(reason: "the disk of the relay's store is full"))
   }
 
-  @Test func `a pair is exchanged for a token, which is told once it is kept`() {
+  @Test func `a pair is exchanged for a token, which is sent once it is stored`() {
     var relay = Relayed.withPhone()
     relay.pass(.seconds(10))
     let (id, effects) = relay.ask(.login(word: "anchor", code: "000001"))
@@ -80,7 +81,7 @@ struct RelayPairingTests {
       relay.take(.stored(StoreToken(2), failure: nil)) == [.answer(id, .loggedIn(grant))])
   }
 
-  @Test func `a token that cannot be kept is not given out`() {
+  @Test func `a token that cannot be stored is not sent`() {
     var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
     let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
@@ -93,7 +94,7 @@ struct RelayPairingTests {
     #expect(relay.question(bearer: "token").1.last == .answer(RequestID(2), .refused(.notSignedIn)))
   }
 
-  @Test func `a pair works once, and a fresh one is shown for the next assistant`() {
+  @Test func `a pair works once, and a new one is shown for the next assistant`() {
     var relay = Relayed.paired()
     let (id, again) = relay.ask(.login(word: "anchor", code: "000001"))
     #expect(again == [.answer(id, .refused(.wrongPair))])
@@ -113,7 +114,7 @@ struct RelayPairingTests {
     #expect(login.contains(.mint(.access(id))) == works)
   }
 
-  @Test func `a pair that another phone shows is drawn again`() {
+  @Test func `a pair that another phone shows is generated again`() {
     var relay = Relayed.withPhone()
     _ = relay.open(2, device: 2)
     let drawn = relay.take(
@@ -127,7 +128,7 @@ struct RelayPairingTests {
         == [.mint(.pair(RelayStage.phone(3)))])
   }
 
-  @Test func `the fifth wrong pair of an address locks it out, and only it`() {
+  @Test func `the fifth wrong pair of an address locks out that address only`() {
     var relay = Relayed.withPhone()
     for _ in 1...5 {
       let (id, effects) = relay.ask(.login(word: "anchor", code: "999999"), from: "thief")
@@ -147,7 +148,7 @@ struct RelayPairingTests {
     #expect(mayTry.contains(.mint(.access(last))))
   }
 
-  @Test func `wrong pairs that are ten minutes old do not count`() {
+  @Test func `wrong pairs older than ten minutes do not count`() {
     var relay = Relayed()
     for _ in 1...4 { _ = relay.ask(.login(word: "a", code: "1")) }
     relay.pass(.seconds(600))
@@ -157,7 +158,7 @@ struct RelayPairingTests {
   }
 
   @Test(arguments: [(7_199.999, true), (7_200, false), (10_799.999, false)])
-  func `a token is good for two hours, and then its holder is told so`(
+  func `a token is valid for two hours, and is then refused as expired`(
     seconds: Double, isGood: Bool
   ) {
     var relay = Relayed.paired { $0.pongWait = .seconds(100_000) }
@@ -174,7 +175,7 @@ struct RelayPairingTests {
   }
 
   @Test(arguments: [nil, "other"])
-  func `without a token there is nothing`(bearer: String?) {
+  func `a call without a valid token is refused`(bearer: String?) {
     var relay = Relayed.withPhone()
     let (id, effects) = relay.ask(.question(RelayStage.question()), bearer: bearer)
     #expect(effects == [.answer(id, .refused(.notSignedIn))])
@@ -182,7 +183,7 @@ struct RelayPairingTests {
     #expect(logout == [.answer(out, .refused(.notSignedIn))])
   }
 
-  @Test func `a logout ends the token at once, and what it asked`() {
+  @Test func `a logout ends the token and its open questions at once`() {
     var relay = Relayed.paired()
     let (asked, _) = relay.question()
     let (id, effects) = relay.ask(.logout, bearer: "token-1")
@@ -210,7 +211,7 @@ struct RelayPairingTests {
     #expect(late.contains { if case .answer = $0 { true } else { false } } == !ends)
   }
 
-  @Test func `a login to a phone that was replaced before it was kept says so`() {
+  @Test func `a login to a phone that was replaced before the token was stored is refused`() {
     var relay = Relayed.paired()
     _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
     let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
@@ -224,7 +225,7 @@ struct RelayPairingTests {
     #expect(relay.settle(stored) == [.answer(id, .refused(.phoneReplaced))])
   }
 
-  @Test func `a logout that cannot be kept says so`() {
+  @Test func `a logout that cannot be stored is refused`() {
     var relay = Relayed.paired()
     let (id, effects) = relay.ask(.logout, bearer: "token-1")
     #expect(
@@ -244,7 +245,7 @@ struct RelayPairingTests {
     #expect(relay.question(bearer: "t2").1.count == 1)
   }
 
-  @Test func `a login whose asker leaves gives no token`() {
+  @Test func `a login whose caller disconnects grants no token`() {
     var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
     let stored = relay.take(.minted(.access(id, RelayStage.secret("t"))))

@@ -22,7 +22,7 @@ struct RelayPhoneTests {
       leftAt: leftAt)
   }
 
-  @Test func `a phone that resumes keeps its pairings and the pair that it shows`() {
+  @Test func `a phone that resumes keeps its pairings and its shown pair`() {
     var relay = paired()
     relay.pass(.seconds(20))
     let left = relay.gone(1)
@@ -42,7 +42,7 @@ struct RelayPhoneTests {
         == [.send(two, .question(RelayStage.request("a-1"), RelayStage.question()))])
   }
 
-  @Test func `it shows a fresh pair when the old one was used or has expired meanwhile`() {
+  @Test func `a phone that resumes shows a new pair if the old one was used or has expired`() {
     var relay = paired()
     _ = relay.gone(1)
     relay.login(2, token: "token-2")
@@ -52,7 +52,7 @@ struct RelayPhoneTests {
         == [.send(two, RelayStage.code(RelayStage.pair(3), resumed: true))])
   }
 
-  @Test func `a question that was under way is asked again with the same id`() {
+  @Test func `a question in progress is asked again with the same id after a resume`() {
     var relay = paired()
     let (id, asked) = relay.question()
     let left = relay.gone(1)
@@ -72,7 +72,7 @@ struct RelayPhoneTests {
     #expect(answered.changes == [.endQuestion(RelayStage.request("a-1"))])
   }
 
-  @Test func `unless its deadline has passed`() {
+  @Test func `a question is not asked again after its deadline`() {
     var relay = paired()
     let (id, _) = relay.question()
     relay.pass(.seconds(5))
@@ -84,7 +84,7 @@ struct RelayPhoneTests {
     #expect(relay.open(2, resume: "resume-1").unstored.count == 2)
   }
 
-  @Test func `what a phone says before it is told its pair is no answer`() {
+  @Test func `an answer that arrives before the phone received its pair is ignored`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     _ = relay.settle(relay.gone(1))
@@ -97,7 +97,7 @@ struct RelayPhoneTests {
   }
 
   @Test(arguments: [(599.999, true), (600, false)])
-  func `its grace is ten minutes`(seconds: Double, resumes: Bool) {
+  func `the grace period of a phone is ten minutes`(seconds: Double, resumes: Bool) {
     var relay = paired()
     _ = relay.gone(1)
     let over = relay.tick(at: .second(seconds))
@@ -110,7 +110,7 @@ struct RelayPhoneTests {
         == !resumes)
   }
 
-  @Test func `a plain phone cannot come back: who asks it is told so at once`() {
+  @Test func `a plain phone cannot resume, and callers are refused at once`() {
     var relay = Relayed()
     relay.phone(1, plain: true)
     relay.login(1)
@@ -160,14 +160,14 @@ struct RelayPhoneTests {
   }
 
   @Test(arguments: [("resume-1", nil), ("resume-1", 2), ("other", 1)] as [(String, UInt64?)])
-  func `a token brings back nothing but its own device`(token: String, device: UInt64?) {
+  func `a resume token works only for its own device`(token: String, device: UInt64?) {
     var relay = paired()
     _ = relay.gone(1)
     #expect(
       relay.open(2, device: device, resume: token) == [.accept(two), .mint(.phone(two))])
   }
 
-  @Test func `a phone that leaves before it is told its token is forgotten`() {
+  @Test func `a phone that disconnects before it received its token is forgotten`() {
     var relay = Relayed()
     _ = relay.open(1)
     let minted = relay.take(
@@ -177,7 +177,7 @@ struct RelayPhoneTests {
     #expect(relay.open(2, resume: "resume-1").contains(.mint(.phone(two))))
   }
 
-  @Test func `a message that is too long ends its question, not one connection after the other`() {
+  @Test func `a message that is too long ends its question instead of every later connection`() {
     var relay = paired()
     let (id, _) = relay.question()
     let gone = relay.gone(1, code: 1009)
@@ -193,7 +193,7 @@ struct RelayPhoneTests {
     #expect(relay.tick(at: .second(seconds)) == (drops ? [.drop(one)] : []))
   }
 
-  @Test func `a byte is a sign of life`() {
+  @Test func `any byte counts as a sign of life`() {
     var relay = Relayed.withPhone()
     relay.pass(.seconds(30))
     _ = relay.server.tick(at: relay.now)
@@ -202,7 +202,7 @@ struct RelayPhoneTests {
     #expect(relay.tick(at: .second(90)).contains(.drop(one)))
   }
 
-  @Test func `one that reads too slowly is closed, and dropped if it does not answer`() {
+  @Test func `a slow reader is closed, and dropped if it does not answer`() {
     var relay = paired()
     #expect(relay.take(.overflowed(one)) == [.close(one, .slowReader)])
     #expect(relay.question().1 == [])
@@ -211,7 +211,7 @@ struct RelayPhoneTests {
     #expect(relay.open(2, resume: "resume-1").unstored.count == 3)
   }
 
-  @Test func `sockets, sockets of an address and phones have bounds`() {
+  @Test func `sockets, sockets per address and phones are limited`() {
     var relay = Relayed.withPhone {
       $0.maxSockets = 3
       $0.socketsPerAddress = 2
@@ -236,7 +236,7 @@ struct RelayPhoneTests {
   }
 
   @Test(arguments: [(3, false), (2, true)])
-  func `at the bound of phones an unpaired one that is away makes room`(
+  func `at the limit of phones, a disconnected phone without a pairing is evicted`(
     bound: Int, makesRoom: Bool
   ) {
     var relay = Relayed.paired { $0.maxPhones = bound }
@@ -248,7 +248,7 @@ struct RelayPhoneTests {
     #expect(effects.changes == (makesRoom ? [.endPhone(RelayStage.phone(2))] : []))
   }
 
-  @Test func `a phone that comes back needs no room`() {
+  @Test func `a phone that resumes needs no free slot`() {
     var relay = Relayed.withPhone { $0.maxPhones = 1 }
     _ = relay.settle(relay.gone(1))
     let effects = relay.open(2, resume: "resume-1")
@@ -256,7 +256,7 @@ struct RelayPhoneTests {
     #expect(!effects.changes.contains(.endPhone(RelayStage.phone(1))))
   }
 
-  @Test func `a phone that somebody is paired with makes room for nobody`() {
+  @Test func `a paired phone is never evicted`() {
     var relay = Relayed.paired { $0.maxPhones = 1 }
     _ = relay.settle(relay.gone(1))
     #expect(

@@ -37,7 +37,7 @@ struct RelayPullTests {
         lease: "a-l\(lease)", message: .healthData(request(number), RelayStage.object(text))))
   }
 
-  @Test func `an address is kept before that is said`() {
+  @Test func `a push address is stored before its registration is confirmed`() {
     var relay = Relayed.withPhone()
     let (id, effects) = relay.pull(.push(address))
     let kept = StoredPhone(
@@ -51,7 +51,7 @@ struct RelayPullTests {
         == [.respond(next, .refused(.storeFailed(retryAfter: .seconds(2))))])
   }
 
-  @Test func `who shows no resume token that is known gets nothing`() {
+  @Test func `a pull without a known resume token is refused`() {
     var relay = away()
     for pull in [RelayPull.lease(LeaseOrder(max: 1)), result(1, "x", lease: 1), .push(address)] {
       let (id, effects) = relay.pull(pull, as: 2)
@@ -59,7 +59,7 @@ struct RelayPullTests {
     }
   }
 
-  @Test func `a question wakes the phone, is leased, and its result goes to who asked`() {
+  @Test func `a question wakes the phone and is leased, and its result is sent to the caller`() {
     var relay = away()
     let (ask, asked) = relay.question(1)
     #expect(
@@ -78,7 +78,7 @@ struct RelayPullTests {
     #expect(nothing.unstored == [.respond(empty, .leased(leased()))])
   }
 
-  @Test func `a lease that is asked for twice is the same one`() {
+  @Test func `a lease that is requested twice is the same one`() {
     var relay = away()
     _ = relay.question(1)
     _ = relay.question(2)
@@ -90,7 +90,7 @@ struct RelayPullTests {
     #expect(both.unstored == [.respond(id, .leased(leased((1, 1), (2, 2))))])
   }
 
-  @Test func `a result that is posted twice is taken once`() {
+  @Test func `a result that is posted twice is accepted once`() {
     var relay = away()
     _ = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -102,7 +102,8 @@ struct RelayPullTests {
   }
 
   @Test(arguments: [(24.999, true), (25, false)])
-  func `a lease holds 25 s, then the question comes back`(seconds: Double, holds: Bool) {
+  func `a lease lasts 25 s, and then the question is available again`(seconds: Double, holds: Bool)
+  {
     var relay = away()
     let (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -118,7 +119,7 @@ struct RelayPullTests {
     #expect(anew.unstored == [.respond(next, .leased(holds ? leased() : leased((1, 2))))])
   }
 
-  @Test func `nobody is answered under another's lease or for an unknown question`() {
+  @Test func `a result with another phone's lease or for an unknown question is refused`() {
     var relay = away()
     relay.phone(2)
     _ = relay.gone(2)
@@ -132,7 +133,7 @@ struct RelayPullTests {
     #expect(none.unstored == [.respond(unknown, .refused(.unknownQuestion))])
   }
 
-  @Test func `a wrong result may be put right while the lease holds`() {
+  @Test func `a malformed result can be corrected while the lease lasts`() {
     var relay = away()
     let (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -146,7 +147,7 @@ struct RelayPullTests {
       taken.unstored == [.answer(ask, .data(RelayStage.object("7"))), .respond(next, .taken)])
   }
 
-  @Test func `a result comes in parts, each of which may be said again`() {
+  @Test func `a result may arrive in parts, each of which may be repeated`() {
     var relay = away()
     let (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -170,7 +171,7 @@ struct RelayPullTests {
   }
 
   @Test(arguments: [(33, false), (32, true)])
-  func `a result has a bound`(limit: Int, isRefused: Bool) {
+  func `the size of a result is limited`(limit: Int, isRefused: Bool) {
     var relay = away { $0.maxAnswerBytes = limit }
     let (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -188,7 +189,7 @@ struct RelayPullTests {
           : [.answer(ask, .data(whole)), .respond(id, .taken)]))
   }
 
-  @Test func `a result for nobody is refused`() {
+  @Test func `a result whose caller has disconnected is refused`() {
     var relay = away()
     let (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -197,7 +198,7 @@ struct RelayPullTests {
     #expect(effects.unstored == [.respond(id, .refused(.notWanted))])
   }
 
-  @Test func `a lease is as long as the policy's bound, and takes what its socket was sent`() {
+  @Test func `a lease is limited by the policy and includes questions sent on the socket`() {
     var relay = Relayed.paired { $0.maxLeased = 2 }
     let (ask, _) = relay.question(1)
     _ = relay.question(2)
@@ -210,7 +211,7 @@ struct RelayPullTests {
     #expect(taken == [.respond(late, .taken)])
   }
 
-  @Test func `a question that comes back while the phone is here is asked there`() {
+  @Test func `a question whose lease expires while its phone is connected is asked again there`() {
     var relay = away()
     _ = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -224,7 +225,7 @@ struct RelayPullTests {
 
   // MARK: Pushes
 
-  @Test func `questions that come together share a push, later ones wait for the gap`() {
+  @Test func `questions that arrive together share a push, and later ones wait for the gap`() {
     var relay = away()
     #expect(relay.question(1).1.unstored.count == 1)
     #expect(relay.question(2).1.unstored == [])
@@ -237,7 +238,7 @@ struct RelayPullTests {
     #expect(relay.tick(at: .second(41)).unstored == [])
   }
 
-  @Test func `a phone that has gone with nothing left is woken at once for the next question`() {
+  @Test func `a phone whose last lease was empty is woken at once for the next question`() {
     var relay = away()
     #expect(relay.question(1).1.unstored.count == 1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
@@ -257,7 +258,7 @@ struct RelayPullTests {
     #expect(relay.question(4).1.unstored == [])
   }
 
-  @Test func `a phone that comes and goes at each push is woken at the rate of pushes`() {
+  @Test func `a phone that answers each push is still woken at a limited rate`() {
     var relay = away {
       $0.pushBurst = 2
       $0.pushInterval = .seconds(100)
@@ -272,7 +273,7 @@ struct RelayPullTests {
     #expect(relay.question(1).1.unstored == [])
   }
 
-  @Test func `pushes to a phone have a rate`() {
+  @Test func `the rate of pushes to a phone is limited`() {
     var relay = away {
       $0.pushBurst = 2
       $0.pushInterval = .seconds(100)
@@ -286,7 +287,7 @@ struct RelayPullTests {
     #expect(relay.tick(at: .second(100)).unstored.count == 1)
   }
 
-  @Test func `who was woken and did not come is told apart`() {
+  @Test func `a refusal states that the phone was woken but did not connect`() {
     var relay = away()
     let (id, _) = relay.question(1)
     #expect(
@@ -294,7 +295,7 @@ struct RelayPullTests {
         == [.answer(id, .refused(.phoneAway(since: .seconds(45), .wasWoken)))])
   }
 
-  @Test func `a push that failed counts for nothing, and is tried again after the gap`() {
+  @Test func `a failed push does not count as a wake and is retried after the gap`() {
     var relay = away()
     let (id, _) = relay.question(1)
     #expect(relay.take(.pushed(phone, to: address, .failed(cause: "x"))) == [])
@@ -305,7 +306,7 @@ struct RelayPullTests {
         == [.answer(id, .refused(.phoneAway(since: .seconds(45), .mayReturn)))])
   }
 
-  @Test func `an address at which nobody is any more is forgotten`() {
+  @Test func `a push address that no longer exists is removed`() {
     var relay = away()
     _ = relay.question(1)
     let effects = relay.take(.pushed(phone, to: address, .gone))
@@ -317,7 +318,7 @@ struct RelayPullTests {
     #expect(relay.tick(at: .second(600)).changes == [.endPhone(phone)])
   }
 
-  @Test func `a new address stands, whatever becomes of pushes to the one before`() {
+  @Test func `a new address is not affected by outcomes of pushes to the old one`() {
     var relay = away()
     _ = relay.question(1)
     let (_, registered) = relay.pull(.push(.hook("new")))
@@ -335,7 +336,7 @@ struct RelayPullTests {
   }
 
   @Test(arguments: [(7_199.999, false), (7_200, true)])
-  func `with an address a phone keeps its pairings as long as they live`(
+  func `a disconnected phone with a push address stays until its pairings expire`(
     seconds: Double, isOver: Bool
   ) {
     var relay = away()
@@ -343,7 +344,7 @@ struct RelayPullTests {
   }
 
   @Test(arguments: [(0, false), (1, false), (2, true), (3, true)])
-  func `while the store is behind nothing new begins`(waiting: Int, isRefused: Bool) {
+  func `nothing new begins while too many store writes are pending`(waiting: Int, isRefused: Bool) {
     var relay = away { $0.maxWrites = 2 }
     var writes: [Relayed.Effect] = []
     for _ in 0..<min(waiting, 2) { writes += relay.pull(.lease(LeaseOrder(max: 1))).1 }
@@ -358,7 +359,7 @@ struct RelayPullTests {
     #expect(polled.contains(.respond(pull, .refused(.busy(retryAfter: wait)))) == isRefused)
   }
 
-  @Test func `a store that is behind refuses calls, and takes them once it has caught up`() {
+  @Test func `calls are refused while store writes are pending, and accepted afterwards`() {
     var relay = away { $0.maxWrites = 1 }
     let (_, writes) = relay.pull(.lease(LeaseOrder(max: 1)))
     let (ask, refused) = relay.question(1)
@@ -367,7 +368,7 @@ struct RelayPullTests {
     #expect(relay.question(1).1.unstored.count == 1)
   }
 
-  @Test func `a pull is a sign of life`() {
+  @Test func `a pull extends the grace period of a phone`() {
     var relay = Relayed.withPhone()
     _ = relay.gone(1)
     relay.pass(.seconds(500))
@@ -377,7 +378,7 @@ struct RelayPullTests {
     #expect(relay.tick(at: .second(1_100)).changes == [.endPhone(phone)])
   }
 
-  @Test func `as many ended leases are remembered as the policy says`() {
+  @Test func `the number of remembered leases is limited by the policy`() {
     var relay = away { $0.maxSettled = 1 }
     _ = relay.question(1)
     _ = relay.question(2)

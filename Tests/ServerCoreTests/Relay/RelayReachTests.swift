@@ -10,7 +10,7 @@ import Testing
     .refused(.phoneAway(since: .seconds(seconds), .mayReturn))
   }
 
-  @Test func `a phone that nothing can wake is waited for 10 s, and then refused at once`() {
+  @Test func `a phone that cannot be woken is waited for 10 s, and then refused at once`() {
     var relay = Relayed.paired()
     _ = relay.gone(1)
     let (first, effects) = relay.question()
@@ -23,7 +23,7 @@ import Testing
     #expect(later == [.answer(second, away(10))])
   }
 
-  @Test func `a question that was under way when the phone left waits as long`() {
+  @Test func `a question in progress waits as long after the phone disconnects`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     _ = relay.tick(at: .second(5))
@@ -32,7 +32,7 @@ import Testing
     #expect(relay.tick(at: .second(15)).unstored == [.answer(id, away(10))])
   }
 
-  @Test func `a phone that is back in time is asked`() {
+  @Test func `a phone that reconnects in time is asked`() {
     var relay = Relayed.paired()
     _ = relay.gone(1)
     let (id, _) = relay.question()
@@ -44,7 +44,7 @@ import Testing
     #expect(relay.tick(at: .second(11)).unstored.allSatisfy { $0.answered != id })
   }
 
-  @Test func `a phone that a push can wake is waited for to the deadline`() {
+  @Test func `a question to a phone that can be woken waits until its deadline`() {
     var relay = Relayed.paired()
     let address = PushAddress.hook("ann")
     relay.register(address)
@@ -54,7 +54,7 @@ import Testing
     #expect(relay.tick(at: .second(45)).unstored.contains { $0.answered == id })
   }
 
-  @Test func `a phone that goes with a question under way is woken for it`() {
+  @Test func `a phone that disconnects during a question is woken for it`() {
     var relay = Relayed.paired()
     relay.register(.hook("ann"))
     _ = relay.question()
@@ -64,7 +64,7 @@ import Testing
       relay.gone(1).unstored == [.push(RelayStage.phone(1), .hook("ann"), expiresAt: deadline)])
   }
 
-  @Test func `a phone that came since it was woken is woken anew for what still waits`() {
+  @Test func `a phone that connected after a push is woken again for waiting questions`() {
     var relay = Relayed.paired()
     relay.register(.hook("ann"))
     _ = relay.gone(1)
@@ -83,13 +83,13 @@ import Testing
     #expect(pushes.contains { if case .push = $0 { true } else { false } })
   }
 
-  @Test func `a phone that goes with nothing to do is not woken`() {
+  @Test func `a phone that disconnects without a question is not woken`() {
     var relay = Relayed.paired()
     relay.register(.hook("ann"))
     #expect(relay.gone(1).unstored == [])
   }
 
-  @Test func `an address that could not be kept wakes the phone in this run`() {
+  @Test func `a push address that could not be stored is used until the process ends`() {
     var relay = Relayed.paired()
     let address = PushAddress.hook("ann")
     _ = relay.settle(relay.gone(1))
@@ -103,7 +103,7 @@ import Testing
       ])
   }
 
-  @Test func `when the push address is gone nothing can wake the phone`() {
+  @Test func `a phone whose push address no longer exists cannot be woken`() {
     var relay = Relayed.paired()
     let address = PushAddress.hook("ann")
     relay.register(address)

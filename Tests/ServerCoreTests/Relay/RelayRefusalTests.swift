@@ -4,7 +4,9 @@ import Testing
 
 struct RelayRefusalTests {
   @Test(arguments: [(119, "119 s"), (120, "2 min"), (121, "2 min"), (180, "3 min")])
-  func `waits are told in seconds, and in minutes from two on`(seconds: Int, words: String) {
+  func `waits are stated in seconds, and from two minutes on in minutes`(
+    seconds: Int, words: String
+  ) {
     let refusal = RelayRefusal.tooManyWaiting(retryAfter: .seconds(seconds))
     #expect(
       refusal.description == "Too many questions wait already. Ask again in \(words).")
@@ -22,7 +24,9 @@ struct RelayRefusalTests {
         + "code that it shows; then log in again."
     ),
   ])
-  func `what to do about a phone that is away is said`(away: RelayRefusal.Away, rest: String) {
+  func `a refusal states what to do about a disconnected phone`(
+    away: RelayRefusal.Away, rest: String
+  ) {
     let refusal = RelayRefusal.phoneAway(since: .seconds(60), away)
     #expect(refusal.description == "The phone is not connected (since 60 s)" + rest)
   }

@@ -52,7 +52,7 @@ struct RelayRestoredTests {
 
   // MARK: What is kept
 
-  @Test func `a phone that was lost stays lost when its device comes as another one`() {
+  @Test func `a lost phone stays lost when its device connects as a new phone`() {
     var (relay, _) = restored([Self.phone(1), Self.phone(2)])
     _ = relay.settle(relay.tick(at: .second(600)))
     relay.phone(3, device: 1)
@@ -61,7 +61,7 @@ struct RelayRestoredTests {
     #expect(effects == [.answer(id, .refused(refusal))])
   }
 
-  @Test func `what was kept twice is known once`() {
+  @Test func `entries that were stored twice are restored once`() {
     let (relay, _) = restored(
       [Self.phone(), Self.phone(resume: "other")], [Self.access(), Self.access()],
       [Self.question(), Self.question()])
@@ -75,20 +75,20 @@ struct RelayRestoredTests {
     #expect(relay.server.questions.questions(to: RelayStage.phone(1)).map(\.id) == [Self.old])
   }
 
-  @Test func `a question to a phone that is no more is forgotten`() {
+  @Test func `a question to a phone that no longer exists is removed`() {
     let (_, effects) = restored([], [Self.access()], [Self.question()])
     #expect(effects.changes == [.endQuestion(Self.old)])
   }
 
   @Test(arguments: [(0, false), (1, true)])
-  func `a question is over at its deadline`(nanoseconds: Int64, isKept: Bool) {
+  func `a restored question ends at its deadline`(nanoseconds: Int64, isKept: Bool) {
     let question = Self.question(within: .nanoseconds(nanoseconds))
     let (_, effects) = restored([Self.phone()], [Self.access()], [question])
     #expect(effects.changes == (isKept ? [] : [.endQuestion(Self.old)]))
   }
 
   @Test(arguments: [true, false])
-  func `as many questions are taken over as may be open`(isOfPhone: Bool) {
+  func `the number of restored questions is limited like that of open ones`(isOfPhone: Bool) {
     let questions = (1...3).map { Self.question($0) }
     let (_, effects) = restored([Self.phone()], [Self.access()], questions) {
       if isOfPhone { $0.callsPerPhone = 2 } else { $0.maxCalls = 2 }
@@ -96,7 +96,7 @@ struct RelayRestoredTests {
     #expect(effects.changes == [.endQuestion(RelayStage.request("old-3"))])
   }
 
-  @Test func `when a phone left is known as before`() {
+  @Test func `the time at which a phone disconnected is restored`() {
     var (relay, _) = restored([Self.phone(push: Self.bell, left: -30)])
     let effects = relay.take(.pushed(RelayStage.phone(1), to: Self.bell, .gone))
     #expect(effects.changes == [.phone(Self.phone(left: -30))])
@@ -114,13 +114,13 @@ struct RelayRestoredTests {
     return effects.changes + met.changes
   }
 
-  @Test func `a phone that has resumed is ended when its device comes as another`() {
+  @Test func `a resumed phone ends when its device connects as a new phone`() {
     var (relay, _) = restored([Self.phone(1), Self.phone(2)], [])
     #expect(relay.open(1, resume: "resume-1").changes.contains(.endPhone(RelayStage.phone(2))))
     #expect(met(&relay).contains(.endPhone(RelayStage.phone(1))))
   }
 
-  @Test func `the end of what a device was before is not the end of what it is`() {
+  @Test func `the end of a device's earlier phone does not end its current one`() {
     var (relay, _) = restored([Self.phone(1, left: -300), Self.phone(2)], [])
     #expect(relay.tick(at: .second(300)).changes == [.endPhone(RelayStage.phone(1))])
     #expect(met(&relay).contains(.endPhone(RelayStage.phone(2))))
@@ -128,14 +128,14 @@ struct RelayRestoredTests {
 
   // MARK: Questions of before
 
-  @Test func `a push is for those who ask now, not for a question of before`() {
+  @Test func `a push expires with the current questions, not with a restored one`() {
     var (relay, _) = restored(
       [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
     let (_, effects) = relay.question(7, bearer: "token-2")
     #expect(effects.unstored == [push(relay)])
   }
 
-  @Test func `a question of before that is asked again wakes the phone as a new one does`() {
+  @Test func `a restored question that is asked again wakes the phone like a new one`() {
     var (relay, _) = restored(
       [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
     _ = relay.question(7, bearer: "token-2")
@@ -144,7 +144,7 @@ struct RelayRestoredTests {
     #expect(effects.unstored == [push(relay)])
   }
 
-  @Test func `a push is for what waits, not for what is leased`() {
+  @Test func `a push expires with the waiting questions, not with the leased ones`() {
     var (relay, _) = restored(
       [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
     _ = relay.question(7, bearer: "token-2")
@@ -157,14 +157,14 @@ struct RelayRestoredTests {
     #expect(effects == [push(relay, within: 15)])
   }
 
-  @Test func `a question that is not asked again is not refused when its phone does not return`() {
+  @Test func `a restored question that is not asked again is not refused before its deadline`() {
     var (relay, _) = restored([Self.phone()], [Self.access()], [Self.question()])
     #expect(relay.tick(at: .second(10)) == [])
     #expect(relay.tick(at: .second(45)).changes == [.endQuestion(Self.old)])
   }
 
   @Test(arguments: [(9.999, false), (10, true)])
-  func `one that is asked again waits for its phone as long as a new one`(
+  func `a restored question that is asked again waits for its phone as long as a new one`(
     seconds: Double, ends: Bool
   ) {
     var (relay, _) = restored([Self.phone()], [Self.access()], [Self.question()])
@@ -175,14 +175,14 @@ struct RelayRestoredTests {
       relay.tick(at: .second(seconds)).unstored == (ends ? [.answer(id, .refused(refusal))] : []))
   }
 
-  @Test func `a question whose assistant is not known any more is forgotten`() {
+  @Test func `a question whose assistant is unknown is removed`() {
     let (relay, effects) = restored([Self.phone()], [], [Self.question()])
     #expect(effects.changes == [.endQuestion(Self.old)])
     #expect(relay.server.questions.isEmpty)
   }
 
   @Test(arguments: [[1, 2, 3], [3, 2, 1], [2, 3, 1]])
-  func `accesses are in the order in which they were given`(order: [Int]) {
+  func `restored tokens are in the order in which they were granted`(order: [Int]) {
     // The first was stored by an earlier version, without the time at which it was granted.
     let times = [1: (since: nil, until: 10), 2: (20, 90), 3: (30, 80)] as [Int: (Int?, Int)]
     let accesses = order.map { number in
@@ -196,7 +196,7 @@ struct RelayRestoredTests {
     #expect(relay.server.tokens.tokens(of: RelayStage.phone(1)) == tokens)
   }
 
-  @Test func `a question that was never asked, since another one came first, may be asked again`() {
+  @Test func `a restored question behind another one can still be asked again`() {
     var (relay, _) = restored([Self.phone()], [Self.access()], [Self.question()])
     relay.pass(.seconds(1))
     let (late, _) = relay.question(7)

@@ -27,7 +27,7 @@ struct RelayReturnTests {
   }
 
   @Test(arguments: [true, false])
-  func `an assistant is told whether a phone that is being greeted was asked`(wasAsked: Bool) {
+  func `a refusal tells whether a phone that is being greeted was asked`(wasAsked: Bool) {
     var relay = paired()
     if !wasAsked { _ = relay.settle(relay.gone(1)) }
     let (id, _) = relay.question()
@@ -38,7 +38,7 @@ struct RelayReturnTests {
     #expect(relay.tick(at: .second(45)).contains(.answer(id, .refused(refusal))))
   }
 
-  @Test func `a socket whose phone has no name yet may leave or be closed`() {
+  @Test func `a socket may disconnect or be closed before its phone has an id`() {
     var relay = Relayed()
     _ = relay.open(1)
     #expect(relay.gone(1) == [])
@@ -48,14 +48,14 @@ struct RelayReturnTests {
     #expect(relay.take(met(2, on: 2)) == [])
   }
 
-  @Test func `an address has as many sockets as it may, be it one`() {
+  @Test func `the limit of sockets per address may be one`() {
     var relay = Relayed { $0.socketsPerAddress = 1 }
     #expect(relay.open(1).first == .accept(one))
     let refusal = HTTPRefusal(429, "too many sockets", retryAfter: .seconds(2))
     #expect(relay.open(2) == [.refuse(two, refusal)])
   }
 
-  @Test func `the phone that is away the longest makes room`() {
+  @Test func `the phone that has been disconnected longest is evicted`() {
     var relay = Relayed { $0.maxPhones = 2 }
     for number in UInt64(1)...2 { relay.phone(number) }
     _ = relay.settle(relay.gone(2))
@@ -64,7 +64,7 @@ struct RelayReturnTests {
     #expect(relay.open(3, device: 3).changes == [.endPhone(RelayStage.phone(2))])
   }
 
-  @Test func `a pair that another phone shows is drawn again, and nothing is told`() {
+  @Test func `a pair that another phone shows is generated again, and not sent`() {
     var relay = paired()
     relay.phone(2)
     _ = relay.settle(relay.open(3, resume: "resume-1"))
@@ -72,7 +72,7 @@ struct RelayReturnTests {
     #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [.mint(.pair(phone))])
   }
 
-  @Test func `what came of an answer is thrown away with its socket`() {
+  @Test func `parts of an answer are discarded with their socket`() {
     var relay = paired()
     let (id, _) = relay.question()
     let begin = HealthPart(kind: .healthData, index: 0, count: 2, text: #"{"succ"#)
@@ -87,7 +87,7 @@ struct RelayReturnTests {
     #expect(effects.unstored == [.answer(id, .data(object))])
   }
 
-  @Test func `logins that wait count towards the bound of calls`() {
+  @Test func `waiting logins count toward the limit of calls`() {
     var relay = Relayed { $0.maxCalls = 2 }
     for number in UInt64(1)...2 { relay.phone(number) }
     relay.login(1)
@@ -98,7 +98,7 @@ struct RelayReturnTests {
     #expect(effects == [.answer(id, .refused(.tooManyWaiting(retryAfter: .seconds(2))))])
   }
 
-  @Test func `a pair that comes for a phone that has left is not shown`() {
+  @Test func `a pair for a phone that has disconnected is not shown`() {
     var relay = paired()
     _ = relay.settle(relay.gone(1))
     #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [])
@@ -106,7 +106,7 @@ struct RelayReturnTests {
       relay.open(2, resume: "resume-1").unstored == [.accept(two), .mint(.pair(phone))])
   }
 
-  @Test func `a phone whose first pair ran out is greeted with another beside others`() {
+  @Test func `a phone whose first pair expired is greeted with another one among other phones`() {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let kept = relay.take(met(1, on: 1))
@@ -118,7 +118,7 @@ struct RelayReturnTests {
     #expect(relay.take(.minted(.pair(phone, RelayStage.pair(3)))) == [.send(one, code)])
   }
 
-  @Test func `a phone that came and left again is woken anew for what waits`() {
+  @Test func `a phone that connected and disconnected is woken again for a waiting question`() {
     var relay = paired(isWoken: true)
     _ = relay.settle(relay.gone(1))
     let (_, asked) = relay.question()
@@ -130,7 +130,7 @@ struct RelayReturnTests {
     #expect(relay.gone(2).unstored == [push])
   }
 
-  @Test func `a phone is woken at a new address, although the old one wants to be left alone`() {
+  @Test func `a phone is woken at a new address although the old one asked for a pause`() {
     var relay = paired(isWoken: true)
     _ = relay.settle(relay.gone(1))
     _ = relay.question()
@@ -143,7 +143,9 @@ struct RelayReturnTests {
   }
 
   @Test(arguments: [(1_099.999, false), (1_100, true)])
-  func `an address is a sign of life of a phone that is away`(seconds: Double, isOver: Bool) {
+  func `registering an address extends the grace period of a disconnected phone`(
+    seconds: Double, isOver: Bool
+  ) {
     var relay = Relayed.withPhone()
     _ = relay.settle(relay.gone(1))
     relay.pass(.seconds(500))
@@ -152,7 +154,7 @@ struct RelayReturnTests {
   }
 
   @Test(arguments: [(599.999, false), (600, true)])
-  func `an address keeps no phone whose last assistant has logged out`(
+  func `a push address does not keep a phone whose last assistant has logged out`(
     seconds: Double, isOver: Bool
   ) {
     var relay = paired(isWoken: true)
@@ -161,14 +163,14 @@ struct RelayReturnTests {
     #expect(relay.tick(at: .second(seconds)).changes == (isOver ? [.endPhone(phone)] : []))
   }
 
-  @Test func `a name that another phone has is drawn again`() {
+  @Test func `a phone id that is in use is generated again`() {
     var relay = paired()
     _ = relay.open(2, device: 2)
     #expect(relay.take(met(1, on: 2)) == [.mint(.phone(two))])
     #expect(relay.settle(relay.take(met(2, on: 2))).count == 1)
   }
 
-  @Test func `a push that comes back says nothing about a phone that is over`() {
+  @Test func `the outcome of a push is ignored after its phone has ended`() {
     var relay = paired(isWoken: true)
     _ = relay.settle(relay.gone(1))
     _ = relay.question()

@@ -135,7 +135,7 @@ import Testing
       wall: RelayStage.dawn)
   }
 
-  @Test func `a broken server is found`() {
+  @Test func `detects each broken invariant`() {
     #expect(unnoticed(Self.plants + Self.partPlants, in: Self.busy) == [])
   }
 }

@@ -17,7 +17,7 @@ import Testing
     return signedOut
   }
 
-  @Test func `4,096 are remembered, and the one that ends first makes room`() {
+  @Test func `4,096 tokens are remembered, and a new one replaces the one that expires first`() {
     var signedOut = full()
     #expect(signedOut.reason(token(1), at: .zero) == .byUser)
     var check = InvariantCheck(.thorough)
@@ -28,7 +28,7 @@ import Testing
     #expect(Set(signedOut.reasons.keys) == left)
   }
 
-  @Test func `where one is over by itself, no other makes room`() {
+  @Test func `a new token replaces an expired one before any other`() {
     var signedOut = full()
     #expect(signedOut.reason(token(1), at: .second(1)) == nil)
     signedOut.add(token(5_000), .byAnother(limit: 8), until: .second(5_000), at: .second(1))

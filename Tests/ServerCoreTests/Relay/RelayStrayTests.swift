@@ -26,7 +26,7 @@ struct RelayStrayTests {
         == [.answer(id, .refused(.malformed(reason: reason)))])
   }
 
-  @Test func `an unreadable answer to another question does not end the one under way`() {
+  @Test func `an unreadable answer to another question does not end the current one`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     let error = RelayWireError(.malformed(detail: "x"), id: RelayStage.request("a-9"))
@@ -35,14 +35,14 @@ struct RelayStrayTests {
     #expect(relay.said(1, .healthData(request, object)) == [.answer(id, .data(object))])
   }
 
-  @Test func `what a phone says after its close frame is ignored`() {
+  @Test func `messages of a phone after its close frame are ignored`() {
     var relay = Relayed.paired()
     _ = relay.question()
     #expect(relay.take(.overflowed(one)) == [.close(one, .slowReader)])
     #expect(relay.said(1, .healthData(request, RelayStage.object("1"))) == [])
   }
 
-  @Test func `a part of an answer of the other kind is none`() {
+  @Test func `a part of an answer of another kind is refused`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
     #expect(
@@ -52,7 +52,7 @@ struct RelayStrayTests {
       ])
   }
 
-  @Test func `what came of an answer is thrown away when its question is leased`() {
+  @Test func `parts of an answer are discarded when its question is leased`() {
     var relay = Relayed.paired()
     let (ask, _) = relay.question()
     #expect(relay.said(1, part(#"{"succ"#, of: 2)) == [])
@@ -63,13 +63,13 @@ struct RelayStrayTests {
     #expect(effects == [.answer(ask, .data(object)), .respond(id, .taken)])
   }
 
-  @Test func `unfinished answers may take as many bytes as their bound`() {
+  @Test func `unfinished answers may use exactly the limit of bytes`() {
     var relay = Relayed.paired { $0.maxGatheredBytes = 8 }
     _ = relay.question()
     #expect(relay.said(1, part("12345678", of: 2)) == [])
   }
 
-  @Test func `a leased result for which there is no room is to come again`() {
+  @Test func `a leased result above the limit of bytes is refused for now`() {
     var relay = Relayed.paired { $0.maxGatheredBytes = 8 }
     _ = relay.question()
     _ = relay.pull(.lease(LeaseOrder(max: 1)))

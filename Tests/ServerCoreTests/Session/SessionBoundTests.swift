@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [(3, 2, []), (3, 3, ["too_long"]), (6, 0, ["too_long"])])
-  func `what the program is told before counts as a part of its prompt`(
+  func `the system prompt counts toward the size of a prompt`(
     text: Int, system: Int, codes: [String?]
   ) {
     var sessions = Sessions.connected { $0.maxPromptBytes = 5 }
@@ -23,7 +23,7 @@ import Testing
     #expect(sessions.say(1, message).codes(to: 1) == codes)
   }
 
-  @Test func `all bytes of a prompt are given back with its answer`() {
+  @Test func `all bytes of a prompt are released with its answer`() {
     var sessions = Sessions.connected { $0.maxPromptsBytes = 9 }
     for number in 1...3 as ClosedRange<UInt64> {
       let effects = sessions.say(1, prompt("12345", "1234", key: "k\(number)"))
@@ -39,7 +39,7 @@ import Testing
 
   /// A response of two letters counts as 702 bytes in the lane.
   @Test(arguments: [(702, 1), (703, 2)])
-  func `a socket is given no more once the bytes of its lane are reached`(
+  func `a socket is sent nothing more once its lane is full`(
     bytes: Int, count: Int
   ) {
     var sessions = Sessions.asked { $0.laneBytes = bytes }
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [(202, true), (203, false)])
-  func `a part takes 200 bytes of the lane beside its text`(bytes: Int, isFull: Bool) {
+  func `a part counts as 200 bytes in the lane in addition to its text`(bytes: Int, isFull: Bool) {
     var sessions = Sessions { $0.laneBytes = bytes }
     sessions.connect(1, features: [.parts])
     sessions.ask()
@@ -57,7 +57,7 @@ import Testing
     #expect(effects.contains(.noticeDrain(ConnectionID(1))) == isFull)
   }
 
-  @Test func `a lane below its bound takes a whole batch of subscriptions`() {
+  @Test func `a lane below its limit accepts a whole batch of subscriptions`() {
     var sessions = Sessions.connected {
       ($0.laneBytes, $0.maxParcels) = (1, 2)
       $0.answersPerClient = 1
@@ -71,7 +71,7 @@ import Testing
     #expect(sessions.server.sockets[ConnectionID(1)]?.lane.count == 101)
   }
 
-  @Test func `beyond the bytes of all histories a conversation ends with its only message`() {
+  @Test func `beyond the limit of history bytes, a conversation ends with its only message`() {
     var sessions = Sessions.connected { $0.maxHistoryBytes = 40 }
     // The question has 5 bytes and an id of 36 bytes.
     sessions.ask()
@@ -81,7 +81,7 @@ import Testing
     #expect(sessions.server.writes.delayed == [.endConversation(Sessions.conversation)])
   }
 
-  @Test func `a loss is remembered over a restart until its client was told`() {
+  @Test func `a loss is remembered across a restart until its client was informed`() {
     let change: (inout SessionServerPolicy) -> Void = { $0.answersPerClient = 1 }
     var sessions = Sessions(change)
     sessions.connect(1)
@@ -97,7 +97,7 @@ import Testing
     #expect(told == [false])
   }
 
-  @Test func `what was taken from a lane is removed when it is the larger part`() {
+  @Test func `a lane frees its delivered parcels once they are the larger part`() {
     var lane = SessionLane()
     for number in 1...200 as ClosedRange<UInt64> {
       lane.append(.response(SessionPromptID(number)))
@@ -111,7 +111,7 @@ import Testing
     #expect(lane.next() == nil && lane.parcels.isEmpty)
   }
 
-  @Test func `what is put back is sent first, before and behind the first parcel`() {
+  @Test func `a parcel that was put back is sent first and only once`() {
     var lane = SessionLane()
     lane.putBack(.news("a"))
     lane.append(.news("a"))
@@ -123,7 +123,7 @@ import Testing
     #expect(lane.news == [])
   }
 
-  @Test func `a conversation has as many prompts as may wait in it, be it one`() {
+  @Test func `the limit of prompts per conversation may be one`() {
     var sessions = Sessions.connected { $0.promptsPerConversation = 1 }
     #expect(sessions.ask(key: "k1").codes(to: 1) == [])
     #expect(sessions.ask(key: "k2").codes(to: 1) == ["busy"])

@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `what was not acknowledged is replayed in order on the next connection`() {
+  @Test func `unacknowledged answers are replayed in order on the next connection`() {
     var (sessions, ids) = answered(3)
     _ = sessions.gone(1)
     let effects = sessions.connect(2)
@@ -46,7 +46,7 @@ import Testing
             timestamp: sessions.wall), number: 1))
   }
 
-  @Test func `an acknowledgement earns no answer, known or not, and ends the replay`() {
+  @Test func `an acknowledgement receives no reply and ends the replay`() {
     var (sessions, ids) = answered(2)
     #expect(Sessions.visible(sessions.say(1, .messageAck(ids[0]))) == [])
     #expect(Sessions.visible(sessions.say(1, .messageAck(ids[0]))) == [])
@@ -63,14 +63,14 @@ import Testing
     #expect(replays(next.connect(1), to: 1) == [ids[1]])
   }
 
-  @Test func `the number on connect acknowledges all up to it`() {
+  @Test func `the number in connect acknowledges all answers up to it`() {
     var (sessions, ids) = answered(3)
     _ = sessions.gone(1)
     let effects = sessions.connect(2, features: [.resume], received: 2)
     #expect(replays(effects, to: 2) == [ids[2]])
   }
 
-  @Test func `answers go to no other client`() {
+  @Test func `answers are sent to no other client`() {
     var (sessions, _) = answered(1)
     #expect(replays(sessions.connect(2, as: "bob"), to: 2) == [])
   }
@@ -83,7 +83,7 @@ import Testing
     #expect(replays(sessions.connect(3), to: 3) == ids)
   }
 
-  @Test func `failures are replayed as the response that they were`() {
+  @Test func `failures are replayed as the original response`() {
     var sessions = Sessions.asked()
     _ = sessions.gone(1)
     _ = sessions.take(.ended(SessionPromptID(1), .failure(error: "no"), wall: sessions.wall))
@@ -93,7 +93,7 @@ import Testing
     #expect(responses.map(\.idempotencyKey) == ["k1"])
   }
 
-  @Test func `beyond the bound the oldest answers are lost, and the client is told once`() {
+  @Test func `beyond the limit the oldest answers are lost, and the client is informed once`() {
     var (sessions, ids) = answered(3) { $0.answersPerClient = 2 }
     _ = sessions.gone(1)
     let effects = sessions.connect(2)
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: [SessionClientMessage.ping, .messageAck("stranger")])
-  func `a loss behind the back of a client that goes on is told on its next connection`(
+  func `a loss during a connection is reported on the next one`(
     message: SessionClientMessage
   ) {
     var (sessions, _) = answered(3) { $0.answersPerClient = 2 }
@@ -122,7 +122,7 @@ import Testing
     #expect(sessions.connect(2).codes(to: 2) == ["not_recovered"])
   }
 
-  @Test func `at the bound nothing is lost, in number and in bytes`() {
+  @Test func `at the limit of number and bytes, nothing is lost`() {
     var (sessions, ids) = answered(2) { ($0.answersPerClient, $0.answersBytesPerClient) = (2, 4) }
     _ = sessions.gone(1)
     #expect(replays(sessions.connect(2), to: 2) == ids)
@@ -133,7 +133,7 @@ import Testing
     #expect(effects.codes(to: 2) == ["not_recovered"])
   }
 
-  @Test func `a client that has the lost message is not told of a loss`() {
+  @Test func `a client that has received the lost message is not informed of a loss`() {
     var (sessions, ids) = answered(3) { $0.answersPerClient = 2 }
     _ = sessions.gone(1)
     let effects = sessions.connect(2, features: [.resume], received: 1)
@@ -141,7 +141,7 @@ import Testing
     #expect(replays(effects, to: 2) == [ids[1], ids[2]])
   }
 
-  @Test func `a client that knows more than the store gets numbers beyond, and is told`() {
+  @Test func `a client ahead of the store receives higher numbers and a report of the loss`() {
     var sessions = Sessions()
     let effects = sessions.connect(1, features: [.resume], received: 9)
     #expect(effects.codes(to: 1) == ["not_recovered"])
@@ -160,7 +160,7 @@ import Testing
     #expect(sessions.kept.clients.isEmpty)
   }
 
-  @Test func `prompts that have ended are bounded in number and in bytes`() {
+  @Test func `ended prompts are limited in number and in bytes`() {
     var (sessions, _) = answered(3) { $0.maxEnded = 2 }
     #expect(sessions.server.prompts.ids == [SessionPromptID(2), SessionPromptID(3)])
     let (small, _) = answered(3) { $0.maxEndedBytes = 14 }
@@ -169,8 +169,7 @@ import Testing
     #expect(sessions.connect(2).codes(to: 2) == ["not_recovered"])
   }
 
-  @Test func `a client that takes parts gets what is produced, from the start on each connection`()
-  {
+  @Test func `a client that accepts parts receives all output from the start on each connection`() {
     var sessions = Sessions()
     sessions.connect(1, features: [.parts])
     sessions.ask()
@@ -187,12 +186,12 @@ import Testing
     #expect(sessions.answer(1, "ab\ncd").responses(to: 1).map(\.parts) == [nil])
   }
 
-  @Test func `a plain client gets no parts`() {
+  @Test func `a plain client receives no parts`() {
     var sessions = Sessions.asked()
     #expect(sessions.take(.produced(SessionPromptID(1), "ab")) == [])
   }
 
-  @Test func `of a prompt that is cancelled no further part is sent`() {
+  @Test func `no further part of a cancelled prompt is sent`() {
     var sessions = Sessions { $0.laneBytes = 1 }
     sessions.connect(1, features: [.parts])
     sessions.ask()
@@ -202,7 +201,7 @@ import Testing
     #expect(sessions.take(.drained(one)) == [])
   }
 
-  @Test func `what a handler writes that was told to end takes no place in a lane`() {
+  @Test func `output of a cancelled handler takes no entry in a lane`() {
     var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
     sessions.connect(1, features: [.parts])
     sessions.ask()
@@ -215,7 +214,7 @@ import Testing
     #expect(sessions.take(.produced(SessionPromptID(1), "cd")) == [])
   }
 
-  @Test func `what a handler writes takes one place in the lane of a slow reader`() {
+  @Test func `output of a handler takes one entry in the lane of a slow reader`() {
     var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 2) }
     sessions.connect(1, features: [.parts])
     sessions.ask()
@@ -249,7 +248,7 @@ import Testing
     #expect(response.parts == nil)
   }
 
-  @Test func `a long response comes in parts to a client that takes them`() throws {
+  @Test func `a long response is sent in parts to a client that accepts them`() throws {
     var sessions = Sessions()
     sessions.connect(1, features: [.parts])
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 2))
@@ -270,7 +269,7 @@ import Testing
   }
 
   @Test(arguments: [(2_047, false), (2_048, false), (2_049, true)])
-  func `a message is as long as the client takes`(size: Int, isCut: Bool) throws {
+  func `a message is as long as the client accepts`(size: Int, isCut: Bool) throws {
     var sessions = Sessions.connected()
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 2))
     sessions.ask()
@@ -279,7 +278,7 @@ import Testing
     #expect((response.result != .success(text: text)) == isCut)
   }
 
-  @Test func `what is large waits for the socket, and what is small does not`() {
+  @Test func `large messages wait for the socket, and small ones do not`() {
     var sessions = Sessions.asked { $0.laneBytes = 1 }
     sessions.ask(key: "k2")
     let first = sessions.answer(1)
@@ -294,7 +293,7 @@ import Testing
     #expect(sessions.take(.drained(one)).responses(to: 1).map(\.idempotencyKey) == ["k2"])
   }
 
-  @Test func `a socket that leaves too much waiting is closed`() {
+  @Test func `a socket with too many waiting parcels is closed`() {
     var sessions = Sessions.connected { ($0.laneBytes, $0.maxParcels) = (1, 3) }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
@@ -304,7 +303,7 @@ import Testing
     #expect(sessions.answer(3).contains(.close(one, .slowReader)))
   }
 
-  @Test func `a batch of subscriptions counts as so many parcels`() {
+  @Test func `a batch of subscriptions counts as that many parcels`() {
     var sessions = Sessions.connected { ($0.laneBytes, $0.maxParcels) = (1, 4) }
     let batch = SessionClientMessage.subscribeBatch(
       ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) })
@@ -315,7 +314,7 @@ import Testing
     #expect(sessions.say(1, batch).contains(.close(one, .slowReader)))
   }
 
-  @Test func `what was acknowledged is forgotten before what waits or was lost`() {
+  @Test func `acknowledged answers are forgotten before waiting or lost ones`() {
     var (sessions, ids) = answered(3) { ($0.maxEnded, $0.answersPerClient) = (3, 2) }
     _ = sessions.say(1, .messageAck(ids[2]))
     sessions.ask(key: "k4")
@@ -329,7 +328,7 @@ import Testing
     #expect(sessions.runs == [1, 2, 3, 4, 5].map { SessionPromptID($0) })
   }
 
-  @Test func `another client that sends the same prompt gets its answer without a number`() {
+  @Test func `another client that sends the same prompt receives its answer without a number`() {
     var (sessions, ids) = answered(1)
     sessions.connect(2, as: "bob")
     let responses = sessions.ask(2, key: "k1").responses(to: 2)
@@ -337,7 +336,7 @@ import Testing
     #expect(responses.map(\.number) == [nil])
   }
 
-  @Test func `what is left of a batch counts as so many parcels`() {
+  @Test func `the rest of a batch counts as that many parcels`() {
     let all = ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) }
     var lane = SessionLane()
     lane.append(.batch(all))

@@ -33,14 +33,14 @@ import Testing
     #expect(sessions.take(.drain(within: .seconds(1))) == [])
   }
 
-  @Test func `what a socket says that is about to close is not answered`() {
+  @Test func `messages of a socket that is about to close are not answered`() {
     var sessions = Sessions.connected()
     #expect(sessions.take(.unreadable(one, detail: "no JSON", field: nil)).codes(to: 1).count == 1)
     _ = sessions.take(.drain(within: window))
     #expect(sessions.take(.unreadable(one, detail: "no JSON", field: nil)) == [])
   }
 
-  @Test func `a handler may end during the grace, and new prompts are refused`() {
+  @Test func `during the grace period handlers may end, and new prompts are refused`() {
     var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     #expect(sessions.take(.drain(within: window)).messages(to: 1).count == 1)
@@ -56,7 +56,7 @@ import Testing
     #expect(sessions.wait(.seconds(1)).contains(.close(one, .draining(within: window))))
   }
 
-  @Test func `a handler that runs after the grace is ended, and its prompt was interrupted`() {
+  @Test func `a handler that outlasts the grace period is ended, and its prompt is interrupted`() {
     var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     _ = sessions.take(.drain(within: window))
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a prompt that is stored once a drain began runs in the next run`(isLeaving: Bool) {
+  func `a prompt stored after a drain began runs in the next process`(isLeaving: Bool) {
     var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     _ = sessions.take(.drain(within: window))
@@ -87,7 +87,7 @@ import Testing
     #expect(begun.runs == [SessionPromptID(1)])
   }
 
-  @Test func `a handler whose start is stored once a drain began is not started`() {
+  @Test func `a handler whose start is stored after a drain began is not started`() {
     var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
@@ -97,7 +97,7 @@ import Testing
     #expect(sessions.kept.prompts[SessionPromptID(2)]?.stage == .accepted)
   }
 
-  @Test func `a conversation that waits for a handler keeps waiting in a drain`() {
+  @Test func `a conversation that waits for a handler keeps waiting during a drain`() {
     var sessions = Sessions.asked { $0.maxRunning = 1 }
     sessions.ask(key: "k2")
     sessions.ask(in: Sessions.other, key: "k3")
@@ -111,7 +111,7 @@ import Testing
     #expect(sessions.kept.prompts[SessionPromptID(3)]?.stage == .accepted)
   }
 
-  @Test func `a prompt that was cancelled before its start is stored is answered in the drain`() {
+  @Test func `a prompt cancelled before its start is stored is answered during the drain`() {
     var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
@@ -121,7 +121,7 @@ import Testing
     #expect(sessions.runs == [])
   }
 
-  @Test func `what does not end is dropped after 10 s`() {
+  @Test func `whatever does not end is dropped after 10 s`() {
     var sessions = Sessions.connected()
     _ = sessions.take(.drain(within: window))
     #expect(!sessions.wait(.nanoseconds(9_999_999_999)).contains(.finished))
@@ -129,7 +129,7 @@ import Testing
     #expect(effects.contains(.finished))
   }
 
-  @Test func `an answer that the store failed is stored before a drain ends`() {
+  @Test func `an answer that the store failed to write is stored before a drain ends`() {
     var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     _ = sessions.commit(failure: .full(detail: ""))
@@ -144,7 +144,7 @@ import Testing
 
   /// - Parameter failures: The number of later attempts that the store fails as well.
   @Test(arguments: [0, 1])
-  func `the mark of a start that the store does not take back is taken back later`(
+  func `a start mark that the store fails to remove is removed later`(
     failures: Int
   ) {
     var sessions = Sessions.connected()
@@ -170,7 +170,7 @@ import Testing
     #expect(sessions.commitAll().responses(to: 1).count == 1)
   }
 
-  @Test func `what an answer made the server forget is stored before a drain ends`() {
+  @Test func `removals caused by an answer are stored before a drain ends`() {
     var sessions = Sessions.asked { $0.maxEnded = 1 }
     _ = sessions.answer(1)
     sessions.ask(key: "k2")
@@ -182,7 +182,7 @@ import Testing
     #expect(sessions.kept.prompts.keys.map(\.number) == [2])
   }
 
-  @Test func `nothing comes due once a drain has ended`() {
+  @Test func `no deadline remains once a drain has ended`() {
     var sessions = Sessions.connected { $0.memory = .seconds(9) }
     _ = sessions.ask() + sessions.answer(1) + sessions.take(.drain(within: window))
     #expect(sessions.gone(1) == [.finished])
@@ -190,7 +190,7 @@ import Testing
     #expect(sessions.wait(.seconds(9)) == [])
   }
 
-  @Test func `a drain whose store fails to the end is over after 10 s`() {
+  @Test func `a drain whose store keeps failing ends after 10 s`() {
     var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     _ = sessions.take(.drain(within: window)) + sessions.gone(1)

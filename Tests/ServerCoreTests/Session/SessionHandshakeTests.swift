@@ -23,7 +23,7 @@ import Testing
     #expect(hello.features == Set(SessionFeature.allCases))
   }
 
-  @Test func `a ping is answered before connect, and after it`() {
+  @Test func `a ping is answered before and after connect`() {
     var sessions = Sessions()
     _ = sessions.open(1)
     #expect(sessions.say(1, .ping) == [.send(one, .pong)])
@@ -50,7 +50,7 @@ import Testing
     .unsubscribe(conversation: "c"), .unknown(type: "x"),
     .prompt(Sessions.prompt()),
   ])
-  func `without the key everything but ping ends the connection`(
+  func `without the key, every message except ping ends the connection`(
     message: SessionClientMessage
   ) {
     var sessions = Sessions()
@@ -63,7 +63,7 @@ import Testing
     #expect(sessions.say(1, .ping) == [])
   }
 
-  @Test func `what is no message ends a connection that has shown no key`() {
+  @Test func `an unreadable message ends a connection that has not authenticated`() {
     var sessions = Sessions()
     _ = sessions.open(1)
     let effects = sessions.take(.unreadable(one, detail: "no JSON", field: nil))
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [(-31, false), (-30, true), (0, true), (30, true), (31, false)])
-  func `a signed challenge counts within 30 s of the server's clock`(skew: Int, isGood: Bool) {
+  func `a signed challenge is valid within 30 s of the server's clock`(skew: Int, isGood: Bool) {
     var sessions = Sessions()
     _ = sessions.open(1)
     let connect = SessionConnect(
@@ -87,7 +87,7 @@ import Testing
     #expect(effects.last == .close(one, Closure(4401, "authentication failed")))
   }
 
-  @Test func `a challenge is known until it is used`() {
+  @Test func `a challenge can be used once`() {
     var sessions = Sessions()
     _ = sessions.open(1)
     #expect(sessions.server.challenge(of: one) == Sessions.challenge)
@@ -99,7 +99,7 @@ import Testing
     (nil, SessionVersion.oldest), ("soon", .oldest), ("0.4.0", .oldest), ("0.5.0", .newest),
     ("1.0.0", .newest),
   ])
-  func `the version is the lower one of both ends`(named: String?, spoken: SessionVersion) {
+  func `the version is the lower one of both sides`(named: String?, spoken: SessionVersion) {
     var sessions = Sessions()
     let effects = sessions.connect(1, version: named)
     guard case .connected(let connected)? = effects.messages(to: 1).first else {
@@ -108,7 +108,7 @@ import Testing
     #expect(connected.version == spoken)
   }
 
-  @Test func `a version below 0_4_0 is refused with the one that is required`() {
+  @Test func `a version below 0_4_0 is refused with the required one`() {
     var sessions = Sessions()
     let effects = sessions.connect(1, version: "0.3.9")
     #expect(
@@ -123,7 +123,7 @@ import Testing
       ])
   }
 
-  @Test func `a second connect and an unknown type earn an error and no end`() {
+  @Test func `a second connect and an unknown type cause an error and do not close the socket`() {
     var sessions = Sessions()
     sessions.connect(1)
     let again = sessions.say(1, .connect(SessionConnect(session: "ann")), proof: .key)
@@ -144,7 +144,7 @@ import Testing
       sessions.wait(.nanoseconds(1)).contains(.close(one, Closure(4408, "no connect in time"))))
   }
 
-  @Test func `a heartbeat comes every 45 s`() {
+  @Test func `a heartbeat is sent every 45 s`() {
     var sessions = Sessions()
     sessions.connect(1)
     var beats = 0
@@ -173,7 +173,7 @@ import Testing
       ])
   }
 
-  @Test func `sockets are bounded in all and for each address`() {
+  @Test func `sockets are limited in total and per address`() {
     var sessions = Sessions { ($0.maxSockets, $0.socketsPerAddress) = (3, 2) }
     _ = sessions.open(1)
     _ = sessions.open(2)
@@ -190,7 +190,7 @@ import Testing
     #expect(sessions.open(6).first == .accept(ConnectionID(6)))
   }
 
-  @Test func `one socket too many of a client closes its oldest`() {
+  @Test func `a client with one socket too many loses its oldest`() {
     var sessions = Sessions { $0.socketsPerClient = 2 }
     sessions.connect(1)
     sessions.connect(2)
@@ -200,7 +200,7 @@ import Testing
         == .close(one, Closure(4409, "replaced by newer connections of this client")))
   }
 
-  @Test func `at the bound of clients the one goes that was away the longest`() {
+  @Test func `at the limit of clients, the one that has been away longest is removed`() {
     var sessions = Sessions { $0.maxClients = 2 }
     sessions.connect(1, as: "ann")
     sessions.connect(2, as: "bob")
@@ -219,7 +219,7 @@ import Testing
     #expect(sessions.take(.overflowed(one)) == [.close(one, .slowReader)])
   }
 
-  @Test func `of several clients that are away the one goes that was here first`() {
+  @Test func `of several disconnected clients, the one that disconnected first is removed`() {
     var sessions = Sessions { $0.maxClients = 2 }
     for (connection, client) in [(1, "ann"), (2, "bob"), (3, "cat")] as [(UInt64, String)] {
       sessions.connect(connection, as: client)

@@ -34,7 +34,7 @@ import Testing
     return histories(sessions.say(1, .subscribe(subscription)))
   }
 
-  @Test func `a conversation whose first answer was not stored at once keeps all its messages`() {
+  @Test func `a conversation whose first answer was stored late keeps all its messages`() {
     var sessions = Sessions.connected()
     sessions.ask(1, "a", key: "k1")
     _ = sessions.take(
@@ -55,7 +55,7 @@ import Testing
     #expect(talk?.signature == sessions.server.conversations[Sessions.conversation]?.signature)
   }
 
-  @Test func `0 asks for all, from sequence number 1 on`() throws {
+  @Test func `sequence number 0 requests all messages from number 1 on`() throws {
     var sessions = talked(1)
     let history = try #require(subscribe(&sessions, .sequence(0)).first)
     #expect(history.entries.map(\.text) == ["q1", "a1"])
@@ -65,7 +65,9 @@ import Testing
     #expect(history.isComplete && history.gap == nil)
   }
 
-  @Test func `an offset asks from there, with the signature of the first message`() throws {
+  @Test func `an offset requests the messages from there on, with the first one's signature`()
+    throws
+  {
     var sessions = talked(2, version: "0.5.0")
     let history = try #require(subscribe(&sessions, .offset(1, signature: nil)).first)
     #expect(history.entries.map(\.text) == ["a1", "q2", "a2"])
@@ -74,7 +76,7 @@ import Testing
     #expect(history.place == .offset(next: 4, signature: "2:\(first)", isReplaced: false))
   }
 
-  @Test func `another signature sends the conversation from its start`() throws {
+  @Test func `another signature restarts the conversation from its beginning`() throws {
     var sessions = talked(1, version: "0.5.0")
     let history = try #require(subscribe(&sessions, .offset(2, signature: "9:x")).first)
     #expect(history.entries.count == 2)
@@ -92,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `a sequence number ahead of the server is a gap`() {
+  @Test func `a sequence number ahead of the server is reported as a gap`() {
     var sessions = talked(1)
     #expect(subscribe(&sessions, .sequence(2)).map(\.gap) == [nil])
     #expect(
@@ -104,7 +106,7 @@ import Testing
       ])
   }
 
-  @Test func `what was removed is a gap that says from where there is more`() {
+  @Test func `removed messages are a gap that names the oldest message left`() {
     var sessions = talked(3) { $0.entriesPerConversation = 4 }
     let gap = subscribe(&sessions, .sequence(1))
     #expect(
@@ -123,7 +125,7 @@ import Testing
       (3, 0, ["q1", "a1", "q2", "a2", "q3", "a3"]), (3, 1, ["q2", "a2", "q3", "a3"]),
       (2, 1, ["a1", "q2", "a2"]),
     ] as [(UInt64, Int, [String])])
-  func `the oldest quarter goes one byte beyond the bound of all histories`(
+  func `the oldest quarter is removed one byte beyond the limit of all histories`(
     turns: UInt64, below: Int, left: [String]
   ) {
     let bytes = talked(turns).server.conversations.bytes
@@ -131,7 +133,9 @@ import Testing
     #expect(sessions.server.conversations[conversation]?.entries.map(\.text) == left)
   }
 
-  @Test func `an offset below what is left begins with the oldest message, behind a gap`() throws {
+  @Test func `an offset below the oldest message begins with that message and reports a gap`()
+    throws
+  {
     var sessions = talked(3, version: "0.5.0") { $0.entriesPerConversation = 4 }
     let history = try #require(subscribe(&sessions, .offset(1, signature: nil)).first)
     #expect(history.entries.map(\.place) == [2, 3, 4, 5])
@@ -142,7 +146,7 @@ import Testing
     #expect(history.isComplete)
   }
 
-  @Test func `a conversation whose waiting prompt was cancelled is not removed from the queue`() {
+  @Test func `a conversation whose waiting prompt was cancelled stays in the queue`() {
     var sessions = Sessions.connected { ($0.maxRunning, $0.maxHistoryBytes) = (1, 1) }
     sessions.ask(1, "a", key: "k1")
     sessions.ask(1, "b", in: Sessions.other, key: "k2")
@@ -155,7 +159,7 @@ import Testing
     #expect(sessions.runs == [SessionPromptID(1), SessionPromptID(3)])
   }
 
-  @Test func `a client that subscribes again is sent nothing live before its new window`() {
+  @Test func `a client that subscribes again receives nothing live before its new window`() {
     var sessions = talked(1) { $0.laneBytes = 1 }
     _ = subscribe(&sessions, .sequence(2))
     for _ in 0..<9 { _ = sessions.take(.drained(ConnectionID(1))) }
@@ -168,7 +172,7 @@ import Testing
     #expect(histories(effects).map { $0.entries.map(\.place) } == [[1, 2, 3, 4]])
   }
 
-  @Test func `a window is bounded in number, and goes on from its end`() throws {
+  @Test func `a window is limited in number and continues from its end`() throws {
     var sessions = talked(2) { $0.windowEntries = 3 }
     let first = try #require(subscribe(&sessions, .sequence(0)).first)
     #expect(first.place == .sequence(first: 1, last: 3, next: 4) && !first.isComplete)
@@ -179,7 +183,7 @@ import Testing
     #expect(rest.place == .sequence(first: 4, last: 6, next: 7) && rest.isComplete)
   }
 
-  @Test func `a window fits into the client's longest message`() throws {
+  @Test func `a window fits into the client's maximum message size`() throws {
     var sessions = Sessions()
     sessions.connect(1, version: "0.4.0")
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
@@ -201,7 +205,7 @@ import Testing
   }
 
   @Test(arguments: [100, 2_000, 4_000])
-  func `a message longer than the client's longest one is cut to fit`(length: Int) throws {
+  func `a message longer than the client's maximum is cut to fit`(length: Int) throws {
     var sessions = Sessions()
     sessions.connect(1, version: "0.4.0")
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
@@ -216,7 +220,7 @@ import Testing
     #expect(SessionServerMessage.history(history).bytes.count <= 4_096)
   }
 
-  @Test func `new messages come live, one in each window, in order`() {
+  @Test func `new messages are sent live, one per window, in order`() {
     var sessions = talked(1)
     _ = subscribe(&sessions, .sequence(2))
     sessions.ask(1, "q2", key: "k2")
@@ -228,7 +232,7 @@ import Testing
       ])
   }
 
-  @Test func `live messages go to subscribers alone, in the form of their version`() {
+  @Test func `live messages are sent to subscribers only, in the form of their version`() {
     var sessions = talked(1)
     sessions.connect(2, as: "bob", version: "0.5.0")
     sessions.connect(3, as: "cat")
@@ -244,7 +248,7 @@ import Testing
     #expect(histories(sessions.answer(3), to: 2) == [])
   }
 
-  @Test func `the response comes before the same message in the history`() {
+  @Test func `the response precedes the same message in the history`() {
     var sessions = talked(1)
     _ = subscribe(&sessions, .sequence(2))
     sessions.ask(1, "q2", key: "k2")
@@ -264,7 +268,7 @@ import Testing
     #expect(ids == [key, answer.id])
   }
 
-  @Test func `a prompt that failed adds its question alone`() {
+  @Test func `a failed prompt adds only its question`() {
     var sessions = Sessions()
     sessions.connect(1, version: "0.4.0")
     sessions.ask()
@@ -290,7 +294,7 @@ import Testing
     #expect(self.histories(sessions.answer(3)).count == 2)
   }
 
-  @Test func `the cursor of the other version is refused`() {
+  @Test func `a cursor of the other version is refused`() {
     var old = talked(1)
     let offset = SessionSubscription(
       conversation: conversation, cursor: .offset(0, signature: nil))
@@ -301,7 +305,7 @@ import Testing
     #expect(subscribe(&new, .sequence(0)).first?.entries.count == 2)
   }
 
-  @Test func `subscriptions are bounded`() {
+  @Test func `subscriptions are limited`() {
     var sessions = Sessions { $0.maxSubscriptions = 2 }
     sessions.connect(1, version: "0.4.0")
     #expect(subscribe(&sessions, .sequence(0), in: "a").count == 1)
@@ -313,7 +317,7 @@ import Testing
     #expect(subscribe(&sessions, .sequence(0), in: "c").count == 1)
   }
 
-  @Test func `a subscription that was refused brings no window later`() {
+  @Test func `a refused subscription sends no window later`() {
     var sessions = Sessions { ($0.maxSubscriptions, $0.laneBytes) = (1, 1) }
     sessions.connect(1, version: "0.4.0")
     #expect(subscribe(&sessions, .sequence(0), in: "a").count == 1)
@@ -324,7 +328,7 @@ import Testing
     #expect(histories(sessions.take(.drained(ConnectionID(1)))) == [])
   }
 
-  @Test func `conversations are bounded in number and in bytes, and the oldest goes first`() {
+  @Test func `conversations are limited in number and in bytes, and the oldest is removed first`() {
     var sessions = Sessions { $0.maxConversations = 2 }
     sessions.connect(1, version: "0.4.0")
     for number in 1...3 as ClosedRange<UInt64> {

@@ -34,7 +34,7 @@ import Testing
 
   /// The message is cut to fit into 4,096 bytes, and then counts as almost that many.
   @Test(arguments: [(4_000, true), (4_096, false)])
-  func `a message that was cut takes the bytes that are left of it`(bytes: Int, isFull: Bool) {
+  func `a message that was cut counts with its remaining bytes`(bytes: Int, isFull: Bool) {
     var sessions = Sessions { $0.laneBytes = bytes }
     sessions.connect(1, version: "0.4.0")
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
@@ -49,12 +49,12 @@ import Testing
 
   /// The end follows a response of two letters, which counts as 702 bytes.
   @Test(arguments: [(852, true), (853, false)])
-  func `the end of a turn takes 150 bytes`(bytes: Int, isFull: Bool) {
+  func `the end of a turn counts as 150 bytes`(bytes: Int, isFull: Bool) {
     var sessions = Sessions.asked { $0.laneBytes = bytes }
     #expect(sessions.answer(1, "hi").contains(.noticeDrain(Self.one)) == isFull)
   }
 
-  @Test func `a socket that took all is given as many bytes again`() {
+  @Test func `a drained socket is given the full limit of bytes again`() {
     var sessions = Sessions.connected { $0.laneBytes = 703 }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [(1, 130, [64, 64, 2]), (2_048, 40_000, [32_768, 7_232])])
-  func `a part has 64 bytes at least, and 32 KiB at most`(
+  func `a part has between 64 bytes and 32 KiB`(
     kilobytes: Int, bytes: Int, parts: [Int]
   ) {
     var sessions = Sessions()
@@ -78,7 +78,7 @@ import Testing
 
   // MARK: Places
 
-  @Test func `a message of a conversation whose window waits takes no place`() {
+  @Test func `a message of a conversation whose window waits takes no entry`() {
     var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
     sessions.connect(1, version: "0.4.0")
     sessions.connect(2, as: "bob")
@@ -88,7 +88,7 @@ import Testing
     #expect(Self.windows(sessions.take(.drained(Self.one))) == [["hello", "hi"]])
   }
 
-  @Test func `what a handler writes for a prompt without a key takes no place`() {
+  @Test func `output for a prompt without a key takes no entry`() {
     var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
     sessions.connect(1, features: [.parts])
     sessions.ask(key: nil)
@@ -96,7 +96,7 @@ import Testing
     #expect(sessions.take(.produced(Self.first, "ab")) == [])
   }
 
-  @Test func `the rest of a long part takes one place`() {
+  @Test func `the rest of a long part takes one entry`() {
     var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
     sessions.connect(1, features: [.parts])
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 1))
@@ -108,7 +108,7 @@ import Testing
     #expect(Self.parts(sessions.take(.drained(Self.one)), to: 1) == [rest])
   }
 
-  @Test func `nothing waits for a socket that closes`() {
+  @Test func `nothing waits for a closing socket`() {
     var sessions = Sessions.connected { $0.laneBytes = 1 }
     sessions.connect(2, as: "bob")
     Self.follow([Sessions.conversation, "a"], &sessions)
@@ -122,7 +122,7 @@ import Testing
 
   /// Covers lanes in which `before` answers have already been sent.
   @Test(arguments: [0, 1, 2])
-  func `what is left of a batch is sent next`(before: Int) {
+  func `the rest of a batch is sent next`(before: Int) {
     let all = ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) }
     let rest = SessionLane.Parcel.batch(Array(all.dropFirst()))
     var lane = SessionLane()
@@ -152,7 +152,7 @@ import Testing
     #expect(sessions.take(.drained(ConnectionID(2))) == [])
   }
 
-  @Test func `a long answer that waited for its client comes in parts before the response`() {
+  @Test func `a long answer that waited for its client is sent in parts before the response`() {
     var sessions = Sessions { $0.usualMessageBytes = 2_048 }
     sessions.connect(1, features: [.parts])
     sessions.ask()
@@ -165,7 +165,7 @@ import Testing
     #expect(effects.responses(to: 2).map(\.parts) == [parts.count])
   }
 
-  @Test func `a long answer that is asked for again comes in all its parts again`() {
+  @Test func `a long answer that is requested again is sent in all its parts again`() {
     var sessions = Sessions { $0.usualMessageBytes = 2_048 }
     sessions.connect(1, features: [.parts])
     sessions.ask()

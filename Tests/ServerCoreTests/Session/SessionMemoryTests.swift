@@ -13,7 +13,7 @@ import Testing
     policy.pongWait = .seconds(100_000)
   }
 
-  @Test func `a client whose prompt still runs is remembered until it has ended`() {
+  @Test func `a client whose prompt is running is remembered until the prompt has ended`() {
     var sessions = Sessions(Self.change)
     sessions.connect(1, as: "ann")
     sessions.ask(key: "k1")
@@ -28,7 +28,7 @@ import Testing
     #expect(sessions.server.clients.isEmpty && sessions.server.prompts.ids.isEmpty)
   }
 
-  @Test func `clients whose time is over are forgotten in the order of their ids`() {
+  @Test func `expired clients are forgotten in the order of their ids`() {
     var sessions = Sessions(Self.change)
     for (connection, client) in [(1, "cat"), (2, "ann"), (3, "bob")] as [(UInt64, String)] {
       sessions.connect(connection, as: client)
@@ -43,7 +43,7 @@ import Testing
     #expect(ends == ["ann", "bob", "cat"])
   }
 
-  @Test func `a prompt that is forgotten leaves its key to that of another client`() {
+  @Test func `a forgotten prompt does not free the same key of another client`() {
     var sessions = Sessions.connected { $0.maxEnded = 1 }
     sessions.connect(2, as: "bob")
     sessions.ask()
@@ -55,7 +55,7 @@ import Testing
     #expect(sessions.runs == [1, 2].map { SessionPromptID($0) })
   }
 
-  @Test func `an answer is a use of its conversation`() {
+  @Test func `an answer counts as a use of its conversation`() {
     var sessions = Sessions.connected { $0.maxConversations = 2 }
     for name in ["c1", "c2"] {
       sessions.ask(1, in: name, key: name)
@@ -70,7 +70,7 @@ import Testing
     #expect(sessions.server.conversations.ids == ["c1", "c3"])
   }
 
-  @Test func `the wall clock of each input counts, also once it was set`() {
+  @Test func `the wall clock of each input is used, even after an adjustment`() {
     var sessions = Sessions.asked()
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: sessions.wall))
     let (hour, day) = (Duration.seconds(3_600), Duration.seconds(86_400))
@@ -83,7 +83,7 @@ import Testing
     #expect(sessions.server.clients["ann"]?.kept.seenAt == gone)
   }
 
-  @Test func `a client is remembered as long as it is connected`() {
+  @Test func `a client is remembered while it is connected`() {
     var sessions = Sessions(Self.change)
     sessions.connect(1, as: "ann")
     sessions.ask()
@@ -94,7 +94,7 @@ import Testing
     #expect(sessions.kept.clients.keys.sorted() == ["ann"])
   }
 
-  @Test func `a client that connects gets what its prompts produced in the order of the prompts`() {
+  @Test func `a client that connects receives the output of its prompts in their order`() {
     var sessions = Sessions()
     sessions.connect(1, features: [.parts])
     let names = ["a", "b", "c"]
@@ -110,7 +110,7 @@ import Testing
     #expect(Array(again.dropFirst()) == parts)
   }
 
-  @Test func `a client that connects is sent no part of what runs for another one`() {
+  @Test func `a client that connects receives no output of another client's prompts`() {
     var sessions = Sessions()
     sessions.connect(1, as: "ann", features: [.parts])
     sessions.ask()
@@ -122,7 +122,7 @@ import Testing
     #expect(parts == [])
   }
 
-  @Test func `a message is stored once it is here, and counts for its own client alone`() {
+  @Test func `an acknowledgement counts only for the client itself`() {
     var sessions = Sessions()
     sessions.connect(1, as: "ann")
     sessions.connect(2, as: "bob")
@@ -135,7 +135,7 @@ import Testing
     #expect(sessions.server.clients["ann"]?.outboxBytes == 0)
   }
 
-  @Test func `the messages of an answered prompt are kept in its conversation alone`() {
+  @Test func `the messages of an answered prompt are stored only in its conversation`() {
     var sessions = Sessions.asked()
     _ = sessions.answer(1)
     #expect(sessions.server.prompts[SessionPromptID(1)]?.entries == [])
@@ -143,7 +143,7 @@ import Testing
       sessions.server.conversations[Sessions.conversation]?.entries.map(\.text) == ["hello", "hi"])
   }
 
-  @Test func `what a handler wrote is not kept beside its answer`() {
+  @Test func `the output of a handler is not stored in addition to its answer`() {
     var sessions = Sessions.asked()
     _ = sessions.take(.produced(SessionPromptID(1), "hi"))
     #expect(sessions.server.prompts[SessionPromptID(1)]?.output == "hi")
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: [(4, 0), (5, 1)])
-  func `a prompt may be as many bytes as all together, and no byte more`(
+  func `a single prompt may use the limit of all prompts, and no byte more`(
     bytes: Int, refusals: Int
   ) {
     var sessions = Sessions.connected { $0.maxPromptsBytes = 4 }
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test(arguments: [(0, true), (1, false)])
-  func `a rate has its burst, and one prompt more in each interval`(short: Int, isTaken: Bool) {
+  func `the rate allows a burst, and one more prompt in each interval`(short: Int, isTaken: Bool) {
     var sessions = Sessions.connected { ($0.promptInterval, $0.promptBurst) = (.seconds(1), 2) }
     for number in 1...2 {
       #expect(sessions.ask(1, "q", in: "c\(number)", key: "k\(number)").codes(to: 1) == [])
@@ -172,7 +172,7 @@ import Testing
     #expect(codes == (isTaken ? [] : ["rate_limited"]))
   }
 
-  @Test func `what ended first is forgotten first, each when its time is over`() {
+  @Test func `ended prompts are forgotten in order, each when it expires`() {
     var sessions = Sessions(Self.change)
     sessions.connect(1)
     for number in 1...2 as ClosedRange<UInt64> {
@@ -183,7 +183,7 @@ import Testing
     #expect(sessions.server.prompts.ids == [SessionPromptID(2)])
   }
 
-  @Test func `a prompt that is remembered longer than its client is forgotten after it`() {
+  @Test func `a prompt that expires after its client is forgotten later`() {
     var sessions = Sessions(Self.change)
     sessions.connect(1)
     sessions.ask(key: "k1")
@@ -199,7 +199,7 @@ import Testing
     #expect(sessions.server.prompts.ids.isEmpty)
   }
 
-  @Test func `an answer is of the moment at which its handler ended`() {
+  @Test func `the time of an answer is the time at which its handler ended`() {
     var sessions = Sessions.asked()
     let end = sessions.wall.advanced(by: .seconds(60))
     _ = sessions.take(.ended(SessionPromptID(1), .success(text: "hi"), wall: end))
@@ -209,7 +209,7 @@ import Testing
     #expect(times == [end])
   }
 
-  @Test func `a prompt is a use of its conversation, also one that the store failed to keep`() {
+  @Test func `a prompt counts as a use of its conversation even if it could not be stored`() {
     var sessions = Sessions.connected { $0.maxConversations = 2 }
     for (number, name) in [(1, "c1"), (2, "c2")] as [(UInt64, String)] {
       sessions.ask(1, in: name, key: name)

@@ -31,7 +31,7 @@ import Testing
   /// Five questions of 5 bytes and two answers of 2 bytes, each with an id of 36 bytes.
   private static let historyBytes = 5 * (5 + 36) + 2 * (2 + 36)
 
-  @Test func `counts a day`() throws {
+  @Test func `reports every counter after a day`() throws {
     var stage = Sessions {
       $0.socketsPerAddress = 1
       $0.answersPerClient = 2

@@ -13,7 +13,7 @@ import Testing
     ("", 0), ("a", 1), ("é", 2), ("€", 3), ("𝄞", 4), ("\"", 2), ("\\", 2), ("\u{0}", 6),
     ("\u{1F}", 6), (" ", 1), ("!", 1), ("a\"\\\n", 11),
   ])
-  func `a character costs what it takes in JSON`(text: String, bytes: Int) {
+  func `a character counts as its bytes in JSON`(text: String, bytes: Int) {
     #expect(SessionText.length(text) == bytes)
   }
 
@@ -24,7 +24,7 @@ import Testing
     (many("\u{1}", 51), 1_005, false), (many("\u{1}", 51), 1_006, true),
     (many("\"", 150), 1_000, true), (many("\"", 151), 1_000, false),
   ])
-  func `a text fits up to the bound`(text: String, limit: Int, fits: Bool) {
+  func `a text fits up to the limit`(text: String, limit: Int, fits: Bool) {
     #expect(SessionText.fits(text, in: limit) == fits)
     #expect((SessionText.cut(text, toFit: limit) == text) == fits)
   }
@@ -34,7 +34,7 @@ import Testing
     ("a", 400, 110, 180), ("é", 300, 55, 380), ("€", 200, 36, 384), ("𝄞", 100, 27, 184),
     ("\"", 200, 55, 90), ("\\", 200, 55, 90), ("\u{1}", 100, 18, 64), (" ", 301, 110, 81),
   ])
-  func `what is too long is cut in its middle`(
+  func `a text that is too long is cut in its middle`(
     character: String, count: Int, kept: Int, left: Int
   ) {
     let end = Self.many(character, kept)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [("€", 998, 36), ("é", 782, 0)])
-  func `a cut divides no character`(character: String, limit: Int, kept: Int) {
+  func `a cut splits no character`(character: String, limit: Int, kept: Int) {
     let text = Self.many(character, 500)
     let end = Self.many(character, kept)
     let left = text.utf8.count - 2 * end.utf8.count
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [(100, 0), (780, 0), (781, 0), (782, 1), (784, 2)])
-  func `a bound that leaves no room leaves the note`(limit: Int, kept: Int) {
+  func `a limit without space for text leaves the note`(limit: Int, kept: Int) {
     let end = Self.many("a", kept)
     #expect(
       SessionText.cut(Self.many("a", 500), toFit: limit)
@@ -74,11 +74,11 @@ import Testing
     ("", ""), ("\n", ""), ("a", "a"), ("a\n", "a"), ("a\r\n", "a"), ("a\r", "a\r"),
     ("a\n\n", "a\n"), ("a\n\r\n", "a\n"),
   ])
-  func `one line end at the end is left out`(text: String, line: String) {
+  func `one trailing line break is removed`(text: String, line: String) {
     #expect(SessionText.withoutLineEnd(text) == line)
   }
 
-  @Test func `a lane gives parcels in order, and what was put back before all others`() {
+  @Test func `a lane returns parcels in order, except that one put back comes first`() {
     var lane = SessionLane()
     let parcels = (1...300).map { SessionLane.Parcel.response(SessionPromptID(UInt64($0))) }
     for parcel in parcels { lane.append(parcel) }
@@ -101,7 +101,7 @@ import Testing
     #expect([lane.next(), lane.next(), lane.next()] == [parcels[0], parcels[1], nil])
   }
 
-  @Test func `news of a conversation wait once, also when they were put back`() {
+  @Test func `news of a conversation wait once, even if they were put back`() {
     var lane = SessionLane()
     lane.append(.news("a"))
     lane.append(.news("b"))

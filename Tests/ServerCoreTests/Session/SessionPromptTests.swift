@@ -10,7 +10,7 @@ import Testing
   private let one = ConnectionID(1)
   private let first = SessionPromptID(1)
 
-  @Test func `a prompt is acknowledged once it is durable, and only then its handler starts`() {
+  @Test func `a prompt is acknowledged once it is durable, and its handler starts only then`() {
     var sessions = Sessions.connected()
     let asked = sessions.say(1, .prompt(Sessions.prompt()))
     #expect(Sessions.visible(asked) == [])
@@ -23,7 +23,7 @@ import Testing
     #expect(sessions.kept.prompts[first]?.stage == .started)
   }
 
-  @Test func `a response comes once it is durable, with the id of its message and its number`() {
+  @Test func `a response is sent once it is durable, with its message id and number`() {
     var sessions = Sessions.asked()
     let ended = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
     #expect(Sessions.visible(ended) == [])
@@ -40,7 +40,7 @@ import Testing
         == .send(one, .turnComplete(conversation: Sessions.conversation, isAborted: false)))
   }
 
-  @Test func `the same prompt again is acknowledged while it runs, and runs once`() {
+  @Test func `a repeated prompt is acknowledged while it runs, and runs once`() {
     var sessions = Sessions.asked()
     let again = sessions.ask()
     #expect(
@@ -50,7 +50,7 @@ import Testing
     #expect(sessions.runs == [first])
   }
 
-  @Test func `the same prompt again gets the same response after its end`() {
+  @Test func `a repeated prompt receives the same response after its end`() {
     var sessions = Sessions.asked()
     let answer = sessions.answer(1).responses(to: 1)
     #expect(sessions.ask().responses(to: 1) == answer)
@@ -59,7 +59,7 @@ import Testing
     #expect(sessions.ask().responses(to: 1) == answer)
   }
 
-  @Test func `the same prompt of another client is the same, and the answer goes to both`() {
+  @Test func `the same prompt of two clients runs once, and both receive the answer`() {
     var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     sessions.ask()
@@ -69,7 +69,7 @@ import Testing
     #expect(sessions.runs == [first])
   }
 
-  @Test func `the key with another content is a conflict`() {
+  @Test func `the same key with another content is a conflict`() {
     var sessions = Sessions.asked()
     #expect(sessions.ask(1, "other").codes(to: 1) == ["idempotency_conflict"])
     #expect(sessions.ask(in: Sessions.other).codes(to: 1) == ["idempotency_conflict"])
@@ -83,7 +83,7 @@ import Testing
     #expect(sessions.ask(2, "other", in: Sessions.other).runs == [SessionPromptID(2)])
   }
 
-  @Test func `prompts without a key are each their own`() {
+  @Test func `prompts without a key are independent`() {
     var sessions = Sessions.connected()
     sessions.ask(key: nil)
     _ = sessions.answer(1)
@@ -91,7 +91,7 @@ import Testing
     #expect(sessions.runs == [first, SessionPromptID(2)])
   }
 
-  @Test func `one prompt of a conversation runs at a time, in order`() {
+  @Test func `the prompts of a conversation run one at a time, in order`() {
     var sessions = Sessions.connected()
     for key in ["k1", "k2", "k3"] { sessions.ask(key: key) }
     sessions.ask(in: Sessions.other, key: "k4")
@@ -112,7 +112,7 @@ import Testing
     #expect(effects.runs == [SessionPromptID(2)])
   }
 
-  @Test func `handlers are bounded, and conversations get them in order`() {
+  @Test func `handlers are limited, and conversations receive them in order`() {
     var sessions = Sessions.connected { $0.maxRunning = 2 }
     for number in 1...4 { sessions.ask(in: "c\(number)", key: "k\(number)") }
     #expect(sessions.runs == [first, SessionPromptID(2)])
@@ -122,7 +122,7 @@ import Testing
     #expect(sessions.runs.last == SessionPromptID(4))
   }
 
-  @Test func `a conversation that waits for a handler comes before the next prompt of another`() {
+  @Test func `a conversation that waits for a handler precedes the next prompt of another`() {
     var sessions = Sessions.asked { $0.maxRunning = 1 }
     sessions.ask(key: "k2")
     sessions.ask(in: Sessions.other, key: "k3")
@@ -131,14 +131,14 @@ import Testing
     #expect(sessions.runs == [1, 3, 2].map { SessionPromptID($0) })
   }
 
-  @Test func `a text is bounded`() {
+  @Test func `the length of a text is limited`() {
     var sessions = Sessions.connected { $0.maxPromptBytes = 5 }
     #expect(sessions.ask(1, "1234", key: "a").codes(to: 1) == [])
     #expect(sessions.ask(1, "12345", key: "b").codes(to: 1) == [])
     #expect(sessions.ask(1, "123456", key: "c").codes(to: 1) == ["too_long"])
   }
 
-  @Test func `what waits is bounded for each conversation, in number and in bytes`() {
+  @Test func `waiting prompts are limited per conversation, in number and in bytes`() {
     var sessions = Sessions.connected {
       ($0.promptsPerConversation, $0.maxPrompts, $0.maxPromptsBytes) = (2, 3, 15)
     }
@@ -152,7 +152,7 @@ import Testing
     #expect(sessions.ask(key: "c").codes(to: 1) == [])
   }
 
-  @Test func `prompts come at a bounded rate`() {
+  @Test func `the rate of prompts is limited`() {
     var sessions = Sessions.connected { ($0.promptBurst, $0.promptInterval) = (2, .seconds(1)) }
     #expect(sessions.ask(key: "a").codes(to: 1) == [])
     #expect(sessions.ask(key: "b").codes(to: 1) == [])
@@ -161,7 +161,7 @@ import Testing
     #expect(sessions.ask(key: "c").codes(to: 1) == [])
   }
 
-  @Test func `a prompt that cannot be stored is refused and may come again`() {
+  @Test func `a prompt that cannot be stored is refused and can be sent again`() {
     var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
@@ -171,7 +171,7 @@ import Testing
     #expect(sessions.server.serviceHealth == .ok)
   }
 
-  @Test func `an answer that cannot be stored is stored again, and comes once it is durable`() {
+  @Test func `an answer that cannot be stored is retried, and sent once it is durable`() {
     var sessions = Sessions.asked()
     sessions.ask(key: "k2")
     _ = sessions.take(.ended(first, .success(text: "hi"), wall: sessions.wall))
@@ -184,7 +184,7 @@ import Testing
     #expect(effects.runs == [SessionPromptID(2)])
   }
 
-  @Test func `a handler that fails is a response without success`() {
+  @Test func `a handler that fails produces a failure response`() {
     var sessions = Sessions.asked()
     let effects =
       sessions.take(.ended(first, .failure(error: "no"), wall: sessions.wall))
@@ -203,7 +203,7 @@ import Testing
     #expect(replay.map(\.result) == [.failure(error: "no answer within 300s")])
   }
 
-  @Test func `a handler that does not end after 5 s is given up`() {
+  @Test func `a handler that does not end within 5 s of its cancellation is abandoned`() {
     var sessions = Sessions.asked()
     _ = sessions.say(1, .killSession(conversation: Sessions.conversation))
     #expect(sessions.wait(.nanoseconds(4_999_999_999)) == [])
@@ -212,7 +212,7 @@ import Testing
     #expect(sessions.take(.ended(first, .success(text: ""), wall: sessions.wall)) == [])
   }
 
-  @Test func `a response is bounded, streamed or whole`() {
+  @Test func `the length of a response is limited, streamed or whole`() {
     var sessions = Sessions.connected { $0.maxResponseBytes = 4 }
     sessions.ask(key: "a")
     #expect(sessions.take(.produced(first, "1234")) == [])
@@ -224,7 +224,7 @@ import Testing
     #expect(whole == .failure(error: "the response is longer than 4 bytes"))
   }
 
-  @Test func `no handler starts beyond the bound, although more ran in an earlier process`() {
+  @Test func `no handler starts beyond the limit, even if more ran in an earlier process`() {
     var sessions = Sessions.connected { $0.maxRunning = 2 }
     sessions.ask(1, in: Sessions.other, key: "k1")
     sessions.ask(1, key: "k2")
@@ -238,7 +238,7 @@ import Testing
     #expect(started.count { $0 } == 1)
   }
 
-  @Test func `kill_session cancels a prompt that waits for a handler, which never runs it`() {
+  @Test func `kill_session cancels a waiting prompt, which never runs`() {
     var sessions = Sessions.connected { $0.maxRunning = 1 }
     sessions.ask(1, in: Sessions.other, key: "k1")
     sessions.ask(1, key: "k2")
@@ -252,7 +252,7 @@ import Testing
     #expect(sessions.ask(1, key: "k3").runs == [SessionPromptID(3)])
   }
 
-  @Test func `kill_session ends a prompt that is not stored yet, and says so once`() {
+  @Test func `kill_session ends a prompt that is not stored yet, and is confirmed once`() {
     var sessions = Sessions.connected { $0.maxRunning = 1 }
     sessions.ask(1, in: Sessions.other, key: "k1")
     _ = sessions.say(1, .prompt(Sessions.prompt(key: "k2")))
@@ -266,7 +266,7 @@ import Testing
     #expect(sessions.answer(1).runs == [])
   }
 
-  @Test func `kill_session cancels what runs, answers it, and says so`() {
+  @Test func `kill_session cancels a running prompt, answers it, and is confirmed`() {
     var sessions = Sessions.asked()
     let killed = sessions.say(1, .killSession(conversation: Sessions.conversation))
     #expect(killed == [.cancel(first)])
@@ -281,7 +281,7 @@ import Testing
       ])
   }
 
-  @Test func `kill_session where nothing runs says so at once`() {
+  @Test func `kill_session without a running prompt is confirmed at once`() {
     var sessions = Sessions.connected()
     #expect(
       sessions.say(1, .killSession(conversation: "c")) == [
@@ -308,7 +308,7 @@ import Testing
     #expect(next.runs == [SessionPromptID(2)])
   }
 
-  @Test func `a prompt whose acceptance was lost in a crash runs when it comes again`() {
+  @Test func `a prompt whose acceptance was lost in a crash runs when it is sent again`() {
     var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt()))
     var (next, _) = sessions.restarted()
@@ -317,7 +317,8 @@ import Testing
   }
 
   @Test(arguments: [0, 7] as [UInt64])
-  func `the number of the last prompt is told on connect, also after a restart`(number: UInt64) {
+  func `the number of the last prompt is reported on connect, even after a restart`(number: UInt64)
+  {
     var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt(number: number))) + sessions.commitAll()
     var (next, _) = sessions.restarted()

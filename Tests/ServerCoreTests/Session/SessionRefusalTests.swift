@@ -31,7 +31,7 @@ import Testing
     #expect(Self.refusals(sessions.ask(1, "123456", in: "d", key: nil)) == ["too_long d nil"])
   }
 
-  @Test func `the key with another directory, provider or system prompt is a conflict`() {
+  @Test func `the same key with another directory, provider or system prompt is a conflict`() {
     var sessions = Sessions.connected()
     sessions.ask(1, "one", in: "c", key: "a")
     let same = Sessions.prompt("one", in: "c", key: "a")

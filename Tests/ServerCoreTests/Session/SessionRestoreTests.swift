@@ -18,7 +18,7 @@ import Testing
     return sessions
   }
 
-  @Test func `a prompt that was interrupted is answered to the client that sent it last`() {
+  @Test func `an interrupted prompt is answered to the client that sent it last`() {
     var sessions = Self.handedOver()
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
     var next = sessions.restarted().0
@@ -28,7 +28,7 @@ import Testing
     #expect(next.connect(4).responses(to: 4) == [])
   }
 
-  @Test func `the new client of a prompt that the store failed is stored later`() {
+  @Test func `the new client of a prompt that the store failed to write is stored later`() {
     var sessions = Self.handedOver()
     _ = sessions.wait(.seconds(1))
     _ = sessions.commit(failure: .full(detail: ""))
@@ -37,7 +37,7 @@ import Testing
     #expect(sessions.kept.prompts[Self.first]?.client == "bob")
   }
 
-  @Test func `an answer waits for its client, also if nothing else is known of it`() {
+  @Test func `an answer waits for its client even if nothing else is stored about the client`() {
     var sessions = Sessions.asked()
     _ = sessions.answer(1)
     var kept = sessions.kept
@@ -48,7 +48,7 @@ import Testing
     #expect(server.clients["ann"]?.kept.lastNumber == 1)
   }
 
-  @Test func `the conversation whose last message is the oldest goes first`() {
+  @Test func `the conversation whose last message is oldest is removed first`() {
     var sessions = Sessions.connected()
     for (number, name) in [(1, "c1"), (2, "c2"), (3, "c1")] as [(UInt64, String)] {
       sessions.ask(1, in: name, key: "k\(number)")
@@ -59,7 +59,7 @@ import Testing
     #expect(next.server.conversations.ids == ["c1"])
   }
 
-  @Test func `a conversation without a message is none`() {
+  @Test func `a conversation without messages is not restored`() {
     var kept = StoredSessions()
     kept.apply(.conversation("c", signature: "1:x"))
     var server = SessionServer(seed: 2, at: .zero)
@@ -67,7 +67,7 @@ import Testing
     #expect(server.conversations.ids.isEmpty)
   }
 
-  @Test func `a prompt has its number from the client that sent it first`() {
+  @Test func `the number of a prompt belongs to the client that sent it first`() {
     var sessions = Sessions()
     for (connection, client) in [(1, "ann"), (2, "bob"), (3, "cat")] as [(UInt64, String)] {
       sessions.connect(connection, as: client)
@@ -82,7 +82,7 @@ import Testing
     #expect(numbers == [5, nil, nil])
   }
 
-  @Test func `the oldest prompt that waits runs first, whatever its conversation had before`() {
+  @Test func `the oldest waiting prompt runs first, whatever its conversation's history`() {
     var sessions = Sessions.connected()
     sessions.ask(1, in: "d", key: "k1")
     _ = sessions.answer(1)
@@ -105,7 +105,7 @@ import Testing
     #expect(started == [.started(SessionPromptID(2))])
   }
 
-  @Test func `of a conversation with a hole the messages behind it are left`() {
+  @Test func `of a conversation with a gap, only the messages after the gap are restored`() {
     var kept = StoredSessions()
     kept.apply(.conversation("c", signature: "1:x"))
     for place in [4, 1, 3] as [UInt64] {

@@ -84,11 +84,11 @@ import Testing
     ("session server: what the store failed has an alarm", { $0.writes.retry(running) }),
   ]
 
-  @Test func `a broken server is found`() {
+  @Test func `detects each broken invariant`() {
     #expect(unnoticed(Self.plants, in: Self.busy) == [])
   }
 
-  @Test func `as much as may wait for a socket is no fault, and one more is`() {
+  @Test func `a full lane is accepted, and one more parcel breaks an invariant`() {
     var server = Self.busy
     server.sockets.change(Self.one) { socket in
       for _ in 1...5_196 { socket.lane.append(.response(Self.ended)) }

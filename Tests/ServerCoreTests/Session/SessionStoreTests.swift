@@ -16,7 +16,7 @@ import Testing
     return answer.isTaken
   }
 
-  @Test func `an acknowledgement that the store failed is stored later`() throws {
+  @Test func `an acknowledgement that the store failed to write is stored later`() throws {
     var sessions = Sessions.asked()
     let id = try #require(sessions.answer(1).responses(to: 1).first?.id)
     _ = sessions.say(1, .messageAck(id))
@@ -29,7 +29,7 @@ import Testing
     #expect(sessions.server.writes.delayed == [])
   }
 
-  @Test func `a loss that the store failed is kept until it is stored`() {
+  @Test func `a loss that the store failed to write is remembered until it is stored`() {
     var sessions = Sessions.connected { $0.answersPerClient = 1 }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
@@ -44,7 +44,7 @@ import Testing
     #expect(next.connect(1).codes(to: 1) == ["not_recovered"])
   }
 
-  @Test func `what is undone meanwhile is not stored later`() {
+  @Test func `a change that was undone meanwhile is not stored later`() {
     var sessions = Sessions { $0.maxClients = 1 }
     sessions.connect(1, as: "ann")
     _ = sessions.gone(1)
@@ -56,7 +56,7 @@ import Testing
     #expect(sessions.server.writes.delayed == [.endClient("bob")])
   }
 
-  @Test func `a prompt of two clients that was not stored is in no later change`() {
+  @Test func `a prompt of two clients that could not be stored appears in no later change`() {
     var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     _ = sessions.say(1, .prompt(Sessions.prompt()))
@@ -72,7 +72,7 @@ import Testing
     #expect(begun.runs == [])
   }
 
-  @Test func `a conversation that waits gets the handler of a prompt that was not stored`() {
+  @Test func `a waiting conversation receives the handler of a prompt that could not be stored`() {
     var sessions = Sessions.connected { $0.maxRunning = 1 }
     sessions.ask(in: "a", key: "k1")
     _ = sessions.say(1, .prompt(Sessions.prompt(in: "b", key: "k2")))
@@ -96,14 +96,14 @@ import Testing
   }
 
   @Test(arguments: [(131_048, [String?]()), (131_049, ["too_long"])])
-  func `a system prompt fits into one variable of Linux`(count: Int, codes: [String?]) {
+  func `a system prompt fits into one environment variable of Linux`(count: Int, codes: [String?]) {
     var sessions = Sessions.connected()
     var prompt = Sessions.prompt()
     prompt.systemPrompt = String(repeating: "s", count: count)
     #expect(sessions.say(1, .prompt(prompt)).codes(to: 1) == codes)
   }
 
-  @Test func `a refused prompt leaves no conversation, and its number was not received`() {
+  @Test func `a refused prompt leaves no conversation, and its number is not acknowledged`() {
     var sessions = Sessions.connected()
     _ = sessions.say(1, .prompt(Sessions.prompt(number: 7)))
     #expect(sessions.commit(failure: .full(detail: "")).codes(to: 1) == ["store_failed"])
@@ -115,7 +115,7 @@ import Testing
     #expect(received(sessions.connect(4), by: 4) == [7])
   }
 
-  @Test func `the number of a prompt that another client sent too is that of its first one`() {
+  @Test func `the number of a prompt that two clients sent is that of the first one`() {
     var sessions = Sessions.connected()
     sessions.connect(2, as: "bob")
     _ = sessions.say(1, .prompt(Sessions.prompt(number: 7)))
@@ -124,7 +124,7 @@ import Testing
     #expect(received(sessions.connect(3), by: 3) == [7])
   }
 
-  @Test func `a prompt that waits behind one that was not stored starts`() {
+  @Test func `a prompt that waits behind one that could not be stored starts`() {
     var sessions = Sessions.connected()
     for key in ["k1", "k2"] { _ = sessions.say(1, .prompt(Sessions.prompt(key: key))) }
     let tokens = sessions.writes.map { $0.0 }
@@ -133,7 +133,7 @@ import Testing
     #expect(sessions.writes.last?.1 == [.started(SessionPromptID(2))])
   }
 
-  @Test func `the end of a client that the store failed is stored later`() {
+  @Test func `the end of a client that the store failed to write is stored later`() {
     var sessions = Sessions { $0.maxClients = 1 }
     sessions.connect(1, as: "ann")
     sessions.ask()
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `a conversation that begins anew has nothing of the one whose end was not stored`() {
+  @Test func `a restarted conversation contains nothing of one whose end was not stored`() {
     var sessions = Sessions.asked { $0.maxConversations = 1 }
     _ = sessions.answer(1, "old")
     sessions.ask(in: Sessions.other, key: "k2")
@@ -167,7 +167,7 @@ import Testing
     #expect(texts == ["anew", "new"])
   }
 
-  @Test func `the end of a conversation that the store failed is stored later`() {
+  @Test func `the end of a conversation that the store failed to write is stored later`() {
     var sessions = Sessions.asked { $0.maxConversations = 1 }
     _ = sessions.answer(1)
     sessions.ask(in: Sessions.other, key: "k2")

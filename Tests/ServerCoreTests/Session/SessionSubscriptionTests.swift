@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `a batch fits into the client's longest message`() {
+  @Test func `a batch fits into the client's maximum message size`() {
     // Each question fits alone, but the two do not fit together.
     let questions = [1_290, 2_690].map { String(repeating: "q", count: $0) }
     let messages = Self.batches(questions)
@@ -50,14 +50,14 @@ import Testing
     #expect(Self.texts(messages) == [[[questions[0]], [note]]])
   }
 
-  @Test func `a window for which a batch has no room at all comes whole in the next one`() {
+  @Test func `a window without space in a batch is sent whole in the next one`() {
     let questions = [1_296, 2_690].map { String(repeating: "q", count: $0) }
     let messages = Self.batches(questions)
     #expect(messages.map { $0.bytes.count <= 4_096 } == [true, true])
     #expect(Self.texts(messages) == [[[questions[0]]], [[questions[1]]]])
   }
 
-  @Test func `a message that was sent live takes no place in the lane`() {
+  @Test func `a message that was sent live takes no entry in the lane`() {
     var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 2) }
     sessions.connect(1, version: "0.4.0")
     sessions.connect(2, as: "bob")
@@ -76,7 +76,7 @@ import Testing
     ("0.4.0", SessionCursor.sequence(0), SessionCursor.offset(0, signature: nil)),
     ("0.5.0", .offset(0, signature: nil), .sequence(1)),
   ])
-  func `a cursor of the other version brings no window of what is followed already`(
+  func `a cursor of the other version returns no window for a subscribed conversation`(
     version: String, right: SessionCursor, wrong: SessionCursor
   ) {
     var sessions = Sessions()
@@ -87,7 +87,7 @@ import Testing
     #expect(Self.windows(refused) == [])
   }
 
-  @Test func `a window that waits is not sent once its conversation is not followed any more`() {
+  @Test func `a waiting window is not sent once its conversation is unsubscribed`() {
     var sessions = Sessions { $0.laneBytes = 1 }
     sessions.connect(1, version: "0.4.0")
     for name in ["a", "b"] {
@@ -98,7 +98,7 @@ import Testing
     #expect(sessions.server.sockets[ConnectionID(1)]?.subscriptions.keys.sorted() == ["a"])
   }
 
-  @Test func `a client that saw no first message goes on from its offset`() {
+  @Test func `a client without a first message continues from its offset`() {
     var sessions = Sessions.asked()
     _ = sessions.answer(1)
     let cursor = SessionCursor.offset(1, signature: "")
@@ -109,7 +109,7 @@ import Testing
   /// The window and its two messages take 700 bytes each, which leaves 1,996 of 4,096 for the
   /// texts.
   @Test(arguments: [(1_000, 2), (1_001, 1)])
-  func `a window takes all that the client's longest message has room for`(
+  func `a window uses all the space of the client's maximum message size`(
     bytes: Int, count: Int
   ) {
     var sessions = Sessions()
@@ -121,7 +121,7 @@ import Testing
     #expect(windows.map(\.entries.count) == [count])
   }
 
-  @Test func `a batch that is refused takes no place behind what waits`() {
+  @Test func `a refused batch takes no entry behind the waiting windows`() {
     var sessions = Sessions { ($0.maxParcels, $0.laneBytes) = (1, 1) }
     sessions.connect(1, version: "0.4.0")
     for name in ["a", "b"] {
@@ -135,7 +135,7 @@ import Testing
     #expect(Self.windows(later).map(\.conversation) == ["b"])
   }
 
-  @Test func `a message that was cut leaves no room for another one in its window`() {
+  @Test func `a message that was cut leaves no space for another one in its window`() {
     var sessions = Sessions()
     sessions.connect(1, version: "0.4.0")
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))

@@ -25,7 +25,7 @@ import Testing
     Drink(number: number, record: record, via: via, storedAt: time, isDeleted: isDeleted)
   }
 
-  @Test func `a change says nothing that was not set`() {
+  @Test func `a change sets nothing by default`() {
     let change = DrinkChange(at: Self.time)
     #expect((change.bottle, change.records, change.via) == (nil, [], .sync))
     #expect(change.deleted == nil)
@@ -34,7 +34,7 @@ import Testing
         == Drink(number: 1, record: Self.record(1), via: .sync, storedAt: Self.time))
   }
 
-  @Test func `a record is known by its id and its time together`() {
+  @Test func `identifies a record by its id and its time together`() {
     var kept = StoredDrinks()
     let all = [Self.record(1), Self.record(1, at: 10), Self.record(2), Self.record(1)]
     #expect(
@@ -49,7 +49,7 @@ import Testing
     #expect(kept.drinks(before: nil, limit: 9).map(\.number) == [1, 2, 3, 4])
   }
 
-  @Test func `a deletion marks the newest drink of its id alone`() {
+  @Test func `a deletion marks only the newest drink with its id`() {
     var kept = StoredDrinks()
     _ = kept.commit(Self.change([Self.record(1), Self.record(2), Self.record(1, at: 10)]))
     #expect(kept.commit(Self.change(deleting: 1)) == [])
@@ -71,7 +71,7 @@ import Testing
     #expect(kept.snapshot.bottle == change.bottle)
   }
 
-  @Test func `what was confirmed is not shown again, whatever is confirmed later`() {
+  @Test func `never shows confirmed drinks again, whatever is confirmed later`() {
     var kept = StoredDrinks()
     _ = kept.commit(Self.change((1...4).map { Self.record($0) }))
     func unshown() -> [UInt64] { kept.snapshot.unshown.map(\.number) }
@@ -86,7 +86,7 @@ import Testing
     #expect(unshown() == [5], "a drink that did not exist cannot have been shown")
   }
 
-  @Test func `a snapshot has all drinks that were not shown`() {
+  @Test func `a snapshot contains all unshown drinks`() {
     var kept = StoredDrinks()
     _ = kept.commit(Self.change((1...1_801).map { Self.record($0) }))
     kept.confirm(1)

@@ -22,7 +22,7 @@ import Testing
     return queue
   }
 
-  @Test func `what is not said is nothing`() {
+  @Test func `omitted values are empty`() {
     let queue = StoredSyncQueue()
     #expect((queue.asked, queue.types, queue.batches) == ([], [], []))
     #expect(queue.stamp == Timestamp(nanoseconds: .min))
@@ -69,7 +69,7 @@ import Testing
     #expect(unknown.types == [SyncedType(type: "b", synced: 10, lastAccepted: Self.time(5))])
   }
 
-  @Test func `an anchor that is taken away forgets what was counted`() {
+  @Test func `removing an anchor resets the counts of its type`() {
     var queue = Self.queue(
       .add(Self.batch("1")), .accept(file: "1", at: Self.time(5)),
       .anchor(type: "b", HealthAnchor([1])))
@@ -81,7 +81,7 @@ import Testing
     #expect(queue.types == [])
   }
 
-  @Test func `another owner begins with nothing read, from the earliest sample on`() {
+  @Test func `another owner begins without anchors, from the earliest sample on`() {
     let (first, second) = (SyncOwner(server: "a"), SyncOwner(server: "b", user: "u", epoch: "e"))
     var queue = Self.queue(
       .anchor(type: "b", HealthAnchor([1])), .earliest(type: "b", Self.time(4)),
@@ -94,7 +94,7 @@ import Testing
     #expect(queue.batches.map(\.file) == ["1"])
   }
 
-  @Test func `a batch is parked, released and removed`() {
+  @Test func `quarantines, releases and removes a batch`() {
     var queue = Self.queue(.add(Self.batch("1")), .add(Self.batch("2")))
     queue.apply(.park(file: "1", reason: "refused"))
     queue.apply(.park(file: "9", reason: "refused"))
@@ -111,7 +111,7 @@ import Testing
     #expect(queue.batches == [larger])
   }
 
-  @Test func `the newest stamp stays`() {
+  @Test func `keeps the newest stamp`() {
     #expect(
       Self.queue(.stamp(Self.time(3)), .stamp(Self.time(2))).stamp == Self.time(3))
     #expect(Self.queue(.stamp(Self.time(2)), .stamp(Self.time(3))).stamp == Self.time(3))

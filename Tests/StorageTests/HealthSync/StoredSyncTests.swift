@@ -6,7 +6,7 @@ import Testing
 /// Tests of the samples that phones have synced, as a value, batch by batch.
 @Suite struct StoredSyncTests {
   @Test(arguments: [[100, 200], [200, 100]] as [[Int64]])
-  func `of several deletions of a sample the latest one counts`(times: [Int64]) throws {
+  func `the latest of several deletions of a sample counts`(times: [Int64]) throws {
     var kept = StoredSync()
     for made in times { _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: made)) }
     for (made, tally) in [
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [(200, 200), (nil, 100)] as [(Int64?, Int64)])
-  func `no batch that is older than a deletion, or than what it deleted, brings a sample back`(
+  func `a batch older than a deletion, or than the deleted sample, restores no sample`(
     deleted: Int64?, earliest: Int64
   ) throws {
     func batch(_ made: Int64) throws -> SyncDelivery {
@@ -31,7 +31,7 @@ import Testing
     #expect(kept.apply(try batch(earliest)) == SyncTally(records: 1))
   }
 
-  @Test(arguments: [0, 1, 2]) func `a page of records has one at least`(limit: Int) throws {
+  @Test(arguments: [0, 1, 2]) func `a page of records has at least one`(limit: Int) throws {
     var kept = StoredSync()
     let records = [SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2)]
     _ = kept.apply(try SyncSamples.delivery(records))
@@ -39,7 +39,7 @@ import Testing
     #expect(page.count == max(1, limit))
   }
 
-  @Test func `a batch without a time leaves a sample as late as it was named`() throws {
+  @Test func `a batch without a time does not change the time of a sample`() throws {
     var kept = StoredSync()
     for made in [100, nil] as [Int64?] {
       _ = kept.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made))

@@ -43,7 +43,7 @@ import Testing
       durationSeconds: duration, totalDistance: distance, totalEnergyBurned: energy)
   }
 
-  @Test func `a sample never ends before it begins`() throws {
+  @Test func `a sample never ends before its start`() throws {
     let whole = try Self.sample(Self.record(1))
     #expect((whole.start, whole.end) == (Self.time(5).instant, Self.time(7).instant))
     #expect(whole.duration == 2_000_000_000)
@@ -55,7 +55,7 @@ import Testing
     #expect(long.duration == .max)
   }
 
-  @Test func `a quantity without a finite number is kept and shows nothing`() throws {
+  @Test func `stores a quantity without a finite number, but shows nothing of it`() throws {
     let shown = try Self.sample(Self.record(2))
     #expect(shown.value == .quantity(2))
     #expect(shown.sample?.unit == "count")
@@ -83,7 +83,7 @@ import Testing
     #expect(other.value == .category("7"))
   }
 
-  @Test func `a workout has the numbers that can be shown`() throws {
+  @Test func `a workout has only the numbers that can be shown`() throws {
     func value(_ workout: SyncWorkout) throws -> HealthSampleValue? {
       try Self.sample(nil, workout).value
     }

@@ -7,7 +7,8 @@ import Testing
   /// Six batches of a phone that read six pages at 10 s. They arrive in any order, but their stamps
   /// give the order.
   @Test(arguments: [[1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1], [3, 6, 1, 5, 2, 4]] as [[Int64]])
-  func `stamps that ran ahead count in their order, and none behind the clock`(order: [Int64]) {
+  func `stamps ahead of the clock count in their order, and never exceed the clock`(order: [Int64])
+  {
     var stamps = SyncStamps()
     let arrived = Timestamp(nanoseconds: 10_900_000_000)
     var counts: [Int64: Timestamp] = [:]

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the data that a phone stores about an upload in progress on a server.
 @Suite struct UploadTicketTests {
-  @Test func `a ticket comes back from its file, and is for its bytes alone`() throws {
+  @Test func `a stored ticket reads back equal, and matches only its own bytes`() throws {
     let bytes: [UInt8] = [1, 2, 3]
     let ticket = UploadTicket(.current, url: "https://a.example/up?id=1", of: bytes, isGzip: true)
     #expect(
@@ -38,13 +38,13 @@ import Testing
     ("8", true), ("3", true), ("tus", true), ("2", false), ("9", false), ("+8", false),
     ("08", false), ("x", false), ("", false),
   ])
-  func `a ticket names its protocol by one word`(word: String, isRead: Bool) {
+  func `a ticket names its protocol by a short name`(word: String, isRead: Bool) {
     let text = #"{"protocol":"\#(word)","url":"x","size":1,"gzip":true,"sum":"1"}"#
     #expect(((try? UploadTicket.read(Array(text.utf8))) != nil) == isRead)
   }
 
   @Test(arguments: ["draft-08", "draft-008"])
-  func `a ticket with another word for its protocol tells why it is not read`(word: String) {
+  func `a ticket with another protocol name reports why it is not read`(word: String) {
     let text = #"{"protocol":"\#(word)","url":"x","size":1,"gzip":true,"sum":"1"}"#
     let fault: FieldFault =
       word.utf8.count > 8 ? .outOfBounds(field: "protocol") : .missing(field: "protocol")

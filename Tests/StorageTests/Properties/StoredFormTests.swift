@@ -82,7 +82,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
 
 @Suite struct StoredFormTests {
   @Test(arguments: StoredForm.all)
-  func `a form that ends too early is refused`(form: StoredForm) throws {
+  func `refuses a truncated form`(form: StoredForm) throws {
     var chance = Chance(seed: 30)
     for _ in 0..<20 {
       let bytes = try form.draw(&chance)
@@ -94,7 +94,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
   }
 
   @Test(arguments: StoredForm.all)
-  func `a value of another kind is refused, and one that is missing unless it may be`(
+  func `refuses a value of another kind, and a missing one unless it is optional`(
     form: StoredForm
   ) throws {
     var chance = Chance(seed: 31)
@@ -110,7 +110,7 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test func `changes leave a relay sorted, and what was put last`() {
+  @Test func `changes keep a relay sorted, with the latest values`() {
     var chance = Chance(seed: 32)
     var kept = StoredRelay()
     var phones: [PhoneID: StoredPhone] = [:]

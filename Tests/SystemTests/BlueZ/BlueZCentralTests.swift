@@ -34,7 +34,7 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `what BlueZ always aborts fails after nine tries`() async throws {
+  @Test func `a connect that BlueZ always aborts fails after nine attempts`() async throws {
     let bench = try await BlueZBench { await $0.remember() }
     await bench.bluez.fail(next: .init(repeating: .abortByLocal, count: 9))
     bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: false)
@@ -117,7 +117,7 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `a daemon that restarts voids all tickets and serves new ones`() async throws {
+  @Test func `a restarted daemon ends all attempts and serves new ones`() async throws {
     let bench = try await BlueZBench()
     try await bench.connects(1)
     #expect(await bench.discovers(1))

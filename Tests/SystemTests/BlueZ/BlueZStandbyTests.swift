@@ -77,7 +77,7 @@ struct BlueZStandbyTests {
     await first.end()
   }
 
-  @Test func `the best standby for every set of facts`() {
+  @Test func `chooses the best standby mode for each combination of conditions`() {
     func best(_ profile: Bool, _ kept: Bool, _ changes: Bool, _ monitor: Bool) -> BlueZStandby {
       .best(
         StandbyFacts(

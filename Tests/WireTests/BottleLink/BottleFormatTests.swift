@@ -11,7 +11,7 @@ import Testing
   private static let record = BottleRecord(
     id: 41, time: 1_768_766_000, amount: 150, level: 455, kind: 1)
 
-  @Test func `the state`() throws {
+  @Test func `writes and reads the state`() throws {
     let state = BottleState(
       time: 1_768_766_400, weight: 412, level: 455, dailyTotal: 1200, battery: 87,
       flags: [.timeIsValid, .isCalibrated, .isStable], unsynced: 3)
@@ -21,7 +21,7 @@ import Testing
     #expect(state.measurement == nil)
   }
 
-  @Test func `a measurement of the scale stands in the state`() throws {
+  @Test func `the state contains a measurement of the scale`() throws {
     var state = BottleState(flags: .hasMeasured)
     state.weight = Int16(bitPattern: 0xC007)
     state.level = 0x0006
@@ -31,7 +31,7 @@ import Testing
     #expect(state.measurement == -1)
   }
 
-  @Test func `the configuration`() throws {
+  @Test func `writes and reads the configuration`() throws {
     let configuration = BottleConfiguration(
       scale: 412.5, tare: 233, capacity: 830, dailyGoal: 2500)
     let bytes = Self.bytes("0040ce43e90000003e03c409")
@@ -39,14 +39,14 @@ import Testing
     #expect(try BottleConfiguration(bytes) == configuration)
   }
 
-  @Test func `START and ACK`() throws {
+  @Test func `writes and reads START and ACK`() throws {
     let start = BottleSync(count: 3, command: .start, chunkSize: 20)
     #expect(start.bytes == Self.bytes("0000030001001400"))
     #expect(try BottleSync(start.bytes) == start)
     #expect(BottleSync.acknowledgement.bytes == Self.bytes("0000000002000000"))
   }
 
-  @Test func `a chunk with a record`() throws {
+  @Test func `writes and reads a chunk with a record`() throws {
     let chunk = BottleChunk(index: 0, total: 1, records: [Self.record])
     let bytes = Self.bytes("00000100010029000000303a6d699600c7010100")
     #expect(chunk.bytes == bytes)
@@ -65,12 +65,12 @@ import Testing
   ]
 
   @Test(arguments: commands)
-  func `each command has its bytes`(command: BottleCommand, hex: String) throws {
+  func `writes and reads each command`(command: BottleCommand, hex: String) throws {
     #expect(command.bytes == Self.bytes(hex))
     #expect(try BottleCommand(Self.bytes(hex)) == command)
   }
 
-  @Test func `settings and calibration`() throws {
+  @Test func `writes and reads settings and a calibration`() throws {
     #expect(BottleSwitches(shakeToEmpty: true).bytes == [1, 0, 0, 0])
     #expect(try BottleSwitches([0xFE, 0, 0, 0]) == BottleSwitches(shakeToEmpty: false))
     let calibration = BottleCalibration(step: .confirmFull, empty: -2, full: 442_375)
@@ -79,7 +79,7 @@ import Testing
     #expect(try BottleCalibration(bytes) == calibration)
   }
 
-  @Test func `an activity summary and its lists`() throws {
+  @Test func `writes and reads an activity summary and its lists`() throws {
     let summary = BottleActivity(
       motions: 3, backpacks: 1, isInBackpack: true, timeIsValid: true,
       sessionStart: 1_768_766_400, timerWakes: 258)
@@ -120,7 +120,9 @@ import Testing
     // 20, 182, 244 and 514 are MTUs of 23, 185, 247 and 517, minus 3 bytes.
     (0, 1), (20, 1), (33, 1), (34, 2), (182, 12), (244, 17), (285, 19), (286, 20), (514, 20),
   ])
-  func `the chunk size is what a notification can carry`(longest: Int, records: Int) {
+  func `the chunk size is the number of records that fit into a notification`(
+    longest: Int, records: Int
+  ) {
     #expect(BottleSync.chunkSize(longestValue: longest) == records)
     #expect(
       BottleSync.request(count: 3, longestValue: longest)
@@ -131,7 +133,9 @@ import Testing
     (99.9, 2500, false), (100, 2500, true), (800, 2500, true), (800.1, 2500, false),
     (412.5, 999, false), (412.5, 1000, true), (412.5, 4000, true), (412.5, 4001, false),
   ])
-  func `what a bottle takes as its configuration`(scale: Double, goal: Int, isTaken: Bool) {
+  func `a configuration outside the accepted ranges is refused`(
+    scale: Double, goal: Int, isTaken: Bool
+  ) {
     let configuration = BottleConfiguration(
       scale: Float(scale), tare: 0, dailyGoal: UInt16(goal))
     #expect((configuration.problem == nil) == isTaken)
@@ -145,11 +149,11 @@ import Testing
     (.setTime(1_577_836_799), false), (.setTime(1_577_836_800), true), (.setTime(.max), true),
     (.tare, true),
   ])
-  func `what a bottle takes as a command`(command: BottleCommand, isTaken: Bool) {
+  func `a command outside the accepted ranges is refused`(command: BottleCommand, isTaken: Bool) {
     #expect((command.problem == nil) == isTaken)
   }
 
-  @Test func `a factor that is no finite number is refused`() {
+  @Test func `a factor that is not a finite number is refused`() {
     for bits in [Float.nan.bitPattern, Float.infinity.bitPattern] {
       var configuration = BottleConfiguration(scale: 0, tare: 0).bytes
       for byte in 0..<4 { configuration[byte] = UInt8(truncatingIfNeeded: bits >> (8 * byte)) }
@@ -157,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func `a record that a bottle made without a clock has no time`() {
+  @Test func `a record from a bottle without a clock has no time`() {
     #expect(Self.record.timestamp == Timestamp(nanoseconds: 1_768_766_000_000_000_000))
     var early = Self.record
     early.time = 1_577_836_799
@@ -166,7 +170,7 @@ import Testing
     #expect(early.timestamp != nil)
   }
 
-  @Test func `a name of a characteristic stands for itself`() {
+  @Test func `each characteristic is found by its id`() {
     for attribute in BottleAttribute.allCases {
       #expect(BottleAttribute(id: attribute.id) == attribute)
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests for the defaults, bits, limits and refusals of a bottle's values.
 @Suite struct BottleValueTests {
-  @Test func `what is not said is the usual`() {
+  @Test func `omitted values have their defaults`() {
     #expect(
       BottleConfiguration(scale: 1, tare: 2)
         == BottleConfiguration(scale: 1, tare: 2, capacity: 830, dailyGoal: 2500))
@@ -31,7 +31,7 @@ import Testing
         == BottleBackpack(start: 1, seconds: 2, wakes: 3, exit: .power, flags: 0))
   }
 
-  @Test func `each flag is a bit of its own`() {
+  @Test func `each flag has its own bit`() {
     let ofState: [BottleState.Flags] = [
       .timeIsValid, .isCalibrated, .isStable, .isMeasuring, .hasMeasured, .batteryIsLow,
     ]
@@ -48,12 +48,13 @@ import Testing
       ),
       (BottleSync(command: .start, status: .inProgress), [0, 0, 0, 0, 1, 1, 0, 0]),
     ] as [(BottleSync, [UInt8])])
-  func `each field of the control has its place`(control: BottleSync, bytes: [UInt8]) throws {
+  func `each field of the sync control has its position`(control: BottleSync, bytes: [UInt8]) throws
+  {
     #expect(control.bytes == bytes)
     #expect(try BottleSync(bytes) == control)
   }
 
-  @Test func `a record keeps what is unknown, and a refill its sign`() throws {
+  @Test func `a record keeps unknown values, and a refill keeps its sign`() throws {
     let record = BottleRecord(
       id: 0x0403_0201, time: 0x0807_0605, amount: -2, level: 0x0A09, kind: 7,
       flags: BottleRecord.Flags(rawValue: 0xF5))
@@ -65,7 +66,7 @@ import Testing
     #expect(try BottleChunk(bytes) == chunk)
   }
 
-  @Test func `a chunk says why it is none`() {
+  @Test func `an invalid chunk is refused with the reason`() {
     func problem(_ bytes: [UInt8]) -> String? {
       do throws(BottleFormatError) {
         _ = try BottleChunk(bytes)
@@ -83,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: [(10, true), (11, false)])
-  func `a list of motions has up to 10 entries in a chunk`(count: Int, isRead: Bool) {
+  func `a chunk has up to 10 motions`(count: Int, isRead: Bool) {
     let motion = BottleMotion(
       time: 9, seconds: 2, cause: .timer, sleptExtended: false, drank: true)
     let chunk = BottleActivityChunk(
@@ -96,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: [(5, true), (6, false)])
-  func `a list of backpacks has up to 5 entries in a chunk`(count: Int, isRead: Bool) {
+  func `a chunk has up to 5 backpack sessions`(count: Int, isRead: Bool) {
     let backpack = BottleBackpack(
       start: 9, seconds: 70_000, wakes: 258, exit: .motion, flags: 0xA5)
     let chunk = BottleActivityChunk(
@@ -105,7 +106,7 @@ import Testing
     #expect(((try? BottleActivityChunk<BottleBackpack>(chunk.bytes)) == chunk) == isRead)
   }
 
-  @Test func `a motion is told by its cause, its sleep and its drink`() throws {
+  @Test func `a motion has a cause, a sleep mode and a drink flag`() throws {
     for (sleep, extended, drank) in [
       (0x00, false, false), (0x01, true, false), (0x02, false, false), (0x80, false, true),
       (0x81, true, true), (0x83, false, true),
@@ -129,7 +130,7 @@ import Testing
         == BottleBackpack(start: 1, seconds: 2, wakes: 3, exit: .power, flags: 9))
   }
 
-  @Test func `a bit that means nothing changes nothing`() throws {
+  @Test func `unused bits are ignored`() throws {
     #expect(try BottleSwitches([3, 0, 0, 0]) == BottleSwitches(shakeToEmpty: true))
     #expect(try BottleSwitches([2, 0, 0, 0]) == BottleSwitches(shakeToEmpty: false))
     var calibration = BottleCalibration(step: .error, hasFailed: true, empty: 1, full: 2).bytes
@@ -153,7 +154,7 @@ import Testing
     #expect(try BottleCalibration(BottleCalibration(step: step).bytes).step == step)
   }
 
-  @Test func `what would be rejected is told with the remedy`() {
+  @Test func `a value that would be rejected is reported with the accepted range`() {
     #expect(
       BottleConfiguration(scale: 99, tare: 0).problem == "the scale factor must be 100 to 800")
     #expect(
@@ -181,7 +182,7 @@ import Testing
         "command: a factor that is not a finite number"
       ),
     ] as [([UInt8], String)])
-  func `a command that cannot be read says why`(bytes: [UInt8], problem: String) {
+  func `a command that cannot be read is refused with the reason`(bytes: [UInt8], problem: String) {
     do throws(BottleFormatError) {
       _ = try BottleCommand(bytes)
       Issue.record("the command was read")
@@ -204,7 +205,7 @@ import Testing
       BottleAttribute.notifying == [.state, .drinks, .activity, .calibration, .battery])
   }
 
-  @Test func `what is not so is zero`() throws {
+  @Test func `fields that are not set are zero`() throws {
     #expect(
       BottleActivity(motions: 0, backpacks: 0).bytes == Array(repeating: 0, count: 12))
     #expect(

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests for the ids that a radio gives peripherals.
 @Suite struct PeripheralIDTests {
-  @Test func `a peripheral is written as its UUID, and read from it`() throws {
+  @Test func `a peripheral id is encoded as its UUID and decoded from it`() throws {
     let id = UUID128(high: 1, low: 2)
     let written = try JSONEncoder().encode(PeripheralID(id))
     #expect(try JSONDecoder().decode(UUID128.self, from: written) == id)

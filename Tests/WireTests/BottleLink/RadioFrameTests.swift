@@ -29,7 +29,7 @@ import Testing
   ]
 
   @Test(arguments: frames)
-  func `each frame has its bytes`(frame: RadioFrame, bytes: [UInt8]) throws {
+  func `writes and reads each frame`(frame: RadioFrame, bytes: [UInt8]) throws {
     #expect(frame.bytes == bytes)
     var reader = RadioFrameReader()
     #expect(try reader.take(bytes) == [frame])
@@ -62,7 +62,7 @@ import Testing
   @Test(arguments: [
     (UInt8(1), 32), (2, 2), (4, 16), (5, 3), (18, 2), (19, 18), (20, 18), (21, 18),
   ])
-  func `a frame that ends too early is none`(kind: UInt8, least: Int) throws {
+  func `a frame that ends too early is refused`(kind: UInt8, least: Int) throws {
     for (length, isRefused) in [(least - 1, true), (least, false)] {
       var reader = RadioFrameReader()
       let bytes = [kind, UInt8(length), 0] + [UInt8](repeating: 0, count: length)
@@ -71,12 +71,12 @@ import Testing
   }
 
   @Test(arguments: [UInt8(0), 6, 15, 22, 255])
-  func `a kind that is not known is refused`(kind: UInt8) {
+  func `an unknown kind is refused`(kind: UInt8) {
     var reader = RadioFrameReader()
     #expect(throws: RadioFault.self) { try reader.take([kind, 0, 0]) }
   }
 
-  @Test func `frames before one that cannot be read are read, and none behind it`() {
+  @Test func `frames before an unreadable one are read, and none after it`() {
     for bad: [UInt8] in [[22, 0, 0], [3, 1, 4], [2, 1, 0, 0]] {
       var reader = RadioFrameReader()
       let link: [UInt8] = [2, 2, 0, 20, 0]
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `the name of half a characteristic is refused`() {
+  @Test func `a truncated characteristic id is refused`() {
     var reader = RadioFrameReader()
     #expect(throws: RadioFault.self) { try reader.take([18, 3, 0, 2, 1, 0]) }
   }

@@ -57,7 +57,7 @@ import Testing
         + #""timestamp":"\#(time)"}"#)
   }
 
-  @Test func `notes the bytes of each record and workout`() throws {
+  @Test func `records the byte range of each record and workout`() throws {
     let body = Self.batch.bytes
     let reading = try SyncReading.read(body)
     #expect(reading.recordRanges.count == 3)
@@ -68,7 +68,7 @@ import Testing
     #expect(body[reading.workoutRanges[0]].starts(with: #"{"workoutType""#.utf8))
   }
 
-  @Test func `of a list that is repeated the last one counts, and its places`() throws {
+  @Test func `the last of repeated lists counts, with its byte ranges`() throws {
     let list = String(Self.records("").dropFirst(#"{"dataType":"t","#.count).dropLast())
     let twice = try SyncReading.read(Array(#"{"dataType":"t",\#(list),\#(list)}"#.utf8))
     let once = try SyncReading.read(Array(Self.records("").utf8))
@@ -90,7 +90,7 @@ import Testing
     #expect(SyncTime(Timestamp(nanoseconds: nanoseconds)).text == text)
   }
 
-  @Test func `the earliest time is rounded up, since no second before it can be told`() {
+  @Test func `the earliest time is rounded up, since no earlier second can be written`() {
     let time = SyncTime(Timestamp(nanoseconds: .min))
     #expect(time.text == "1677-09-21T00:12:44Z")
     #expect(time.instant == Timestamp(nanoseconds: -9_223_372_036_000_000_000))
@@ -98,7 +98,7 @@ import Testing
     #expect(next.instant == time.instant)
   }
 
-  @Test func `numbers that are too large keep their signs`() {
+  @Test func `numbers that are too large keep their sign`() {
     var record = SyncRecord(recordType: "r", sourceName: "s", start: Self.start, end: Self.start)
     for (value, text) in [
       (Double.infinity, #""value":1e999,"#), (-.infinity, #""value":-1e999,"#),
@@ -119,12 +119,12 @@ import Testing
     records(#","value":"72""#), records(#","value":true"#), records(#","valueText":1"#),
     records(#","unit":1"#), records(#","uuid":"1""#), records(#","metadata":[]"#),
   ])
-  func `refuses what is no batch`(text: String) {
+  func `refuses text that is not a batch`(text: String) {
     #expect(throws: FieldFault.self) { try Self.read(text) }
   }
 
   @Test(arguments: ["recordType", "sourceName", "startTime", "endTime"])
-  func `names the member that a record lacks`(member: String) {
+  func `names the member that is missing in a record`(member: String) {
     let text = Self.records("").replacing("\"\(member)\"", with: "\"other\"")
     #expect(throws: FieldFault.self) { try Self.read(text) }
     do {
@@ -143,7 +143,9 @@ import Testing
       (#","value":1,"value":2"#, 2, .absent),
       (#","uuid":null,"unit":null,"metadata":null"#, nil, .absent),
     ] as [(String, Double?, SyncText)])
-  func `takes odd values that are legal`(members: String, value: Double?, text: SyncText) throws {
+  func `accepts unusual values that are legal`(members: String, value: Double?, text: SyncText)
+    throws
+  {
     let record = try #require(try Self.read(Self.records(members)).records?.first)
     #expect(record.value == value)
     #expect(record.valueText == text)
@@ -151,7 +153,7 @@ import Testing
     #expect(try SyncBatch.read(again.bytes) == again)
   }
 
-  @Test func `a batch may leave out all but its type`() throws {
+  @Test func `only the type of a batch is required`() throws {
     #expect(
       try Self.read(
         #"{"dataType":"t","records":null,"workouts":null,"deletedUUIDs":null,"deviceId":null,"#
@@ -159,7 +161,7 @@ import Testing
         == SyncBatch(dataType: "t", timestamp: nil))
   }
 
-  @Test func `metadata that are no texts are left out`() throws {
+  @Test func `metadata that is not text is left out`() throws {
     let record = try Self.read(Self.records(#","metadata":{"a":1,"b":"2","c":{"d":"e"}}"#))
     #expect(record.records?.first?.metadata == ["b": "2"])
   }

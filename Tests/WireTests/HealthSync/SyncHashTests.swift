@@ -19,12 +19,12 @@ import Testing
     ("-inf", "-Infinity"), ("nan", "NaN"), ("0.30000000000000004", "0.30000000000000004"),
     ("4.35", "4.35"), ("1e-10", "1e-10"), ("123e-20", "1.23e-18"),
   ])
-  func `numbers are those of JavaScript`(literal: String, text: String) throws {
+  func `numbers are written as in JavaScript`(literal: String, text: String) throws {
     let number = try #require(Double(literal))
     #expect(String(decoding: SyncNumber.text(number), as: UTF8.self) == text)
   }
 
-  @Test func `a number of JavaScript reads back as itself`() {
+  @Test func `a number in JavaScript's format reads back unchanged`() {
     var seed: UInt64 = 1
     for _ in 0..<5_000 {
       seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -49,14 +49,15 @@ import Testing
     (#","value":null,"valueText":"x""#, "x"), (#","valueText":null"#, "null"), ("", "undefined"),
     (#","value":null"#, "undefined"), (#","value":1e21"#, "1e+21"),
   ])
-  func `the value, else the text, stands last; times as sent`(members: String, last: String) throws
-  {
+  func `the hash input ends with the value or the text, and has times as sent`(
+    members: String, last: String
+  ) throws {
     #expect(
       try Self.input(members)
         == "r|a|b\u{E9}|2026-01-18T20:00:00.50+01:00|2026-01-18T20:01:00Z|\(last)")
   }
 
-  @Test func `a hash has 32 bytes, and their order`() throws {
+  @Test func `a hash has 32 bytes and is ordered by them`() throws {
     let bytes = (0..<32).map { UInt8($0 * 8 + 1) }
     let hash = try #require(SyncHash(bytes))
     #expect(hash.bytes == bytes)

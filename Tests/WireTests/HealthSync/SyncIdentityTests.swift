@@ -10,7 +10,7 @@ import Testing
     SyncIdentity(Array(text.utf8), server: server)
   }
 
-  @Test func `a server names its epoch, the person and the newest stamp of the phone`() {
+  @Test func `a server reports its epoch, the user and the newest time stamp of the phone`() {
     let stamp = Timestamp(nanoseconds: 1_768_766_401_000_000_000)
     let body = SyncIdentity.ready(epoch: "0f", user: "änn", stamp: stamp)
     let text =
@@ -31,11 +31,11 @@ import Testing
     #"{"epoch":"\#(String(repeating: "e", count: 65))"}"#,
     #"{"user":"\#(String(repeating: "u", count: 201))"}"#,
   ])
-  func `what makes no sense is as if it was not said`(text: String) {
+  func `invalid members are ignored`(text: String) {
     #expect(Self.read(text) == SyncIdentity(SyncOwner(server: Self.server)))
   }
 
-  @Test func `an epoch is in a header field of each answer`() {
+  @Test func `the epoch is read from a header field of each answer`() {
     #expect(SyncIdentity.epoch { $0 == "sync-epoch" ? "0f" : nil } == "0f")
     #expect(SyncIdentity.epoch { _ in nil } == nil)
     #expect(SyncIdentity.epoch { _ in "" } == nil)
@@ -49,14 +49,14 @@ import Testing
     (#"{"error":"database is locked"}"#, false), (#"{"success":"true"}"#, false),
     (#"{"success":null}"#, false), ("<html>", false), ("[]", false), ("true", false),
   ])
-  func `a batch is stored if the answer says so, or has nothing to say`(
+  func `a batch counts as stored if the answer reports success or is empty`(
     body: String, isStored: Bool
   ) {
     #expect(SyncReply.isSuccess(Array(body.utf8)) == isStored)
     #expect(SyncReply.isDenied(Array(body.utf8)) == body.hasPrefix(#"{"success":false"#))
   }
 
-  @Test func `refused records are told apart from duplicates, where there are any`() throws {
+  @Test func `refused records are counted apart from duplicates, if there are any`() throws {
     let tally = SyncTally(records: 1, skippedDuplicates: 2, refused: 3)
     let text =
       #"{"success":true,"inserted":{"records":1,"workouts":0},"skippedDuplicates":2,"refused":3}"#

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests for the answers to a batch.
 @Suite struct SyncReplyTests {
-  @Test func `an answer tells what was stored, and nothing else is taken for it`() throws {
+  @Test func `an answer reports what was stored, and invalid answers are refused`() throws {
     for tally in [
       SyncTally(), SyncTally(records: 1, workouts: 2, skippedDuplicates: 3),
       SyncTally(records: .max, workouts: .max, skippedDuplicates: .max),
@@ -27,13 +27,13 @@ import Testing
   }
 
   @Test(arguments: [(0, 0), (999_999, 0), (1_000_000, 1), (1_999_999_999, 1_999)])
-  func `a refresh tells whole milliseconds`(nanoseconds: Int64, shown: Int) {
+  func `a refresh is reported in whole milliseconds`(nanoseconds: Int64, shown: Int) {
     let body = SyncReply.refreshed(in: .nanoseconds(nanoseconds))
     #expect(
       String(decoding: body, as: UTF8.self) == #"{"success":true,"refreshedIn":\#(shown)}"#)
   }
 
-  @Test func `the reason of a refusal is its details, its words or a message, up to a bound`() {
+  @Test func `the reason of a refusal is its details, its error or its message, up to a limit`() {
     func reason(_ text: String) -> String? { SyncReply.reason(of: Array(text.utf8)) }
     #expect(reason(#"{"message":"c","error":"b","details":"a"}"#) == "a")
     #expect(reason(#"{"message":"c","error":"b"}"#) == "b")
@@ -48,7 +48,7 @@ import Testing
     #expect(SyncReply.reason(of: SyncReply.error("a")) == "a")
   }
 
-  @Test func `replies are those of the contract`() {
+  @Test func `replies match the contract`() {
     func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
     #expect(
       text(SyncTally(records: 2, workouts: 1, skippedDuplicates: 3).bytes)

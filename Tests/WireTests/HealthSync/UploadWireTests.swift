@@ -48,12 +48,12 @@ import Testing
   }
 
   @Test(arguments: ["2", "9", "", "x", "8.0", "-8"])
-  func `versions that are not spoken here are none`(version: String) {
+  func `unsupported versions are ignored`(version: String) {
     let lines = ["Upload-Draft-Interop-Version: \(version)", "Upload-Complete: ?1"]
     #expect(UploadFields(request: Self.reading(lines)) == nil)
   }
 
-  @Test func `versions from 3 to 8 are spoken`() {
+  @Test func `versions from 3 to 8 are supported`() {
     for version in 3...8 {
       let dialect = UploadDialect { $0 == "Upload-Draft-Interop-Version" ? " \(version) " : nil }
       #expect(dialect == .draft(version))
@@ -63,7 +63,7 @@ import Testing
     #expect(old == nil)
   }
 
-  @Test func `values that are none are ignored`() {
+  @Test func `invalid values are ignored`() {
     for text in ["", "-1", "1.5", "1e3", "1000000000000000", "?1", "1 2"] {
       let fields = UploadFields(.current) { $0 == "Upload-Offset" ? text : nil }
       #expect(fields == UploadFields(.current), "\(text)")
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `an offer is read from the answer to OPTIONS, the draft before tus`() {
+  @Test func `an offer is read from the answer to OPTIONS, and the draft precedes tus`() {
     let own = UploadOffer.options(maxSize: 4_096)
     #expect(
       Self.lines(own) == [
@@ -115,7 +115,7 @@ import Testing
     #expect(UploadOffer.limit(maxSize: 9, seconds: 60).value == "max-size=9, max-age=60")
   }
 
-  @Test func `a location is followed on the same server alone`() {
+  @Test func `a location is accepted on the same server only`() {
     let server = "https://a.example:81/x/api/sync"
     let cases: [(String, String?)] = [
       ("/up?id=1", "https://a.example:81/up?id=1"),
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `a location needs an address that it is relative to`() {
+  @Test func `a relative location needs a valid server address`() {
     for server in ["", "https:", "https:/", "https:/a/b", "a//b/c", "https:x//b"] {
       let reply = UploadReply(201, .current, of: server) { $0 == "Location" ? "/up" : nil }
       #expect(reply.url == nil, "\(server)")
@@ -155,7 +155,7 @@ import Testing
     #expect(UploadDialect.tus.demandsMediaType)
   }
 
-  @Test func `spaces and tabs around an item mean nothing`() {
+  @Test func `spaces and tabs around an item are ignored`() {
     for text in [" 7", "7\t", "\t 7 \t", "7 ;a=1"] {
       #expect(UploadFields(.current) { $0 == "Upload-Offset" ? text : nil }.offset == 7, "\(text)")
     }

@@ -15,7 +15,7 @@ import Testing
     return #expect(throws: MCPArguments.Fault.self) { try read(arguments) }?.message
   }
 
-  @Test func `words are taken in any case, and null or nothing as left out`() throws {
+  @Test func `names are read in any case, and null or an empty text counts as left out`() throws {
     let query = try arguments(
       #"{"value_type":"steps","start_time":"2026-03-01","end_time":"2026-03-02","#
         + #""group_by":null,"statistic":"","access_token":""}"#
@@ -25,7 +25,8 @@ import Testing
     #expect(query.statistic == nil)
   }
 
-  @Test func `a query of pairs means the same, its first of a name counts`() throws {
+  @Test func `URL parameters form the same query, and the first of a repeated name counts`() throws
+  {
     let query = try MCPArguments([
       ("value_type", "SLEEP"), ("start_time", "2026-03-01"), ("end_time", "2026-03-02"),
       ("value_type", "STEPS"),
@@ -65,7 +66,7 @@ import Testing
       "start_time must be an ISO 8601 date or time, such as 2026-03-01T00:00:00"
     ),
   ])
-  func `says what is wrong with a question`(text: String, message: String) throws {
+  func `reports what is wrong with a question`(text: String, message: String) throws {
     #expect(try fault(text) { _ = try $0.healthDataQuery() } == message)
   }
 
@@ -77,7 +78,7 @@ import Testing
     ("5000.0", 5_000), ("5e3", 5_000), (#""5e3""#, 5_000), (#""5000 ""#, 5_000),
     ("8388609", nil), ("2000.5", nil), ("true", nil), (#""many""#, nil), (#""5000,""#, nil),
   ])
-  func `an answer's length has bounds`(text: String, expected: Int?) throws {
+  func `the length of an answer is limited`(text: String, expected: Int?) throws {
     let arguments = try arguments(
       #"{"value_type":"STEPS","start_time":"2026-03-01","end_time":"2026-03-02","#
         + #""max_bytes":\#(text)}"#)
@@ -89,14 +90,14 @@ import Testing
     #expect(fault?.message == "max_bytes must be a whole number from 2000 to 8388608")
   }
 
-  @Test func `what does not apply is refused in JSON, and left alone in a URL`() throws {
+  @Test func `unknown arguments are refused in JSON and ignored in a URL`() throws {
     let refused = try fault(#"{"access_token":"t","force":true}"#) { try $0.nothing() }
     #expect(refused == "force does not apply: there are no arguments here")
     try MCPArguments([("utm_source", "x")]).nothing()
     try arguments(#"{"access_token":"t"}"#).nothing()
   }
 
-  @Test func `a pair is a word and a code, which may come as a number`() throws {
+  @Test func `a pair is a word and a code, which may be a number`() throws {
     for code in [#""123456""#, "123456"] {
       let pair = try arguments(#"{"word":"river","code":\#(code)}"#).pair()
       #expect(pair == (word: "river", code: "123456"))
@@ -105,14 +106,14 @@ import Testing
   }
 
   @Test(arguments: [(511, true), (512, true), (513, false)])
-  func `an argument has a bound`(count: Int, isTaken: Bool) throws {
+  func `the length of an argument is limited`(count: Int, isTaken: Bool) throws {
     let word = String(repeating: "w", count: count)
     let pair = try? arguments(#"{"word":"\#(word)","code":"1"}"#).pair()
     #expect((pair != nil) == isTaken)
   }
 
   @Test(arguments: [(0, true), (1, true), (31, true), (32, true), (33, false)])
-  func `a summary has a bound of lines`(count: Int, isTaken: Bool) throws {
+  func `the number of metrics in a summary is limited`(count: Int, isTaken: Bool) throws {
     let lines = [String](repeating: #"{"value_type":"HRV","statistic":"AVERAGE"}"#, count: count)
     let query = try? arguments(
       #"{"start_time":"2026-03-01","end_time":"2026-03-02","#
@@ -123,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: [63, 64, 65, 500])
-  func `of what names no value type 64 characters are told`(count: Int) throws {
+  func `an unknown value type is reported with at most 64 characters`(count: Int) throws {
     let name = String(repeating: "x", count: count)
     let query = try arguments(
       #"{"start_time":"2026-03-01","end_time":"2026-03-02","#
@@ -132,7 +133,7 @@ import Testing
     #expect(query.rejected.map(\.valueType) == [String(repeating: "x", count: min(count, 64))])
   }
 
-  @Test func `of a summary that is too long only one line beyond the bound is kept`() throws {
+  @Test func `of a summary that is too long, only one metric beyond the limit is kept`() throws {
     func lines(_ count: Int) throws -> MCPArguments {
       let all = [String](repeating: #"{"value_type":"HRV"}"#, count: count)
       return try arguments(#"{"metrics":[\#(all.joined(separator: ","))]}"#)
@@ -144,7 +145,7 @@ import Testing
     #"{"metrics":{}}"#, #"{"metrics":[5]}"#, #"{"metrics":"STEPS"}"#, #"{"metrics":[{}]}"#,
     #"{"metrics":[{"value_type":[]}]}"#,
   ])
-  func `a summary of other lines is refused`(text: String) throws {
+  func `a summary with invalid metrics is refused`(text: String) throws {
     let whole = #"{"start_time":"2026-03-01","end_time":"2026-03-02","# + text.dropFirst()
     #expect(try fault(whole) { _ = try $0.summaryQuery() }?.isEmpty == false)
   }
@@ -155,14 +156,14 @@ import Testing
     #"{"method":"tools/call","params":{"clientVersion":"1","name":"logout","#
       + #""arguments":{"access_token":"t"}}}"#,
   ])
-  func `a plain call is read in both its shapes`(text: String) throws {
+  func `a plain call is read in both of its forms`(text: String) throws {
     #expect(
       try PlainToolCall.read([UInt8](text: text))
         == .tool(name: "logout", try arguments(#"{"access_token":"t"}"#)))
     #expect(try arguments(#"{"access_token":"t"}"#).accessToken == "t")
   }
 
-  @Test func `a proxy may only say hello`() throws {
+  @Test func `a proxy may only send initialize`() throws {
     let text = #"{"method":"initialize","params":{"clientVersion":"1.2.3"}}"#
     #expect(try PlainToolCall.read([UInt8](text: text)) == .initialize)
   }
@@ -171,7 +172,7 @@ import Testing
     "", "[]", "{}", #"{"method":"x"}"#, #"{"name":"logout","arguments":7}"#,
     #"{"name":"logout"} x"#,
   ])
-  func `another body is refused`(text: String) {
+  func `any other body is refused`(text: String) {
     #expect(throws: MCPArguments.Fault.self) { try PlainToolCall.read([UInt8](text: text)) }
   }
 }

@@ -30,7 +30,7 @@ import Testing
     ])
   }
 
-  @Test func `a message is read in any spelling, with all that it says`() throws {
+  @Test func `a message is read in any spelling, with all its members`() throws {
     var chance = Chance(seed: 40)
     for _ in 0..<100 {
       let ((id, idTree), (token, tokenTree)) = (drawID(&chance), drawID(&chance))
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func `the arguments of a tool are read in any spelling, as phones get them`() throws {
+  @Test func `the arguments of a tool are read in any spelling, as sent to phones`() throws {
     var chance = Chance(seed: 41)
     for _ in 0..<100 {
       let query = chance.healthQuery()
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `damaged bytes are a message or an error with a code`() {
+  @Test func `damaged bytes are read as a message or refused with an error code`() {
     var chance = Chance(seed: 42)
     let text = #"{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{"word":"w"}}}"#
     for _ in 0..<1_000 {
@@ -152,7 +152,7 @@ import Testing
       try JSONTree(result.response(to: .string("q\""), in: .july2026)) == .object(response))
   }
 
-  @Test func `a client of each version is told what its version has members for`() throws {
+  @Test func `each version receives only the server members that it defines`() throws {
     let names = try MCPVersion.allCases.map { version in
       let response = try JSONTree(
         MCPResult.initialized(version).response(to: .number(1), in: version))
@@ -163,7 +163,7 @@ import Testing
     #expect(names == [oldest, oldest, titled, all, all])
   }
 
-  @Test func `the table has each result but the list of tools, which names each tool`() throws {
+  @Test func `the table has every result except the list of tools, which names each tool`() throws {
     let declared = try EnumCases.declared("MCPResult", in: "Wire/MCP/MCPResult.swift")
     #expect(EnumCases.used(by: Self.results.map(\.0) + [.tools]) == declared)
     let list = try JSONTree(MCPResult.tools.response(to: .number(1), in: .june2025))

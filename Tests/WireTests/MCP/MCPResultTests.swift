@@ -13,13 +13,13 @@ import Testing
     MCPCallResult(HealthObject(succeeded: succeeded, bytes: [UInt8](text: object)), of: kind)
   }
 
-  @Test func `what a phone answers is renamed as assistants know it, and nothing is lost`() {
+  @Test func `a phone's answer is renamed for assistants, and nothing is lost`() {
     let answer = #"{"success":true,"health_data":[{"value":1e2}],"count":1,"truncated":true}"#
     let told = #"{"success":true,"healthData":[{"value":1e2}],"count":1,"truncated":true}"#
     #expect(result(answer) == MCPCallResult(text: told, structured: [UInt8](text: told)))
   }
 
-  @Test func `a summary stays as it is, and is no error while it has results`() {
+  @Test func `a summary is passed on unchanged, and is no error while it has results`() {
     let line = #"{"value_type":"HRV","success":false,"error_message":"no"#
     let partial = #"{"success":false,"results":[\#(line)"}],"error_message":"no answer for HRV"}"#
     let told =
@@ -35,7 +35,8 @@ import Testing
   }
 
   @Test(arguments: HealthQuestion.Kind.allCases)
-  func `white space between values is not copied, that of texts is`(kind: HealthQuestion.Kind) {
+  func `white space between values is removed, and that in texts is kept`(kind: HealthQuestion.Kind)
+  {
     let answer =
       #"{ "success" :true, "results":[ {"a": [1 , 2]} ,\#n {"b":"x \" { y\\"}, 7 ],"c" : { } }"#
     let told = #"{"success":true,"results":[{"a":[1,2]},{"b":"x \" { y\\"},7],"c":{}}"#
@@ -60,7 +61,7 @@ import Testing
       #"{"success":false,"error_message":"no","error":"phone_refused","message":"no"}"#
     ),
   ])
-  func `a phone's refusal has the word and the sentence that every refusal has`(
+  func `a phone's refusal has an error and a message like every refusal`(
     answer: String, end: String
   ) {
     let told = result(answer, succeeded: false)
@@ -68,7 +69,7 @@ import Testing
     #expect(told.text.ranges(of: #""error":"#).count == 1)
   }
 
-  @Test func `rejected lines beyond the results of a short answer follow them`() {
+  @Test func `rejected metrics beyond the results of a short answer follow them`() {
     let answer = HealthObject(
       succeeded: true, bytes: [UInt8](text: #"{"success":true,"results":[{"a":1}]}"#))
     let rejected = [
@@ -96,7 +97,9 @@ import Testing
         == .refused("malformed", "The phone's answer cannot be read. Ask again."))
   }
 
-  @Test func `an object is its own text, and a sentence where a channel carries it once`() throws {
+  @Test func `the text of an object is the object itself, or a notice if it is sent only once`()
+    throws
+  {
     let object = [UInt8](text: #"{"success":true,"healthData":[]}"#)
     let result = MCPCallResult(object: object)
     #expect([UInt8](result.text.utf8) == object && result.structured == object)
@@ -107,7 +110,7 @@ import Testing
     #expect(MCPCallResult(text: "x", isError: true).once(in: .november2025) == nil)
   }
 
-  @Test func `a refusal is an object with a word and a sentence`() {
+  @Test func `a refusal is an object with an error and a message`() {
     let refusal = MCPCallResult.refused("phone_away", "Open the app.")
     #expect(
       MCPResult.called(refusal).response(to: .number(1), in: .november2025).text
@@ -121,11 +124,11 @@ import Testing
     ("2024-11-05", MCPVersion.november2024), ("2025-11-25", .november2025),
     ("2026-07-28", .november2025), ("2030-01-01", .november2025), ("", .november2025),
   ])
-  func `agrees on what is offered, or offers its newest`(offer: String, version: MCPVersion) {
+  func `agrees on the offered version, or offers the newest`(offer: String, version: MCPVersion) {
     #expect(MCPVersion.agreed(on: offer) == version)
   }
 
-  @Test func `an event is one line, whatever stands between the values`() {
+  @Test func `an event is one line, whatever separates the values`() {
     #expect(
       MCPEvents.message([UInt8](text: "{\n \"a\":\r\n1}")).text
         == "event: message\r\ndata: {  \"a\":  1}\r\n\r\n")
@@ -144,30 +147,30 @@ import Testing
     ("=?base64?bG9nb3V?=", nil), ("=?base64?bG9n_3V0?=", nil), ("=?base64?/w==?=", nil),
     ("=?base64?w6TDt===?=", nil), ("=?base64?w6TDth==?=", nil),
   ])
-  func `the value of a header field may be text in Base64`(value: String, text: String?) {
+  func `the value of a header field may be Base64 text`(value: String, text: String?) {
     // The encoded values were made with `base64` of GNU coreutils.
     #expect(MCPFieldValue.text(of: value) == text)
   }
 
-  @Test func `the picture of the server is a PNG of 32 by 32 pixels`() throws {
+  @Test func `the icon of the server is a PNG of 32 by 32 pixels`() throws {
     let bytes = [UInt8](try #require(Data(base64Encoded: MCPResult.icon)))
     // PNG (third edition) sections 5.2 and 11.2.1: the signature, and width and height in IHDR.
     #expect(bytes.prefix(8) == [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
     #expect(bytes[16..<24].elementsEqual([0, 0, 0, 32, 0, 0, 0, 32]))
   }
 
-  @Test func `assistants are told that the end of a span is not part of it`() {
+  @Test func `the schema states that the end of a span is excluded`() {
     let tools = MCPTool.plainList().text
     let said = #""end_time":{"type":"string","description":"As start_time, not included;"#
     #expect(tools.ranges(of: said).count == 2)
   }
 
-  @Test func `assistants are told how long an answer may be`() {
+  @Test func `the schema states how long an answer may be`() {
     let bounds = #""minimum":2000,"maximum":8388608}"#
     #expect(MCPTool.plainList().text.ranges(of: bounds).count == 2)
   }
 
-  @Test func `a schema says of each kind of value what it may be`() {
+  @Test func `a schema describes each kind of value`() {
     let schema = MCPSchema.object([
       .required("a", .word(["x", "y"], "one")), .optional("b", .countBetween(1, 9, "some")),
       .optional("c", .list(of: .number)), .required("d", .orNull(.truth)),
@@ -187,13 +190,13 @@ import Testing
   }
 
   @Test(arguments: [MCPTool.getHealthMetrics, .getSummary])
-  func `an answer of a phone may have more members than are known here`(tool: MCPTool) {
+  func `a phone's answer may have more members than the schema declares`(tool: MCPTool) {
     var writer = JSONWriter()
     tool.output.write(to: &writer)
     #expect(!writer.bytes.text.contains("additionalProperties"))
   }
 
-  @Test func `assistants are told whom to ask for the words of a pairing, and when`() {
+  @Test func `the login tool states whom to ask for the words of a pairing, and when`() {
     let told = """
       Pairs with the user's phone. Ask the user for the two words and the six-digit code that the \
       app shows, and call this once before any other tool.
@@ -201,7 +204,7 @@ import Testing
     #expect(MCPTool.directLogin.summary == told)
   }
 
-  @Test func `assistants are told what a summary covers, and how its lines fail`() {
+  @Test func `the summary tool states what a summary covers and how its metrics fail`() {
     let told = """
       Reads several kinds of health data for a span of time at once, by the rules of \
       get_health_metrics. Without metrics it covers steps, calories, distance, workouts and \
@@ -211,7 +214,8 @@ import Testing
     #expect(MCPTool.getSummary.summary == told)
   }
 
-  @Test func `the tools and their schemas are JSON, and say what they want`() throws {
+  @Test func `the tools and their schemas are valid JSON and name their required arguments`() throws
+  {
     for text in [
       MCPResult.tools.response(to: .number(1), in: .july2026), MCPTool.plainList(),
       PlainToolCall.welcome(), PlainToolCall.detail("a", "b"),

@@ -13,7 +13,7 @@ import Testing
     RPCParams(bytes: [UInt8](text: text))
   }
 
-  @Test func `a request, a notification and a response are told apart`() throws {
+  @Test func `requests, notifications and responses are distinguished`() throws {
     #expect(
       try read(#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#)
         == .request(.number(7), method: "tools/list", params: RPCParams()))
@@ -40,12 +40,13 @@ import Testing
     (#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#, .invalidRequest),
     (#"{"jsonrpc":"2.0","id":1,"method":"m","params":7}"#, .invalidRequest),
   ])
-  func `what is no message is refused by its code`(text: String, code: RPCError.Code) {
+  func `text that is not a message is refused with an error code`(text: String, code: RPCError.Code)
+  {
     let fault = #expect(throws: RPCMessage.Fault.self) { try read(text) }
     #expect(fault?.error.code == code)
   }
 
-  @Test func `parameters that are null are left out, whole numbers are whole as they are written`()
+  @Test func `null parameters count as left out, and whole numbers are read in any notation`()
     throws
   {
     // JSON-RPC 2.0 section 4: params may be omitted; RFC 8259 section 6: 5e3 is 5000.
@@ -57,7 +58,7 @@ import Testing
         == .notification(method: "m", params: RPCParams()))
   }
 
-  @Test func `an error carries the id where one was found`() {
+  @Test func `an error carries the id if one was found`() {
     let fault = #expect(throws: RPCMessage.Fault.self) {
       try read(#"{"jsonrpc":"2.0","id":"q","method":"m","params":[]}"#)
     }
@@ -69,20 +70,20 @@ import Testing
   }
 
   @Test(arguments: [(255, true), (256, true), (257, false)])
-  func `an id has a bound`(count: Int, isTaken: Bool) {
+  func `the length of an id is limited`(count: Int, isTaken: Bool) {
     let id = String(repeating: "i", count: count)
     let text = #"{"jsonrpc":"2.0","id":"\#(id)","method":"m"}"#
     #expect(((try? read(text)) != nil) == isTaken)
   }
 
   @Test(arguments: [(127, true), (128, true), (129, false)])
-  func `a method has a bound`(count: Int, isTaken: Bool) {
+  func `the length of a method is limited`(count: Int, isTaken: Bool) {
     let name = String(repeating: "m", count: count)
     let text = #"{"jsonrpc":"2.0","id":1,"method":"\#(name)"}"#
     #expect(((try? read(text)) != nil) == isTaken)
   }
 
-  @Test func `an unknown version is told with those that are known`() {
+  @Test func `an unknown version is refused with the supported ones`() {
     let error = RPCError(.unsupportedVersion, "no", requestedVersion: "2030-01-01")
     #expect(
       error.response(to: nil).text
@@ -90,7 +91,7 @@ import Testing
         + #""supported":["2026-07-28"],"requested":"2030-01-01"}}}"#)
   }
 
-  @Test func `parameters are found wherever they stand, and others passed over`() {
+  @Test func `parameters are found in any order, and others are skipped`() {
     let params = MCPParams(
       Self.params(
         #"{"x":[{}],"name":"n","protocolVersion":"v","requestId":3,"arguments":{"word":"w","#
@@ -106,26 +107,26 @@ import Testing
           protocolVersion: "2026-07-28", hasCapabilities: true, progressToken: .string("t")))
   }
 
-  @Test func `arguments that are no object are told apart from none`() {
+  @Test func `arguments that are not an object are distinguished from missing ones`() {
     #expect(MCPParams(Self.params("{}")).arguments == MCPArguments())
     #expect(MCPParams(Self.params(#"{"arguments":null}"#)).arguments == MCPArguments())
     #expect(MCPParams(Self.params(#"{"arguments":[]}"#)).arguments == nil)
   }
 
-  @Test func `white space before parameters is none of them`() throws {
+  @Test func `white space before parameters is not part of them`() throws {
     #expect(
       try read(#"{"jsonrpc":"2.0","method":"m","params": {"a":1} }"#)
         == .notification(method: "m", params: Self.params(#"{"a":1}"#)))
   }
 
   @Test(arguments: ["7", "null", "[]", #""x""#])
-  func `a _meta that is no object is passed over`(meta: String) {
+  func `a _meta that is not an object is skipped`(meta: String) {
     let params = MCPParams(Self.params(#"{"_meta":\#(meta),"name":"n"}"#))
     #expect(params.name == "n")
     #expect(params.meta == nil)
   }
 
-  @Test func `what follows a batch makes it no JSON`() throws {
+  @Test func `bytes after a batch are a parse error`() throws {
     let batch = try RPCMessage.batch([UInt8](text: "[{}, {}] "), atMost: 2)
     #expect(batch.map(\.text) == ["{}", "{}"])
     let fault = #expect(throws: RPCMessage.Fault.self) {

@@ -106,7 +106,7 @@ import Testing
     #"{"type":"news",\#(id)}"#,
   ]
 
-  @Test func `each message of a session has its text, in both directions`() throws {
+  @Test func `writes and reads the exact text of each message of a session`() throws {
     try #require(SessionSample.client.count == Self.client.count)
     for (message, text) in zip(SessionSample.client, Self.client) {
       #expect(message.bytes.text == text)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `each message of the relay has its text, in both directions`() throws {
+  @Test func `writes and reads the exact text of each message of the relay`() throws {
     try #require(RelaySample.backend.count == Self.backend.count)
     for (message, text) in zip(RelaySample.backend, Self.backend) {
       #expect(message.bytes.text == text)
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func `each body of the relay has its text, in both directions`() throws {
+  @Test func `writes and reads the exact text of each body of the relay`() throws {
     let leased =
       #"{"requests":[{"request_id":"0b7e-1","type":"health_data_request","#
       + #""payload":\#(Self.question),"lease":"l1"},"#
@@ -195,7 +195,7 @@ import Testing
   ]
 
   @Test(arguments: declarations)
-  func `no case of an enumeration is missing from its table`(
+  func `the table of an enumeration has every case`(
     name: String, path: String, used: Set<String>
   ) throws {
     let declared = try EnumCases.declared(name, in: path)

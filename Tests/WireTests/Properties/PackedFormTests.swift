@@ -51,7 +51,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
   }
 
   @Test(arguments: PackedForm.all)
-  func `any bytes are refused, or read as a value that is read again as it is written`(
+  func `random bytes are refused, or read as a value that survives writing and reading`(
     form: PackedForm
   ) throws {
     var chance = Chance(seed: 21)
@@ -76,7 +76,7 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test func `any bytes of a radio are frames that can be written, or end the connection`() {
+  @Test func `random radio bytes are frames that can be written, or end the connection`() {
     var chance = Chance(seed: 23)
     for _ in 0..<1_000 {
       let count = Int.random(in: 0...40, using: &chance)

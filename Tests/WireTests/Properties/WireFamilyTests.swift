@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: WireFamily.all)
-  func `a random message is read as it was written, and is JSON for Foundation`(
+  func `a random message is read back unchanged and is JSON for Foundation`(
     family: WireFamily
   ) throws {
     for drawn in messages(of: family) {
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: WireFamily.all)
-  func `of a member that is there twice the last one counts`(family: WireFamily) throws {
+  func `the last of two members with the same name counts`(family: WireFamily) throws {
     for drawn in messages(of: family) {
       for name in try JSONTree(drawn.bytes).members.keys {
         let text = "{\"\(name)\":null," + drawn.bytes.text.dropFirst()
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: WireFamily.all)
-  func `a message that ends too early, or goes on, is refused`(family: WireFamily) {
+  func `a message that is truncated or has trailing bytes is refused`(family: WireFamily) {
     var chance = Chance(seed: 21)
     for drawn in messages(of: family) {
       let end = Int.random(in: 0..<drawn.bytes.count, using: &chance)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: WireFamily.all)
-  func `damaged bytes are refused, or are another message that can be written`(
+  func `damaged bytes are refused, or read as another message that can be written`(
     family: WireFamily
   ) {
     var chance = Chance(seed: 21)
@@ -73,7 +73,7 @@ import Testing
   ]
 
   @Test(arguments: WireFamily.all)
-  func `an error tells of the member that is missing, of another type or out of bounds`(
+  func `an error names the member that is missing, of another type or out of range`(
     family: WireFamily
   ) throws {
     var chance = Chance(seed: 21)

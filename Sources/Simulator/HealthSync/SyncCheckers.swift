@@ -4,16 +4,16 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The checkers of a sync's own promises.
+/// The checkers of HealthSync's own promises.
 ///
-/// They look at what a phone is told and asks for, at its disk, at requests and answers, and never
-/// at a model's own state. Most of it needs inputs and effects only, and checks journals as well.
+/// They observe a phone's inputs and effects, its disk, its requests and their answers, and never
+/// the model's own state. Most checks need only inputs and effects, so they also apply to journals.
 public struct SyncCheckers: FeatureCheckers {
-  /// The feature that they check.
+  /// The feature that is checked.
   public typealias Feature = SyncFeature
 
   var found = Findings()
-  /// Uploads that take several requests, by phone: they outlive processes.
+  /// The state of uploads that take several requests, by phone. Uploads outlive processes.
   var pieces: [Int: SyncPieces] = [:]
   private var phones: [Int: SyncObserved] = [:]
 
@@ -44,7 +44,7 @@ public struct SyncCheckers: FeatureCheckers {
     case .fact(.locked(let phone, let id)):
       phones[phone, default: SyncObserved()].locked.insert(id)
     case .fact(.handedTwice(_, let file)):
-      found.add(.resent, at: standing.now, "\(file) was handed over while it is sent")
+      found.add(.resent, at: standing.now, "\(file) was handed over again while it was being sent")
     case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, standing)
     case .fact(.leftover(let phone, let bytes)):
       found.add(.leftover, at: standing.now, "\(bytes) bytes of an upload of \(phone) are left")
@@ -74,33 +74,34 @@ public struct SyncCheckers: FeatureCheckers {
   }
 }
 
-/// The inputs and effects of one phone, observed in one run of its process.
+/// The inputs and effects of one phone, observed during one run of its process.
 struct SyncObserved: Sendable {
-  /// The queue on disk once all transactions under way are written.
+  /// The queue on disk after the last committed transaction.
   private var queue = StoredSyncQueue()
   private var commits: [SyncCommitID: [SyncQueueStep]] = [:]
-  /// What was read and not stored of each type: its batches, and the anchor behind them.
+  /// The page of each type that was read but not yet stored: its anchor and its batches.
   private var pages: [String: (anchor: HealthAnchor, files: [String])] = [:]
   /// The newest stamp of each type. Types are read concurrently, so pages arrive in any order.
   private var newest: [String: Timestamp] = [:]
-  /// The types whose reading is under way, and the readings that ended, by type.
+  /// The types being read, and the number of completed readings by type.
   private var reading: [SyncFetchID: String] = [:]
   private var read: [String: Int] = [:]
-  /// Batches that are handed over, those that the server has, those that it refused.
+  /// The batches that are being sent, those that the server accepted, and those that it refused.
   private var sending: Set<String> = []
   private var accepted: Set<String> = []
   private var refused: Set<String> = []
-  /// Batches that were put aside in this run, also if that could not be stored.
+  /// The batches quarantined in this run, including those whose quarantine could not be stored.
   private var aside: Set<String> = []
-  /// Readings that the locked device refused.
+  /// The readings that failed because the device was locked.
   var locked: Set<SyncFetchID> = []
-  /// Time that was granted and not given back: its end, its types with the readings that had ended.
+  /// The granted time that was not given back: when it ends, and the completed readings of its
+  /// types.
   private var wakes: [WakeID: Wake] = [:]
   private var givenBack: Set<WakeID> = []
-  /// When the system's grants end, which the app hears of a moment later.
+  /// When the system's grants end. The app receives a grant a moment later.
   var grants: [WakeID: Instant] = [:]
   private var pace = SyncPace()
-  /// Samples that the backend lacks, and those that it has although they were deleted.
+  /// The number of samples that the backend lacks, and of deleted samples that it still has.
   var difference = (missing: 0, extra: 0)
 
   private struct Wake: Sendable {
@@ -111,7 +112,7 @@ struct SyncObserved: Sendable {
 
   // Time.
 
-  /// Time passed since the last step.
+  /// Finds granted time that ended since the last step.
   mutating func pass(to now: Instant, _ isAwake: Bool, _ found: inout Findings) {
     guard isAwake else { return }
     for (id, wake) in wakes where wake.until < now && !wake.isTold {
@@ -120,7 +121,7 @@ struct SyncObserved: Sendable {
     }
   }
 
-  /// Its process goes on: no time passed for it meanwhile.
+  /// Extends deadlines after a suspension, since no time passed for the process meanwhile.
   mutating func resumed(at now: Instant) {
     let until = now.advanced(by: .seconds(1))
     for (id, wake) in wakes { wakes[id]?.until = max(wake.until, until) }
@@ -171,7 +172,7 @@ struct SyncObserved: Sendable {
     _ found: inout Findings
   ) {
     if locked.contains(id) {
-      found.add(.unread, at: standing.now, "a locked device was taken for an empty one")
+      found.add(.unread, at: standing.now, "a locked device was treated as one without data")
     }
     guard let type = reading.removeValue(forKey: id) else { return }
     read[type, default: 0] += 1
@@ -179,7 +180,7 @@ struct SyncObserved: Sendable {
     pages[type] = (page.anchor, page.drafts.map(\.file))
     let before = newest[type] ?? page.made
     if page.made < before {
-      found.add(.reordered, at: standing.now, "the stamps of batches went back")
+      found.add(.reordered, at: standing.now, "the stamps of batches went backward")
     }
     newest[type] = max(before, page.made)
   }
@@ -193,7 +194,7 @@ struct SyncObserved: Sendable {
     switch effect {
     case .fetch(let id, let type, let start, _, _):
       if reading.values.contains(type) {
-        found.add(.doubled, at: now, "\(type) is read twice at a time")
+        found.add(.doubled, at: now, "two readings of \(type) overlap")
       }
       reading[id] = type
       guard case .after(let anchor) = start else { return }
@@ -225,7 +226,7 @@ struct SyncObserved: Sendable {
     }
     guard result == .done else { return }
     for (type, before) in wake.read where read[type] ?? 0 <= before {
-      found.add(.unread, at: now, "wake \(id.number) was given back, and \(type) was not read")
+      found.add(.unread, at: now, "wake \(id.number) was given back before \(type) was read")
     }
   }
 
@@ -243,14 +244,16 @@ struct SyncObserved: Sendable {
         }
       case .accept(let file, _):
         if !accepted.contains(file) {
-          found.add(.hasty, at: now, "\(file) leaves the queue, and the server has it not")
+          found.add(.hasty, at: now, "\(file) leaves the queue before the server has it")
         }
       case .remove(let file):
-        if added.isEmpty { found.add(.hasty, at: now, "\(file) leaves the queue for nothing") }
+        if added.isEmpty {
+          found.add(.hasty, at: now, "\(file) leaves the queue without a replacement")
+        }
       case .park(let file, .some):
         aside.insert(file)
         if !refused.contains(file) {
-          found.add(.parked, at: now, "\(file) is parked, and was not refused")
+          found.add(.parked, at: now, "\(file) is quarantined although it was not refused")
         }
       case .ask, .anchor, .earliest, .own, .add, .park, .stamp: continue
       }
@@ -260,21 +263,25 @@ struct SyncObserved: Sendable {
   private func checkDeleted(_ files: [String], _ now: Instant, _ found: inout Findings) {
     let kept = Set(queue.batches.map(\.file))
     for file in files where kept.contains(file) {
-      found.add(.hasty, at: now, "\(file) is deleted, and the queue needs it")
+      found.add(.hasty, at: now, "\(file) is deleted although the queue needs it")
     }
   }
 
-  /// Checks that a batch may be sent: it is durable, not refused, not accepted, those before it are
-  /// on their way, and no more of its type than the plan says.
+  /// Checks that a batch may be sent.
+  ///
+  /// The batch must be durable and neither refused nor accepted. The batches of its type before it
+  /// must be on their way, and no more of them than the plan allows.
   private mutating func check(
     _ upload: FileUpload, _ standing: Standing<SyncFeature>, _ found: inout Findings
   ) {
     let (now, file) = (standing.now, upload.file)
     let batches = queue.batches.filter { $0.type == upload.type }
     if accepted.contains(file) {
-      found.add(.resent, at: now, "\(file) is sent again, and the server has it")
+      found.add(.resent, at: now, "\(file) is sent again although the server has it")
     } else if let batch = batches.first(where: { $0.file == file }) {
-      if batch.parked != nil { found.add(.resent, at: now, "\(file) is sent, and was parked") }
+      if batch.parked != nil {
+        found.add(.resent, at: now, "\(file) is sent although it is quarantined")
+      }
       let isNext = batches.prefix { $0.file != file }.allSatisfy {
         $0.parked != nil || accepted.contains($0.file) || aside.contains($0.file)
           || (standing.own.depth > 1 && sending.contains($0.file))
@@ -283,11 +290,11 @@ struct SyncObserved: Sendable {
         found.add(.reordered, at: now, "\(file) is sent before others of its type")
       }
     } else {
-      found.add(.ahead, at: now, "\(file) is sent, and is not stored")
+      found.add(.ahead, at: now, "\(file) is sent before it is stored")
     }
     let others = batches.count { sending.contains($0.file) && $0.file != file }
     if others >= standing.own.depth {
-      found.add(.reordered, at: now, "\(file) is sent beside \(others) others of its type")
+      found.add(.reordered, at: now, "\(file) is sent together with \(others) others of its type")
     }
     sending.insert(file)
   }

@@ -6,21 +6,21 @@ import LinkStorage
 import LinkWire
 
 extension SyncFeature {
-  /// A deliberate defect of a sync, on a phone or on the server.
+  /// A deliberate defect of HealthSync, on a phone or on the server.
   public enum Defect: String, DeliberateDefect {
-    /// There is one kind of server.
+    /// The only kind of server.
     public typealias Server = OneServer
 
-    // Those of the original app and its plan.
+    // Defects of the original app and of its plan.
     /// Stores the anchor of a page before its batches.
     case anchorsEarly
-    /// Keeps what is to be sent in memory only.
+    /// Keeps the queue in memory only.
     case forgetsQueue
-    /// Registers no observers, since it may not write.
+    /// Registers no observers, because it has no write permission.
     case observesNothing
-    /// Gives granted time back before the work is done.
+    /// Gives granted time back before its work is done.
     case completesEarly
-    /// Takes every answer for a success.
+    /// Treats every answer as a success.
     case ignoresStatus
     /// Deletes files that are being uploaded.
     case deletesEarly
@@ -28,65 +28,65 @@ extension SyncFeature {
     case omitsUUIDs
     /// The server ignores deletions.
     case ignoresDeletions
-    /// Reads a type while it is being read.
+    /// Starts to read a type while a reading of it is under way.
     case readsTwice
 
     // Phones.
-    /// Keeps granted time.
+    /// Never gives granted time back.
     case neverCompletes
     case completesTwice
-    /// Takes a locked device for an empty one.
+    /// Treats a locked device as one without data.
     case lockedIsEmpty
-    /// Does not store what the server accepted.
+    /// Does not store which batches the server accepted.
     case forgetsAnswers
-    /// Puts batches aside when the server fails.
+    /// Quarantines batches when the server fails.
     case parksFailures
-    /// Sends a later batch first.
+    /// Sends a later batch of a type first.
     case overtakes
-    /// Stamps batches with a clock that goes back.
+    /// Stamps batches with a clock that may go backward.
     case trustsClock
-    /// Begins uploads again that still run.
+    /// Begins uploads again that are still running.
     case adoptsNothing
-    /// Uses a refused secret again.
+    /// Keeps using a refused secret.
     case keepsSecret
-    /// Sends whatever the network costs.
+    /// Uploads in the background even if the user saves data or power.
     case ignoresConditions
 
-    /// Does not heed the epoch of the server.
+    /// Ignores the server's epoch.
     case ignoresEpoch
-    /// Does not heed the newest stamp that the server has of it.
+    /// Ignores the newest stamp that the server has for the phone.
     case ignoresStamp
-    /// Takes the number of a change for the same change in a health store that was put back.
+    /// Assumes that a change number denotes the same change after the health store was restored.
     case believesNumbers
-    /// Takes a status of success for a success, whatever the answer says.
+    /// Treats a success status as a success, whatever the body states.
     case believesStatus
 
-    /// Sends the bytes again that the server has.
+    /// Sends bytes again that the server already has.
     case resumesBlindly
-    /// Begins each upload anew.
+    /// Starts each upload from the beginning.
     case losesTickets
 
     // The server.
-    /// Keeps the files of uploads that are complete.
+    /// Keeps the files of completed uploads.
     case keepsUploads
-    /// Knows no uploads of earlier processes.
+    /// Ignores the uploads of earlier processes.
     case forgetsUploads
-    /// Counts overlapping sources twice.
+    /// Counts the samples of overlapping sources twice.
     case countsTwice
-    /// Names the same epoch after it was put back to an earlier state.
+    /// Keeps its epoch after its data was restored to an earlier state.
     case keepsEpoch
-    /// Does not say when a request may come again.
+    /// Omits the retry-after from its answers.
     case hidesWish
     /// Answers before the batch is durable.
     case answersEarly
-    /// Does not count the bytes of an upload that a broken write has left, and writes behind them.
+    /// Ignores the bytes that a failed write left in an upload's file, and appends after them.
     case appendsBehind
-    /// Shows what was stored when its process began.
+    /// Answers from the data stored when its process started.
     case readsStale
 
-    /// Sends more batches at once than it may.
+    /// Sends more batches at once than allowed.
     case hastens
-    /// The server wants failed requests to come again sooner than it must.
+    /// Sends a retry-after of 29 s instead of 30 s while the store fails.
     case hurriesBack
 
     case timersStopAsleep
@@ -120,19 +120,20 @@ extension SyncFeature {
       }
     }
 
-    /// A write is broken in few runs, and in few of them does it matter that data were put back.
+    /// The number of seeds to play. Few runs have a failed write, and restored data matters in few
+    /// runs.
     public var seeds: Int {
       [.appendsBehind, .believesNumbers, .believesStatus].contains(self) ? 2_000 : 100
     }
   }
 }
 
-/// The seam between the world and its machines: clean, or as a defect would have it.
+/// The layer between the world and its machines, which applies a defect or changes nothing.
 struct SyncSeam {
   let defect: SyncFeature.Defect?
   private var phones: [Memory]
 
-  /// What the mistaken app remembers.
+  /// The state that a defective app keeps.
   private struct Memory {
     var wakes: [WakeID] = []
     var starts: [SyncFetchID: HealthPageStart] = [:]
@@ -249,10 +250,10 @@ struct SyncSeam {
     return [.upload(later)]
   }
 
-  /// How many batches of a type a phone really sends at once.
+  /// Returns how many batches of a type a phone sends at once, with the defect applied.
   func depth(_ depth: Int) -> Int { defect == .hastens ? depth + 1 : depth }
 
-  /// The server's rules, as they really are.
+  /// Returns the server's rules, with the defect applied.
   static func server(
     _ defect: SyncFeature.Defect?, epoch: String, at now: Instant
   ) -> SyncServer {
@@ -261,7 +262,7 @@ struct SyncSeam {
     return SyncServer(policy: policy, epoch: epoch, at: now)
   }
 
-  /// What the server really stores of a batch.
+  /// Returns what the server stores of a batch, with the defect applied.
   func atServer(_ delivery: SyncDelivery) -> SyncDelivery {
     var changed = delivery
     if defect == .ignoresDeletions { changed.deleted = [] }

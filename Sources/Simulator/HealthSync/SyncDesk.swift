@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// The backend of a run beside that run: the same rules and samples, and nothing takes time.
+/// A copy of a run's backend with the same rules and samples, in which nothing takes time.
 struct SyncDesk {
   var server: SyncServer
   var kept: StoredSync
@@ -12,20 +12,20 @@ struct SyncDesk {
   var zone: SyncZone
   var now: Instant
   var wall: Timestamp
-  /// What is stored of uploads.
+  /// The stored bytes of uploads.
   private(set) var files: [UUID128: [UInt8]] = [:]
-  /// Requests whose clients were told where their uploads go on, and those that were ended.
+  /// The fields that reported where an upload resumes, by request, and the interrupted requests.
   private(set) var informed: [RequestID: [UploadField]] = [:]
   private(set) var interrupted: Set<RequestID> = []
   private(set) var answers: [RequestID: SyncAnswer] = [:]
-  /// Whether the server has come to its end.
+  /// Whether the server has finished draining.
   private(set) var isFinished = false
-  /// While true, work is begun and does not end.
+  /// Whether work is begun but not completed until `release()`.
   var holds = false
-  /// Why the store does not take anything.
+  /// The failure of every store operation; `nil` while the store works.
   var failure: StoreFailure?
   private var held: [SyncServer.Effect] = []
-  /// The first invariant of the server that did not hold.
+  /// The server's first broken invariant.
   private(set) var brokenInvariant: String?
   private var fed = 0
   private var lastRequest: UInt64 = 1 << 50
@@ -43,7 +43,7 @@ struct SyncDesk {
     return RequestID(lastRequest)
   }
 
-  /// Makes a request; returns its answer, if it has one now.
+  /// Makes a request and returns its answer, if there already is one.
   @discardableResult
   mutating func ask(
     _ received: SyncReceivedRequest, of user: SyncUser?, as id: RequestID? = nil
@@ -62,7 +62,7 @@ struct SyncDesk {
 
   mutating func tick() { perform(server.tick(at: now)) }
 
-  /// Lets the work end that was held.
+  /// Completes the work that was held.
   mutating func release() {
     holds = false
     let work = held
@@ -131,7 +131,7 @@ struct SyncDesk {
     Self.tell(path, span, user, wall, from: kept, zone, defect)
   }
 
-  /// Computes an answer from what is stored.
+  /// Computes an answer from the stored samples.
   static func tell(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp,
     from kept: StoredSync, _ zone: SyncZone, _ defect: SyncFeature.Defect?
@@ -153,7 +153,7 @@ struct SyncDesk {
 }
 
 extension SyncServer.Effect {
-  /// Whether the server waits for its end.
+  /// Whether the server waits for the completion of the effect.
   fileprivate var isWork: Bool {
     switch self {
     case .ingest, .stamp, .check, .tell, .keep, .finish: true
@@ -163,7 +163,7 @@ extension SyncServer.Effect {
 }
 
 extension SyncDelivery {
-  /// Reads a body; `nil` if it is no batch.
+  /// Reads a body; returns `nil` if it is not a batch.
   init?(ofBody body: [UInt8], user: String, arrived: Timestamp? = nil) {
     guard let reading = try? SyncReading.read(body) else { return nil }
     self.init(of: reading, user: user, arrived: arrived, hash: SyncHash.folded)

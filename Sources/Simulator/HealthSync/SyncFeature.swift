@@ -5,52 +5,51 @@ public import LinkServerCore
 public import LinkStorage
 public import LinkWire
 
-/// Data that are put back to an earlier state.
+/// Data that is restored to an earlier state.
 public enum SyncBackup: Sendable, Hashable {
-  /// What the server has stored.
+  /// The server's stored data.
   case server
-  /// The health store of a phone, which takes the changes since then once more.
+  /// The health store of a phone, which receives the later changes again.
   case healthStore(phone: Int)
   /// The queue of a phone and its files.
   case queue(phone: Int)
 }
 
-/// HealthSync in a world: phones with health data, their systems, and a backend.
+/// HealthSync in the simulator: phones with health data, their systems, and a backend.
 ///
-/// The system of a phone survives the app: it fires observers, grants time, locks the device, and,
-/// in half of the worlds, owns the uploads.
+/// A phone's system survives the app. It calls observers, grants time, locks the device and, in
+/// half of the worlds, owns the uploads.
 public enum SyncFeature: SimulatedFeature {
-  /// The model of a sync on a phone.
+  /// The model of HealthSync on a phone.
   public typealias Model = SyncModel
-  /// The checkers of a sync's own promises.
+  /// The checkers of HealthSync's own promises.
   public typealias Checkers = SyncCheckers
 
-  /// There are no sockets.
+  /// The type of packets, which is unused because there are no sockets.
   public typealias Packet = Nothing
 
-  /// A request of a phone, with the number of the secret that it shows.
+  /// A request of a phone, with the number of the secret that it carries.
   public enum Question: Sendable {
     case upload(phone: Int, file: String, body: [UInt8], secret: Int)
     case refresh(phone: Int, secret: Int)
-    /// Whose progress it is.
+    /// A request for the server's identity and the phone's newest stamp.
     case identify(phone: Int, secret: Int)
     /// One request of an upload that takes several.
     case part(phone: Int, file: String, SyncRequest)
   }
 
-  /// The answer of a server.
+  /// The server's answer.
   public struct Reply: Sendable {
     var status: Int
     var retryAfter: Duration?
-    /// Its header fields, where it was made by the server itself.
+    /// The header fields; empty unless the server itself made the answer.
     var fields: [UploadField] = []
-    /// The reason that it gives, for people.
+    /// The reason, in human-readable form.
     var detail = ""
-    /// Its body.
     var body: [UInt8] = []
   }
 
-  /// A future event of the world's own.
+  /// A scheduled event of this world.
   public enum Cue: Sendable {
     // Phones.
     case input(SyncModel.Input)
@@ -62,16 +61,17 @@ public enum SyncFeature: SimulatedFeature {
     case fires(phone: Int)
     case naps(phone: Int)
     case tries(phone: Int, file: String)
-    /// A server tells where an upload goes on while its body is sent.
+    /// The server reports where an upload resumes while its body is being sent.
     case informs(phone: Int, file: String, TrafficID, [UploadField])
     // The server.
-    /// - upTo: How many bytes of an upload it is made of; `nil` if it came in one request.
+    /// A batch is stored. `upTo` is the size of its upload in bytes; `nil` if it came in one
+    /// request.
     case stores(StoreToken, SyncDelivery, upTo: Int?)
     /// The newest stamp of a phone is read.
     case stamps(StoreToken, user: String, device: String)
     case keeps(SyncPiece)
     case completes(SyncPiece)
-    /// The rest of a body is there, or does not come.
+    /// The rest of a body arrives or is cut.
     case bodies(TrafficID)
     case done(StoreToken, SyncOutcome)
     case repeats(Question)
@@ -79,65 +79,65 @@ public enum SyncFeature: SimulatedFeature {
     case looks(phone: Int)
   }
 
-  /// What only this world knows to have happened.
+  /// A fact that only this world can observe.
   public enum Fact: Sendable, Equatable {
-    /// The system granted time until then.
+    /// The system granted time until the given instant.
     case granted(phone: Int, WakeID, until: Instant)
-    /// Data were put back to an earlier state.
+    /// Data was restored to an earlier state.
     case putBack(SyncBackup)
-    /// A file was handed over whose upload still runs.
+    /// A file was handed over while its upload was still running.
     case handedTwice(phone: Int, file: String)
-    /// A reading was refused, since the device is locked.
+    /// A reading failed because the device was locked.
     case locked(phone: Int, SyncFetchID)
-    /// The source changed.
+    /// The health data of a phone changed.
     case changed(phone: Int)
-    /// Something happened to an upload that takes several requests.
+    /// A fact about an upload that takes several requests.
     case upload(phone: Int, file: String, SyncUploadFact)
-    /// The file of an upload that is complete is still there.
+    /// The file of a completed upload still exists.
     case leftover(phone: String, bytes: Int)
-    /// A person is shown something else than the phone has.
+    /// A person was shown data that differs from the phone's.
     case misshown(phone: Int, String)
-    /// A request is answered in another way than the protocols say.
+    /// A request received an answer that the protocols do not allow.
     case misanswered(String)
-    /// The server stores a batch, or is to store one, that no phone of its user has written.
+    /// The server received a batch to store that no phone of its user wrote.
     case damaged(user: String, String)
   }
 
-  /// What the world counts.
+  /// The events that the world counts.
   public enum Tally: String, RunTally {
     case samples, deletions, batches, stored, wakes
 
     public var label: String { rawValue }
   }
 
-  /// What its plans fix for a run beside the weather.
+  /// The numbers that a plan fixes for a run, apart from the network conditions.
   public struct Numbers: PlanNumbers {
-    /// How long a call of the server's store takes.
+    /// The duration of a call to the server's store.
     public var storeDelay = Duration.milliseconds(2)
-    /// How many phones there are.
+    /// The number of phones.
     public var phones = 2
-    /// Whether the systems own the uploads: 1 if they do.
+    /// Whether the phones' systems own the uploads: 1 if they do.
     public var system = 0
-    /// How many uploads of a type are handed over at once.
+    /// The number of uploads of a type that are handed over at once.
     public var depth = 1
-    /// The largest body that the server takes, in bytes.
+    /// The largest body that the server accepts, in bytes.
     public var maxBody = 4 << 20
-    /// The share of requests that arrive again later, by an intermediary.
+    /// The share of requests that an intermediary sends again later.
     public var again = 0.0
-    /// The longest time from a change to the observers.
+    /// The longest time from a change to the call of the observers.
     public var delivery = Duration.seconds(2)
-    /// From so many bytes on an upload resumes in the middle; 0 for never.
+    /// The smallest payload whose upload resumes, in bytes; 0 if no upload resumes.
     public var resumesFrom = 0
-    /// The most bytes of a request that the server names; 0 if it names none.
+    /// The largest request that the server announces, in bytes; 0 if it announces none.
     public var piece = 0
-    /// The protocol of uploads that the server offers: an interop version of the draft, 1 for tus,
-    /// 0 for none.
+    /// The upload protocol that the server offers: an interop version of the draft, 1 for tus, 0
+    /// for none.
     public var dialect = 8
-    /// The share of bodies that are cut in the middle.
+    /// The share of bodies that are cut before their end.
     public var cuts = 0.0
-    /// Whether bodies are compressed: 1 if they are.
+    /// Whether the server announces gzip, so that phones compress bodies: 1 if it does.
     public var coded = 0
-    /// Whether people have two devices and many types of samples, over weeks: 1 if they do.
+    /// Whether people have two devices and many types of samples over weeks: 1 if they do.
     public var variety = 0
 
     public init() {}
@@ -155,22 +155,22 @@ public enum SyncFeature: SimulatedFeature {
     }
   }
 
-  /// What the checkers see of a phone beside its model.
+  /// The state of a phone that the checkers see in addition to its model.
   public struct State: Sendable {
     var phone = 0
     var depth = 1
-    /// What the device says about the cost of uploads.
+    /// The restrictions on uploads that the device reports.
     var conditions = SyncConditions()
-    /// Batches that wait, and those that are parked.
+    /// The number of batches that wait, and of those that are quarantined.
     var pending = 0
     var parked = 0
-    /// Samples that the backend lacks, and those that it has although they were deleted, when the
-    /// model said last that it is complete.
+    /// The number of samples that the backend lacks, and of deleted samples that it still has, when
+    /// the model was last complete.
     var missing = 0
     var extra = 0
-    /// The model says that nothing is left to do.
+    /// Whether the model reports that nothing is left to do.
     var isComplete = false
-    /// The server of the present run asked to be left alone until then.
+    /// The end of the retry-after that the server sent in this run of the process.
     var restsUntil: Instant?
   }
 
@@ -181,8 +181,8 @@ public enum SyncFeature: SimulatedFeature {
       """
       Phones read health data that is added and deleted, keep batches in a queue, and post them \
       to a backend; their systems grant time, lock devices, end apps, and may own the uploads. \
-      Checkers watch that the backend holds exactly what the phones hold, and that anchors, \
-      files, granted time, and the server's wishes are treated as they must be.
+      Checkers verify that the backend holds exactly what the phones hold, and that anchors, \
+      files, granted time, and retry-after times are handled correctly.
       """
     ]
   }
@@ -232,21 +232,21 @@ public enum SyncFeature: SimulatedFeature {
 }
 
 extension Finding.Kind {
-  /// A sample that the backend has although it was deleted.
+  /// A deleted sample that the backend still has.
   public static let undeleted = Finding.Kind(rawValue: "undeleted")
-  /// An anchor beyond what is durable.
+  /// An anchor that is ahead of the stored batches.
   public static let ahead = Finding.Kind(rawValue: "ahead")
   /// A file that was deleted, or a batch that left the queue, before the server had it.
   public static let hasty = Finding.Kind(rawValue: "hasty")
-  /// A batch that was put aside although the server did not refuse it.
+  /// A batch that was quarantined although the server did not refuse it.
   public static let parked = Finding.Kind(rawValue: "parked")
-  /// A batch that was sent again although the server had it, or while it was on its way.
+  /// A batch that was sent again although the server had it, or while it was being sent.
   public static let resent = Finding.Kind(rawValue: "resent")
   /// Granted time that was not given back before its end.
   public static let overdue = Finding.Kind(rawValue: "overdue")
-  /// Partial data of an upload that is complete, or is older than it may be.
+  /// Partial data of an upload that is complete or has expired.
   public static let leftover = Finding.Kind(rawValue: "leftover")
-  /// A batch that arrived with other bytes than its phone wrote.
+  /// A batch that arrived with bytes other than those its phone wrote.
   public static let damaged = Finding.Kind(rawValue: "damaged")
   /// An answer that does not show what is stored.
   public static let misshown = Finding.Kind(rawValue: "misshown")
@@ -256,8 +256,8 @@ extension Finding.Kind {
   public static let unread = Finding.Kind(rawValue: "unread")
 }
 
-// What of a sync's steps is part of a run's digest, beside their roles. Sets have no order, and are
-// left out.
+// The parts of inputs, effects and facts that a run's digest contains in addition to their roles.
+// Sets have no order and are left out.
 extension SyncFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {
@@ -385,43 +385,43 @@ extension SyncFeature {
 }
 
 extension SyncFeature {
-  /// What can happen in plans beside the kernel's troubles.
+  /// The kinds of planned events of this world.
   public enum Verb: String, PlanVerb {
     // People.
-    /// So many samples are added.
+    /// Samples are added; `number` states how many.
     case adds
-    /// So many samples are deleted.
+    /// Samples are deleted; `number` states how many.
     case deletes
-    /// So many samples that were deleted come back.
+    /// Deleted samples come back; `number` states how many.
     case restores
-    /// The app is closed by force: the system launches it for nothing until it is opened again.
+    /// The user force-quits the app. The system does not launch it until the user opens it again.
     case forceQuits
-    /// Parked batches are to be sent again.
+    /// The user sends quarantined batches again.
     case retries
-    /// A type is to be read anew.
+    /// The user has a type read again from the start.
     case resets
-    /// The health store is put back to an earlier state, and imports bring again what came since.
+    /// The health store is restored to an earlier state, and imports repeat the later changes.
     case storeReturns
-    /// The queue and its files are put back to what they were when the app was launched last.
+    /// The queue and its files are restored to their state at the most recent launch of the app.
     case queueReturns
     // The system.
-    /// The device is locked: health data cannot be read.
+    /// The device is locked, so that health data cannot be read.
     case locks
     /// The system ends the app, and launches it for observers and uploads.
     case jettisons
-    /// The system grants time without a change.
+    /// The system grants time although nothing changed.
     case refreshes, processes
-    /// The network costs, the user saves data or power.
+    /// The network is expensive, or the user saves data or power.
     case cellular, lowData, lowPower
     // The server.
-    /// Another secret counts; the phones get it after a span.
+    /// The secret changes on the server. The phones receive the new one after a time span.
     case rotates
-    /// Requests are answered with 429, and the wish to be left alone for so long.
+    /// Requests are answered with 429 and a retry-after.
     case overloads
-    /// What it has stored is put back to what it was when its process began.
+    /// The server's data is restored to its state when the process started.
     case serverReturns
 
-    /// The declarations of all verbs.
+    /// The declarations of all kinds.
     public static let forms: [Verb: VerbForm] = [
       .adds: VerbForm(.count(1...5_000), isOfPeople: true) { "has \($0.number) more samples" },
       .deletes: VerbForm(.count(1...1_000), isOfPeople: true) { "deletes \($0.number) samples" },
@@ -447,14 +447,14 @@ extension SyncFeature {
       },
       .refreshes: VerbForm { _ in "the system grants 30 s" },
       .processes: VerbForm { _ in "the system grants 3 min" },
-      .cellular: VerbForm(.span) { "the network costs for \(length($0))" },
+      .cellular: VerbForm(.span) { "the network is expensive for \(length($0))" },
       .lowData: VerbForm(.span, isOfPeople: true) { "saves data for \(length($0))" },
       .lowPower: VerbForm(.span, isOfPeople: true) { "saves power for \(length($0))" },
       .rotates: VerbForm(.span, of: .backend) {
         "the secret changes, and phones have it after \(length($0))"
       },
       .overloads: VerbForm(.time, .span, of: .backend) {
-        "every request is answered with 429 for \(length($0)), and the wish to be left alone for "
+        "every request is answered with 429 for \(length($0)), and with a retry-after of "
           + Words.length($0.time)
       },
       .serverReturns: VerbForm(.span, of: .backend) {
@@ -497,7 +497,7 @@ extension SyncFeature {
 }
 
 extension Sketch<SyncFeature> {
-  /// Draws, for some runs, data that are put back, and successes that are none.
+  /// Adds restored data and false successes to some runs.
   fileprivate mutating func putThingsBack() {
     guard draw.happens(0.4) else { return }
     let phones = numbers.phones
@@ -505,9 +505,9 @@ extension Sketch<SyncFeature> {
       switch draw.count(0...4) {
       case 0, 1: Act(.serverReturns, for: draw.seconds(1, 30))
       case 2: Act(.storeReturns, on: draw.count(0...phones - 1))
-      // Longer than anything is on its way that was sent before.
+      // Longer than any earlier request can be under way.
       case 3: Act(.queueReturns, for: draw.seconds(200, 900), on: draw.count(0...phones - 1))
-      // Answers of success that say that nothing was stored.
+      // Answers with a success status that report that nothing was stored.
       case _: Act(.restStatus, 200, for: draw.seconds(5, 300))
       }
     }
@@ -515,12 +515,12 @@ extension Sketch<SyncFeature> {
 }
 
 extension Act<SyncFeature.Verb> {
-  /// Whether it concerns phones.
+  /// Whether the event concerns phones.
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
 extension Sketch<SyncFeature> {
-  /// Troubles of syncs beside those of every day; their order is part of every seed.
+  /// The troubles of HealthSync. Their order is part of every seed.
   fileprivate static var troubles: [Trouble<SyncFeature.Verb>] {
     [
       Trouble { Act(.locks, for: $0.seconds(1, 600)) },

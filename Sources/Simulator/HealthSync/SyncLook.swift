@@ -3,9 +3,9 @@ import LinkHealth
 import LinkServerCore
 import LinkWire
 
-/// What a person must be shown of samples: computed second by second, and without the server.
+/// The values that a person must be shown, computed second by second and without the server.
 struct SyncLook {
-  /// A figure, a text, or nothing.
+  /// A number, a text, or nothing.
   enum Shown: Equatable {
     case number(Double)
     case text(String)
@@ -21,7 +21,7 @@ struct SyncLook {
     }
   }
 
-  /// A sample on whole seconds, as it is sent.
+  /// A sample with times in whole seconds, as it is sent.
   struct Sample {
     var type: String
     var value: HealthSampleValue
@@ -37,7 +37,7 @@ struct SyncLook {
       end = SyncSamples.floorDivide(sample.end.nanoseconds, second)
     }
 
-    /// Its number in the unit that is shown.
+    /// The sample's number in the unit that is shown.
     var number: Double {
       guard case .quantity(let number) = value else { return 0 }
       return unit == "kJ" ? number / 4.184 : unit == "s" ? number * 1_000 : number
@@ -45,11 +45,13 @@ struct SyncLook {
   }
 
   let samples: [Sample]
-  /// The amounts by type and day: what the watch measured, and of the phone the seconds without it.
+  /// The amounts by type and day.
+  ///
+  /// A phone's amounts count only for the seconds that the watch did not measure.
   private var amounts: [String: [Int64: Double]] = [:]
   let zone: SyncZone
   let today: Int64
-  /// The second of the server's clock in which people look.
+  /// The second of the server's clock at which the person looks.
   private let now: Int64
 
   init(_ samples: [HealthSample], _ zone: SyncZone, at wall: Timestamp) {
@@ -60,7 +62,7 @@ struct SyncLook {
     for type in [Self.kinds[0], Self.kinds[3]] { amounts[type] = amounts(of: type) }
   }
 
-  /// What is shown at a path for days from one up to another; `nil` if they make no sense.
+  /// Returns the values shown at a path for a range of days; `nil` if the range is not valid.
   func shown(_ path: SyncPath, _ first: Int64?, _ last: Int64?) -> [String: Shown]? {
     let last = last ?? today
     let first = first ?? last - 29
@@ -114,7 +116,7 @@ struct SyncLook {
     return sums
   }
 
-  /// The readings of a type by day; one that two sources report counts once.
+  /// Returns the readings of a type by day. A reading that two sources report counts once.
   private func readings(_ type: String, in days: ClosedRange<Int64>) -> [Int64: [Double]] {
     struct Reading: Hashable {
       var at: Int64
@@ -130,8 +132,10 @@ struct SyncLook {
     values.isEmpty ? nil : values.reduce(0, +) / Double(values.count)
   }
 
-  /// The average heart rate over time: in each second that of the last moment with rates, for 10
-  /// minutes.
+  /// Returns the average heart rate over time.
+  ///
+  /// A rate holds until the next one, but for at most 10 minutes. Rates of the same moment are
+  /// averaged.
   private func rate(in days: ClosedRange<Int64>) -> Double? {
     let rates = samples.filter { $0.type == Self.kinds[1] && days.contains(zone.day($0.start)) }
     let moments = Dictionary(grouping: rates, by: \.start).sorted { $0.key < $1.key }
@@ -153,7 +157,7 @@ struct SyncLook {
       latest.first.map {
         .text(RFC3339.format(Timestamp(nanoseconds: $0.start * 1_000_000_000)))
       } ?? .nothing
-    // Of several at one moment any may be the last.
+    // Any of several rates at the same moment may be the last.
     shown["latest"] = Shown(latest.map(\.number).max())
     shown["avg_7d"] = Shown(rate(in: today - 6...today))
     let daily = readings(Self.kinds[1], in: days).sorted { $0.key < $1.key }
@@ -165,8 +169,10 @@ struct SyncLook {
     }
   }
 
-  /// The rates of the last moment that is not in the future; if there are some in the future, which
-  /// a clock that is ahead has made, only those of a week count.
+  /// The rates of the last moment that is not in the future.
+  ///
+  /// If there are rates in the future, which a clock that was ahead produced, only rates of the
+  /// last week count.
   private var latestRates: [Sample] {
     let rates = samples.filter { $0.type == Self.kinds[1] }
     let isAhead = rates.contains { $0.start > now }
@@ -236,7 +242,8 @@ struct SyncLook {
     (shown["lastNight"], shown["lastNightDate"]) = (Shown.nothing, Shown.nothing)
   }
 
-  /// Adds a session to the night in which it ends; days of sleep begin at 21:00.
+  /// Adds a sleep session to the day in which it starts. Days of sleep begin at 21:00 of the date
+  /// before.
   private func add(_ run: [Sample], _ nights: inout [Int64: [String: Double]]) {
     let names = run.compactMap { sample -> String? in
       guard case .category(let stage) = sample.value else { return nil }

@@ -3,9 +3,9 @@ public import LinkCore
 import LinkWire
 
 extension SyncModel: SimulatedModel {
-  /// It holds no link.
+  /// A status that is always disconnected, since the model holds no link.
   public var status: LinkStatus { LinkStatus(phase: .disconnected) }
-  /// It makes no attempts.
+  /// Always `nil`, since the model makes no connection attempts.
   public var currentAttempt: AttemptID? { nil }
 
   public static func input(_ event: LinkEvent, at wall: Timestamp) -> Input? {

@@ -2,20 +2,21 @@ import HealthSync
 import LinkCore
 import LinkWire
 
-/// Finds uploads that come too soon, too often, or at a cost that the user does not want.
+/// Finds uploads that are sent too early, too often, or at a cost that the user does not want.
 struct SyncPace: Sendable {
-  /// The server asked for no upload before this: of any type, or of one.
+  /// The end of the server's retry-after: for all types, and for single types.
   private var restsUntil: Instant?
   private var typeRests: [String: Instant] = [:]
   private var types: [String: String] = [:]
-  /// When tries followed a failure that concerns all types, oldest first.
+  /// The times of attempts after a failure that concerns all types, oldest first.
   private var tries: [Instant] = []
   private var isFailing = false
   private var isRefused = false
-  /// When secrets were refused, oldest first; so many within a minute are a storm.
+  /// The times at which secrets were refused, oldest first. `mostRefusals` within a minute are a
+  /// storm.
   private var refusals: [Instant] = []
   private static let mostRefusals = 20
-  /// When each file was handed over, and the secret replaced, last.
+  /// When each file was last handed over, and when the secret was last replaced.
   private var handed: [String: Instant] = [:]
   private var renewedAt: Instant?
   private var isInBackground = false
@@ -45,13 +46,14 @@ struct SyncPace: Sendable {
     case .http(let status, _, _) where [408, 425, 429, 502, 503, 504].contains(status):
       isFailing = true
     case .http(401, _, _):
-      // Those that were handed over before the secret was replaced say nothing of the new one.
+      // A 401 for a file handed over before the secret was replaced does not concern the new
+      // secret.
       if let renewedAt, handed[file].map({ $0 < renewedAt }) ?? true { return }
       if !isRefused { refusals.append(standing.now) }
       if refusals.count > Self.mostRefusals { refusals.removeFirst() }
       isRefused = true
     case .http(let status, _, _) where status < 600:
-      // An answer, even this one, shows that the server is there.
+      // Any answer, even this one, shows that the server is reachable.
       if status >= 500 || status == 413 || 200..<300 ~= status {
         isFailing = file == Self.question
       }
@@ -64,10 +66,10 @@ struct SyncPace: Sendable {
     if let until { restsUntil = max(restsUntil ?? until, until) }
   }
 
-  /// Stands for the question who the server is among the files that are handed over.
+  /// A file name that stands for the request for the server's identity.
   private static let question = "who is it?"
 
-  /// The server is asked who it is.
+  /// Checks a request for the server's identity.
   mutating func asked(_ standing: Standing<SyncFeature>, _ found: inout Findings) {
     sent([FileUpload(file: Self.question, type: "", bytes: 0)], standing, &found)
   }
@@ -82,13 +84,13 @@ struct SyncPace: Sendable {
       let rest = max(restsUntil ?? now, typeRests[upload.type] ?? now)
       if now < rest {
         let early = now.duration(to: rest)
-        found.add(.storm, at: now, "\(upload.file) is sent \(early) before the server wants it")
+        found.add(.storm, at: now, "\(upload.file) is sent \(early) before the retry-after ends")
       }
     }
     if isRefused { found.add(.storm, at: now, "sent with a secret that was refused") }
     let conditions = standing.own.conditions
     if isInBackground, conditions.isConstrained || conditions.isLowPower {
-      found.add(.needless, at: now, "sent in background although data or power is to be saved")
+      found.add(.needless, at: now, "sent in the background although the user saves data or power")
     }
     if refusals.count == Self.mostRefusals, refusals[0].advanced(by: .seconds(60)) > now {
       found.add(.storm, at: now, "\(Self.mostRefusals) secrets were refused within a minute")

@@ -2,7 +2,7 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// Bytes of an upload that the server has written to its file.
+/// A piece of an upload that the server writes to the upload's file.
 public struct SyncPiece: Sendable {
   var token: StoreToken
   var id: UUID128
@@ -14,30 +14,30 @@ public struct SyncPiece: Sendable {
   var end: Int { offset + bytes.count }
 }
 
-/// What happens to an upload that takes several requests.
+/// A fact about an upload that takes several requests.
 public enum SyncUploadFact: Sendable, Equatable {
-  /// A place is asked for; or the payload is sent to become one.
+  /// The upload begins: the phone requests a URL for it, or sends the whole payload.
   case begins(isGzip: Bool)
-  /// The phone has kept where it goes on.
+  /// The phone stored the URL at which the upload resumes.
   case kept(place: String, isGzip: Bool)
-  /// Bytes are sent to a place.
+  /// The phone sends bytes to the upload's URL.
   case appends(place: String, from: Int, count: Int)
-  /// The server answered about a place.
+  /// The server answered a request about the upload.
   case told(place: String, status: Int, offset: Int?, isComplete: Bool)
 }
 
-/// Finds bytes that are sent again although the server has said that it has them.
+/// Finds bytes that are sent again although the server has reported that it has them.
 struct SyncPieces: Sendable {
-  /// An upload as its phone was told of it.
+  /// The state of an upload as last reported to its phone.
   private struct Known {
     var place: String
     var offset: Int
   }
 
   private var known: [String: Known] = [:]
-  /// What the phone can go on with, also in another process.
+  /// The URLs at which the phone can resume, even in a later process.
   private var tickets: [String: (place: String, isGzip: Bool)] = [:]
-  /// The most that a server said of each place.
+  /// The highest offset that the server has reported for each URL.
   private var most: [String: Int] = [:]
 
   mutating func noted(
@@ -46,17 +46,17 @@ struct SyncPieces: Sendable {
     switch fact {
     case .begins(let isGzip):
       if let ticket = tickets[file], ticket.isGzip == isGzip {
-        found.add(.resent, at: now, "\(file) begins anew, and \(ticket.place) goes on")
+        found.add(.resent, at: now, "\(file) starts over although \(ticket.place) can be resumed")
       }
     case .kept(let place, let isGzip): tickets[file] = (place, isGzip)
     case .appends(let place, let from, let count):
       guard let known = known[file], known.place == place else {
-        return found.add(.resent, at: now, "\(file) is sent, and the offset is not known")
+        return found.add(.resent, at: now, "\(file) is sent although its offset is not known")
       }
       if known.offset != from {
         found.add(
           .resent, at: now,
-          "\(file) is sent from \(from) to \(from + count), and the server has \(known.offset)")
+          "\(file) is sent from \(from) to \(from + count) although the server has \(known.offset)")
       }
     case .told(let place, let status, let offset, let isComplete):
       told(file, place, status, isComplete ? nil : offset, now, &found)
@@ -70,13 +70,13 @@ struct SyncPieces: Sendable {
   ) {
     if let offset, 200..<300 ~= status || status == 409 {
       if let most = most[place], offset < most {
-        found.add(.lost, at: now, "\(place) has \(offset) bytes, and had \(most)")
+        found.add(.lost, at: now, "\(place) has \(offset) bytes after \(most)")
       }
       most[place] = offset
       known[file] = Known(place: place, offset: offset)
     }
-    // After a conflict, after refusals that are no matter of time, and after successes that do not
-    // tell the offset, such as those of a proxy, it may begin anew.
+    // The upload may start over after a conflict, after a refusal that a retry cannot resolve, and
+    // after a success without an offset, such as a proxy's.
     let isPassing = [401, 408, 425, 429].contains(status) || (500..<600 ~= status && status != 501)
     let isOffset = 200..<300 ~= status && offset != nil
     if !isPassing, !isOffset { tickets[file] = nil }
@@ -84,7 +84,7 @@ struct SyncPieces: Sendable {
 }
 
 extension SyncCheckers {
-  /// Sees what happened to an upload.
+  /// Checks a fact about an upload.
   mutating func noted(
     _ phone: Int, _ file: String, _ fact: SyncUploadFact, _ standing: Standing<SyncFeature>
   ) {

@@ -2,17 +2,17 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A request as it comes to the server: its header fields and query items by their names.
+/// A request as the server receives it, with its header fields and query items by name.
 struct SyncReceivedRequest: Sendable {
   var method: String
   var path: SyncPath
-  /// Header fields by their names in lower case.
+  /// The header fields by lowercase name.
   var fields: [String: String]
   var query: [String: String] = [:]
   var candidate = UUID128(high: 0, low: 0)
   var body: [UInt8] = []
 
-  /// A request as the server reads it.
+  /// The request in the form that the server reads.
   var call: SyncCall {
     SyncCall(method, path, body: body) {
       fields[$0]
@@ -23,7 +23,7 @@ struct SyncReceivedRequest: Sendable {
     }
   }
 
-  /// An input of a server.
+  /// An input of the server.
   enum Event: Sendable {
     case request(RequestID, SyncReceivedRequest, user: SyncUser?, wall: Timestamp)
     case announced(RequestID, SyncReceivedRequest, user: SyncUser?)

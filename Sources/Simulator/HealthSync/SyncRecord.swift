@@ -3,10 +3,10 @@ import LinkCore
 import LinkWire
 
 extension SyncFeature: ReplayedFeature {
-  /// The facts about user and shell that the journal of a sync holds.
+  /// The facts about user and shell that a HealthSync journal contains.
   public typealias Record = SyncRecord
 
-  /// What the server holds is not known there.
+  /// The kinds that journals can be checked for. A journal does not contain the server's state.
   public static var checkedInJournals: [Finding.Kind] {
     [
       .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue, .unread, .storm, .needless,
@@ -21,12 +21,12 @@ extension SyncFeature: ReplayedFeature {
   }
 }
 
-/// What the journal of a sync tells about its user and its shell.
+/// The facts about user and shell that a HealthSync journal contains.
 public struct SyncRecord: RunRecord {
-  /// The feature whose journals it reads.
+  /// The feature whose journals are read.
   public typealias Feature = SyncFeature
 
-  /// A journal does not say whether there is something to do.
+  /// Always false, since a journal does not state whether there is something to do.
   public var isWanted: Bool { false }
 
   public init() {}

@@ -3,15 +3,14 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A request as it is on the wire: its header fields are written by its client and read by the
-/// server.
+/// A request in its wire form: the client writes the header fields and the server reads them.
 public struct SyncRequest: Sendable {
   var method: String
-  /// The URL at the server.
+  /// The request's URL.
   var url: String
   var fields: [UploadField]
   var body: [UInt8]
-  /// The number of the secret that it shows.
+  /// The number of the secret that the request carries.
   var secret: Int
 
   init(
@@ -25,7 +24,7 @@ public struct SyncRequest: Sendable {
   static let host = "localhost"
   static let endpoint = "http://\(host)\(SyncPath.sync.rawValue)"
 
-  /// Its path, and the item `id` of its query.
+  /// The URL's path and the `id` item of its query.
   private var target: (path: String, id: String?) {
     let origin = "http://\(Self.host)"
     let rest = url.hasPrefix(origin) ? url.dropFirst(origin.count) : url[...]
@@ -34,7 +33,9 @@ public struct SyncRequest: Sendable {
     return (String(parts.first ?? ""), id)
   }
 
-  /// It as it comes to the server, with so many bytes of its body.
+  /// Returns the request as the server receives it, with the first `count` bytes of its body.
+  ///
+  /// Returns `nil` if the path is unknown.
   func received(_ count: Int? = nil, candidate: UUID128) -> SyncReceivedRequest? {
     let (text, id) = target
     guard let path = SyncPath(rawValue: text) else { return nil }
@@ -48,15 +49,17 @@ public struct SyncRequest: Sendable {
   private static let gzipMark: [UInt8] = [0x1F, 0x8B]
   private static let beginning = Array(#"{"dataType":"#.utf8)
 
-  /// Stands for gzip: it can be undone, is no JSON before, and makes batches smaller by their
-  /// beginning, which all of them share.
+  /// Packs bytes with a stand-in for gzip.
+  ///
+  /// The result can be unpacked and is not valid JSON. It is smaller for batches, since it omits
+  /// the beginning that all batches share.
   static func packed(_ bytes: [UInt8]) -> [UInt8] {
     let isBatch = bytes.starts(with: beginning)
     let rest = isBatch ? bytes[beginning.count...] : bytes[...]
     return gzipMark + [isBatch ? 1 : 0] + rest.map { ~$0 }
   }
 
-  /// Undoes `packed`; `nil` for other bytes.
+  /// Reverses `packed`; returns `nil` for other bytes.
   static func unpacked(_ bytes: [UInt8]) -> [UInt8]? {
     guard bytes.starts(with: gzipMark), bytes.count > gzipMark.count else { return nil }
     let rest = bytes.dropFirst(gzipMark.count + 1).map { ~$0 }
@@ -65,7 +68,7 @@ public struct SyncRequest: Sendable {
 }
 
 extension SyncFeature.Reply {
-  /// An answer as it is on the wire.
+  /// Creates a reply from the server's answer.
   init(_ answer: SyncAnswer) {
     let fields = answer.headers.map { UploadField($0.0, $0.1) }
     let seconds = fields.value(of: "retry-after").flatMap { Int64($0) }
@@ -74,7 +77,7 @@ extension SyncFeature.Reply {
       detail: SyncReply.reason(of: answer.body) ?? "", body: answer.body)
   }
 
-  /// The answer as a phone reads it.
+  /// The reply as a phone reads it.
   var answer: UploadAnswer {
     let headers = fields.map { ($0.name.lowercased(), $0.value) }
     return UploadAnswer(
@@ -82,12 +85,12 @@ extension SyncFeature.Reply {
       .http(status: status, retryAfter: retryAfter, detail: detail))
   }
 
-  /// The epoch that it names.
+  /// The epoch that the reply names.
   var epoch: String? { SyncIdentity.epoch { fields.value(of: $0) } }
 }
 
 extension [UploadField] {
-  /// Returns the value of a field by its name in lower case.
+  /// Returns the value of a field by its lowercase name.
   func value(of name: String) -> String? {
     first { $0.name.lowercased() == name }?.value
   }

@@ -2,7 +2,7 @@ import LinkCore
 import LinkHealth
 import LinkWire
 
-/// The samples of a person with two devices and many types, over some weeks.
+/// The generated samples of a person with two devices and many types, over some weeks.
 enum SyncSamples {
   static let types = [
     "HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierHeartRate",
@@ -11,16 +11,16 @@ enum SyncSamples {
     "HKQuantityTypeIdentifierHeartRateVariabilitySDNN", "HKQuantityTypeIdentifierVO2Max",
   ]
 
-  /// The half hours of a night from 22:00 on, and what the sleeper does in each.
+  /// The sleep stage of each half hour of a night, starting at 22:00.
   static let stages = [
     "InBed", "AsleepCore", "AsleepDeep", "Awake", "AsleepREM", "AsleepCore",
     "AsleepUnspecified", "AsleepCore",
   ]
   static let stagePrefix = "HKCategoryValueSleepAnalysis"
 
-  /// Makes a sample of a type out of a number.
+  /// Returns a sample of a type, derived from a number.
   ///
-  /// - Parameter zone: Where the person lives.
+  /// - Parameter zone: The time zone of the person.
   static func make(
     _ type: String, at time: Timestamp, of phone: Int, in zone: SyncZone, _ word: UInt64
   ) -> HealthSample {
@@ -62,14 +62,15 @@ enum SyncSamples {
   }
 }
 
-/// The time zone of a person: an offset, and another one from a moment on, in seconds.
+/// A person's time zone: one UTC offset until a change and another one from then on, in seconds.
 struct SyncZone {
   var name: String
   var first: Int64
   var change: Int64
   var second: Int64
 
-  /// The zone of a phone's person in a run, whose clocks are set at 03:00 ten days before.
+  /// Creates the zone of a phone's user in a run. Its clocks change at 03:00, ten days before the
+  /// run.
   init(_ phone: Int, seed: UInt64) {
     let number = Int(seed % 7) + phone * 3
     let offsets: [Int64] = [0, 3_600, -18_000, 19_800, -39_600, 46_800, 7_200]
@@ -81,7 +82,7 @@ struct SyncZone {
     name = "Zone/\(number)"
   }
 
-  /// Its rules, as the server knows them.
+  /// The zone's rules in the form that the server uses.
   var rules: ZoneRules {
     ZoneRules(
       initialSecondsEast: Int(first),
@@ -91,13 +92,13 @@ struct SyncZone {
       ], name: name)
   }
 
-  /// Seconds on the clock of the wall.
+  /// Returns a Unix time as local time, in seconds.
   func local(_ second: Int64) -> Int64 { second + (second < change ? first : self.second) }
 
-  /// The number of the day.
+  /// Returns the local day of a Unix time, in days since 1970-01-01.
   func day(_ second: Int64) -> Int64 { SyncSamples.floorDivide(local(second), 86_400) }
 
-  /// A date such as `2026-01-31`.
+  /// Returns a day as a date such as `2026-01-31`.
   static func date(_ day: Int64) -> String {
     var (rest, year, month) = (day, 1970, 0)
     func isLeap(_ year: Int) -> Bool {
@@ -116,7 +117,7 @@ struct SyncZone {
     return "\(year)-\(two(Int64(month) + 1))-\(two(rest + 1))"
   }
 
-  /// A date and a time such as `2026-01-31T08:30:00`.
+  /// Returns a Unix time as a local date and time such as `2026-01-31T08:30:00`.
   func text(_ second: Int64) -> String {
     let rest = local(second) - day(second) * 86_400
     let (hour, minute) = (rest / 3_600, rest / 60 % 60)

@@ -4,18 +4,18 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The health data of one phone: what is there, and the numbered changes that led to it.
+/// The health data of one phone: its samples, and the numbered changes that produced them.
 ///
-/// Pages are made as the real stores make them, so that anchors mean what they mean there.
+/// Pages are built like those of the real stores, so that anchors have the same meaning.
 struct SyncSource {
-  /// A sample that is or was there.
+  /// A sample that is or was in the store.
   struct Entry {
     var sample: SourceSample
-    /// Where a backend keeps it.
+    /// The key under which a backend stores the sample.
     var place: HealthSamplePlace
-    /// The number of the change that added it last.
+    /// The number of the most recent change that added the sample.
     var added: Int64
-    /// The number of the change that deleted it; `nil` while it is there.
+    /// The number of the change that deleted the sample; `nil` while the sample exists.
     var deleted: Int64?
   }
 
@@ -24,15 +24,15 @@ struct SyncSource {
     HealthSample.workoutType,
   ]
 
-  /// All that ever was there, by the number of the sample.
+  /// Every sample that ever existed, in the order of creation.
   private(set) var entries: [Entry] = []
   /// The number of the newest change.
   private(set) var newest: Int64 = 0
-  /// The mark of each change, from the first one on.
+  /// The mark of each change, starting with the first.
   private var marks: [UInt64] = []
   let zone: SyncZone
   private let phone: Int
-  /// Whether there are two devices and many types.
+  /// Whether the person has two devices and many types of samples.
   private let isVaried: Bool
 
   init(phone: Int, isVaried: Bool, zone: SyncZone) {
@@ -42,13 +42,15 @@ struct SyncSource {
   /// The types that are synced.
   var types: [String] { isVaried ? SyncSamples.types : Self.types }
 
-  /// A type out of a number.
+  /// Returns the type that a number selects.
   func type(_ word: UInt64) -> String {
     isVaried ? SyncSamples.types[Int(word % 8)] : Self.types[Int(word % 8) / 3]
   }
 
-  /// The samples among these that a backend keeps, one of each place; `nil` if two of a place
-  /// differ, since a backend keeps the one that came first.
+  /// Returns the samples that a backend stores of the matching entries, one for each key.
+  ///
+  /// Returns `nil` if two entries with the same key differ in value, since a backend keeps the one
+  /// that came first.
   func kept(where isThere: (Entry) -> Bool) -> [HealthSample]? {
     var found: [HealthSamplePlace: HealthSample] = [:]
     for entry in entries where isThere(entry) {
@@ -59,13 +61,14 @@ struct SyncSource {
     return found.values.sorted { ($0.start, $0.source) < ($1.start, $1.source) }
   }
 
-  /// The places that a backend must hold, and no others.
+  /// The keys that a backend must store. It must store no others.
   var places: Set<HealthSamplePlace> {
     Set(entries.lazy.filter { $0.deleted == nil }.map(\.place))
   }
 
-  /// Adds a sample of a type that began at a time; one in eight equals an older one but for what
-  /// its source knows it by.
+  /// Adds a sample of a type.
+  ///
+  /// One in eight equals an older sample except for its UUID.
   mutating func add(_ type: String, at time: Timestamp, _ chance: inout Chance) {
     let word = chance.next()
     begin(word)
@@ -81,7 +84,7 @@ struct SyncSource {
     entries.append(Entry(sample: source, place: place, added: newest))
   }
 
-  /// A sample of one device within a day.
+  /// Returns a sample of one device that began within the last 1,000 minutes.
   private func plain(_ type: String, at time: Timestamp, _ word: UInt64) -> HealthSample {
     let value: HealthSampleValue =
       type == HealthSample.workoutType
@@ -107,14 +110,15 @@ struct SyncSource {
     return place
   }
 
-  /// Numbers the next change.
+  /// Assigns a number and a mark to the next change.
   private mutating func begin(_ mark: UInt64) {
     newest += 1
     marks.append(mark | 1)
   }
 
-  /// Is put back to an earlier state; then what has changed since comes again in another order, in
-  /// one change or in several.
+  /// Restores an earlier state and then repeats the later changes in another order.
+  ///
+  /// The later changes come as one change or as several.
   mutating func putBack(_ chance: inout Chance) {
     let last = Int64(chance.next() % UInt64(newest + 1))
     let isOne = chance.next() % 2 == 0
@@ -127,13 +131,13 @@ struct SyncSource {
     }
   }
 
-  /// The mark of a change; 0 if there is no such change.
+  /// Returns the mark of a change, or 0 if there is no such change.
   private func mark(of change: Int64) -> UInt64 {
     let place = Int(change) - 1
     return marks.indices.contains(place) ? marks[place] : 0
   }
 
-  /// Deletes a sample, or brings back one that was deleted, if there is any.
+  /// Deletes a sample or restores a deleted one. Returns its type, or `nil` if there is none.
   mutating func change(deletes: Bool, _ chance: inout Chance) -> String? {
     let found = entries.indices.filter { (entries[$0].deleted == nil) == deletes }
     guard !found.isEmpty else { return nil }
@@ -148,7 +152,7 @@ struct SyncSource {
     return entries[index].sample.sample.type
   }
 
-  /// Returns one page as a source gives it.
+  /// Returns one page of changes, as a health source does.
   func page(
     _ type: String, from start: HealthPageStart, limit: Int, at wall: Timestamp,
     checksMarks: Bool = true
@@ -197,7 +201,7 @@ extension HealthChangeSpan {
 }
 
 extension SyncHash {
-  /// Stands for SHA-256: different texts of a world have different hashes.
+  /// Returns a stand-in for SHA-256 that is different for all texts of a world.
   static func folded(_ text: [UInt8]) -> SyncHash {
     var words = SIMD4<UInt64>(1, 2, 3, 4)
     for (index, byte) in text.enumerated() {

@@ -3,20 +3,21 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// A client of another make, which knows the protocols and not this server: it makes odd requests
-/// and right ones, and notes the answers that the protocols do not allow.
+/// A foreign client that knows the protocols but not this server.
+///
+/// It makes valid and invalid requests and records answers that the protocols do not allow.
 struct SyncStranger {
   var desk: SyncDesk
   var chance: Chance
-  /// What was answered wrongly.
+  /// The wrong answers, at most five.
   private(set) var wrong: [String] = []
-  /// Whose secret it shows.
+  /// The user whose secret the client sends.
   let user = SyncUser("stranger")
   private var lastName: UInt64 = 0
   private let first: SyncDesk
 
   init(_ desk: SyncDesk, _ chance: Chance) {
-    // The server of the run may be at its end, and its uploads are not the stranger's.
+    // The run's server may be draining, and its uploads do not belong to this client.
     var desk = desk
     desk.server = SyncSeam.server(desk.defect, epoch: desk.kept.epoch, at: desk.now)
     (self.desk, first, self.chance) = (desk, desk, chance)
@@ -30,7 +31,7 @@ struct SyncStranger {
 
   mutating func happens() -> Bool { chance.next() % 2 == 0 }
 
-  /// Makes one visit.
+  /// Makes one visit, which tests one part of the protocols.
   mutating func visit() {
     desk = first
     switch number(0...8) {
@@ -81,9 +82,9 @@ struct SyncStranger {
     expect(answer, status, [:], what)
   }
 
-  // Doors.
+  // Access.
 
-  /// What each path takes, and whether it asks for a secret.
+  /// The methods that each path accepts.
   static let takes: [SyncPath: [String]] = [
     .sync: ["GET", "POST", "OPTIONS"], .refresh: ["POST"],
     .upload: ["HEAD", "PATCH", "DELETE", "OPTIONS"], .steps: ["GET"], .heartRate: ["GET"],
@@ -128,7 +129,7 @@ struct SyncStranger {
       refreshed?.body == Array(#"{"success":true,"refreshedIn":0}"#.utf8), "refresh says more")
   }
 
-  /// Who shows a secret is told who they are, and nobody whose secret is not known.
+  /// Checks that a known secret gets the user's identity and an unknown one is refused.
   private mutating func tryIdentity() {
     let secret = ["authorization": "Bearer x"]
     expect(desk.ask(call("GET", .sync, secret), of: nil), 401, "GET with an unknown secret")
@@ -221,12 +222,12 @@ struct SyncStranger {
   }
 }
 
-/// A batch as another phone writes it.
+/// A batch as a foreign client writes it.
 struct SyncStrangeBatch {
   let records: Int
   let workouts: Int
   let body: [UInt8]
-  /// Deletes all that it holds.
+  /// A batch that deletes all samples of `body`.
   let deletion: [UInt8]
 
   init(_ records: Int, _ workouts: Int, at second: Int) {
@@ -255,13 +256,15 @@ struct SyncStrangeBatch {
   }
 }
 
-// Uploads of a client of another make, in every protocol.
+// Uploads by a foreign client, in every protocol.
 extension SyncStranger {
-  /// The words of a protocol: an interop version of the draft, or 0 for tus.
+  /// The header fields of a protocol: an interop version of the draft, or 0 for tus.
   private struct Words {
     let version: Int
 
-    /// The fields of a request; draft 3 says whether it is incomplete.
+    /// Returns the fields of a request.
+    ///
+    /// Draft 3 states whether an upload is incomplete; later drafts state whether it is complete.
     func fields(offset: Int? = nil, length: Int? = nil, ends: Bool? = nil) -> [String: String] {
       var fields =
         version == 0
@@ -280,7 +283,7 @@ extension SyncStranger {
 
     func said(_ ends: Bool) -> String { ends == (version == 3) ? "?0" : "?1" }
 
-    /// The fields of an answer about an upload with so many bytes.
+    /// Returns the fields of an answer about an upload with `offset` bytes.
     func told(_ offset: Int) -> [String: String?] {
       var fields: [String: String?] = ["upload-offset": "\(offset)"]
       fields["tus-resumable"] = .some(version == 0 ? "1.0.0" : nil)
@@ -379,7 +382,7 @@ extension SyncStranger {
     }
   }
 
-  /// Requests that change nothing.
+  /// Makes requests that must be refused without any change.
   private mutating func refuse(
     _ words: Words, _ id: UUID128, _ offset: Int, _ length: Int?, _ size: Int
   ) {
@@ -440,7 +443,7 @@ extension SyncStranger {
     tryCrowd(words)
   }
 
-  /// A user has 16 uploads, of which the oldest makes room.
+  /// Checks that a user has at most 16 uploads, and that a new one replaces the oldest.
   private mutating func tryRoom(_ words: Words) {
     var ids: [UUID128] = []
     for _ in 0..<16 {
@@ -465,7 +468,7 @@ extension SyncStranger {
     expect(desk.files.isEmpty, "old uploads are there")
   }
 
-  /// 64 requests wait for the store, 4 for an upload.
+  /// Checks that 64 requests can wait for the store, and 4 for an upload.
   private mutating func tryCrowd(_ words: Words) {
     let (id, _) = create(words, [1], length: 9)
     desk.holds = true
@@ -489,7 +492,7 @@ extension SyncStranger {
     expect(desk.ask(call("POST", .refresh), of: user), 200, "a request after the crowd")
   }
 
-  // Bodies that are cut, and the end.
+  // Interrupted bodies, and the drain.
 
   mutating func tryCuts() {
     let words = Words(version: number(3...8))
@@ -523,7 +526,7 @@ extension SyncStranger {
     desk.feed(.cut(second, rest))
     let end = isRight ? came + 1 : came
     expect(desk.answers[asked], 204, words.told(end), "the offset behind a cut")
-    // Nothing of a body leaves nothing.
+    // A body of which no bytes arrived leaves no upload.
     let (empty, third) = (newName(), desk.newRequest())
     let none = call("POST", .sync, words.fields(length: 5, ends: true), candidate: empty)
     desk.feed(.announced(third, none, user: user))
@@ -532,7 +535,7 @@ extension SyncStranger {
     tryRestore(words)
   }
 
-  /// What an earlier process left goes on, by the line of its file.
+  /// Checks that uploads of an earlier process resume from the record lines of their files.
   private mutating func tryRestore(_ words: Words) {
     let record = SyncUploadRecord(
       user: "a\"\n", length: happens() ? number(9...Self.most) : nil, isGzip: happens())
@@ -581,7 +584,7 @@ extension SyncStranger {
   }
 }
 
-// The words of protocols: offers, tickets, places and dates.
+// The syntax of the protocols: offers, tickets, locations and dates.
 extension SyncStranger {
   mutating func tryWords() {
     tryOffers()

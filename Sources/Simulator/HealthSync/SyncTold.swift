@@ -1,11 +1,11 @@
 import LinkJSON
 
-/// What an answer in JSON says: each value by its path, such as `daily.0.steps`.
+/// The values of a JSON answer by path, such as `daily.0.steps`.
 struct SyncTold {
   private(set) var shown: [String: SyncLook.Shown] = [:]
   private var workouts: [[SyncLook.Shown]] = []
 
-  /// Reads an answer; `nil` if it is no JSON object.
+  /// Reads an answer; returns `nil` if it is not a JSON object.
   init?(_ bytes: [UInt8]) {
     var reader = JSONReader(bytes)
     do throws(JSONError) {
@@ -40,14 +40,14 @@ struct SyncTold {
     }
   }
 
-  /// Orders the workouts by what they say: those of one moment come in any order.
+  /// Sorts the workouts by their contents, since workouts with the same start come in any order.
   private mutating func takeWorkouts() {
     var lines: [[SyncLook.Shown]] = []
     while shown["workouts.\(lines.count).type"] != nil {
       lines.append(
         Self.names.map { name in
           let value = shown.removeValue(forKey: "workouts.\(lines.count).\(name)") ?? .nothing
-          // A time that the clocks show twice names its zone.
+          // A local time that occurs twice carries a zone suffix, which is dropped.
           if case .text(let text) = value, ["start", "end"].contains(name) {
             return .text(String(text.prefix(19)))
           }
@@ -68,7 +68,7 @@ struct SyncTold {
     }
   }
 
-  /// The first path at which something else is shown than must be; `nil` if there is none.
+  /// Returns the first path whose value differs from the expected one, or `nil` if there is none.
   func difference(from other: [String: SyncLook.Shown]) -> String? {
     Set(shown.keys).union(other.keys).sorted().first { path in
       guard let one = shown[path], let two = other[path] else { return true }

@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-// The shell of the app on a phone: its source, its disk, its uploads.
+// The app's shell on a phone: its source, its disk, its uploads.
 extension SyncWorld {
   mutating func perform(_ effect: SyncModel.Effect, of phone: HostID) {
     let index = phone.index
@@ -42,7 +42,7 @@ extension SyncWorld {
     }
   }
 
-  /// Writes a change behind those before it.
+  /// Writes a change after all changes before it.
   private mutating func writeInOrder(_ change: Feature.Cue, _ phone: HostID) {
     let free = max(phones[phone.index].diskFree, now).advanced(by: diskDelay(phone))
     phones[phone.index].diskFree = free
@@ -71,7 +71,7 @@ extension SyncWorld {
     writeInOrder(.writes(id, fetched, packed.map(\.bytes)), phone)
   }
 
-  /// Names batches.
+  /// Assigns file names to batches.
   private mutating func name(
     _ packed: [SyncPacking.Packed], _ phone: HostID
   ) -> [PayloadDraft] {
@@ -137,7 +137,7 @@ extension SyncWorld {
     }
   }
 
-  // What happens.
+  // Scheduled events.
 
   mutating func take(_ cue: Feature.Cue, on host: HostID?) {
     switch cue {
@@ -147,7 +147,7 @@ extension SyncWorld {
     case .fires(let phone): fire(kernel.phones[phone])
     case .naps(let phone): nap(kernel.phones[phone])
     case .tries(let phone, let file):
-      // A task of the same file that was cancelled may have asked for it.
+      // A canceled task of the same file may have scheduled this attempt.
       guard phones[phone].tasks[file]?.exchange == nil else { return }
       tryUpload(file, kernel.phones[phone])
     case .informs(let phone, let file, let number, let fields):
@@ -160,7 +160,7 @@ extension SyncWorld {
     case .done(let token, let outcome): feed(.other(.done(token, outcome)))
     case .repeats(let question): repeated(question)
     case .looks(let phone): look(at: phone)
-    case .writes, .splits, .commits, .stores, .keeps: return  // become durable instead
+    case .writes, .splits, .commits, .stores, .keeps: return  // They become durable instead.
     }
   }
 
@@ -168,7 +168,7 @@ extension SyncWorld {
     switch verb {
     case .rotates: backend.secret += 1
     case .serverReturns: putBackServer(index)
-    case .cellular, .lowData, .lowPower, .locks, .overloads: return  // conditions say it all
+    case .cellular, .lowData, .lowPower, .locks, .overloads: return  // Only conditions change.
     case .adds, .deletes, .restores, .storeReturns, .queueReturns, .forceQuits, .retries, .resets,
       .jettisons, .refreshes, .processes:
       for phone in targets(of: act) { begin(verb, act, index, on: phone) }
@@ -244,21 +244,21 @@ extension SyncWorld {
   }
 }
 
-// Uploads at the server: bodies that come in time or are cut, and the files of those that are not
-// complete, with the bytes that the real ones have.
+// Uploads at the server: bodies that arrive whole or are cut, and the files of incomplete uploads,
+// with the same bytes as the real ones.
 extension SyncWorld {
-  /// The file of an upload.
+  /// The file of an incomplete upload.
   struct UploadFile {
-    /// The line of its record, and what came.
+    /// The line of its record, followed by the received bytes.
     var bytes: [UInt8]
-    /// How many of them were written completely: those behind are of a broken write.
+    /// The number of bytes that were written completely. Bytes after them come from a failed write.
     var told: Int
-    /// When they were written last, on the clock of the world and on the server's.
+    /// When the file was last written, on the world's clock and on the server's.
     var changed: Instant
     var wall: Timestamp
   }
 
-  /// A request whose head is there.
+  /// A request whose head has arrived.
   struct Coming {
     var request: SyncRequest
     var phone: Int
@@ -278,7 +278,7 @@ extension SyncWorld {
     }
     guard let head = request.received(0, candidate: candidate) else { return }
     let isCut = !isCalm && kernel.happens(numbers.cuts)
-    // A payload may take a hundred requests; a calm has time for them.
+    // A payload may take a hundred requests, which must fit into the calm.
     let longest = isCalm ? Duration.milliseconds(200) : .seconds(3)
     let whole = kernel.hosts[server.place].chance.duration(below: longest)
     backend.coming[id] = Coming(
@@ -296,10 +296,10 @@ extension SyncWorld {
       .request(RequestID(id), received, user: user(phone, request.secret), wall: wall(server)))
   }
 
-  /// The body of a request is whole, or nothing more of it comes.
+  /// Ends a body, which is complete or of which no more arrives.
   mutating func bodyEnds(_ id: TrafficID) {
     guard let coming = backend.coming.removeValue(forKey: id) else { return }
-    // What an intermediary repeats has no client that waits.
+    // A request that an intermediary repeats has no client that waits.
     let place = exchange(id)
     let isLeft = place.map { kernel.exchanges[$0].isAbandoned || isHole(kernel.exchanges[$0].from) }
     guard coming.isCut || isLeft == true else {
@@ -315,13 +315,13 @@ extension SyncWorld {
     feed(.cut(RequestID(id), received))
   }
 
-  /// Ends a request whose body is coming; what came of it is told a moment later.
+  /// Ends a request whose body is arriving. The server receives the partial body a moment later.
   mutating func interrupt(_ id: TrafficID) {
     backend.coming[id]?.isCut = true
     kernel.later(.bodies(id), on: server, after: .milliseconds(1))
   }
 
-  /// Tells a client where its upload goes on.
+  /// Sends a client the URL at which its upload resumes.
   mutating func inform(_ id: TrafficID, _ fields: [UploadField]) {
     guard let place = exchange(id), !isHole(kernel.exchanges[place].from),
       case .part(let phone, let file, _) = kernel.exchanges[place].question
@@ -330,7 +330,7 @@ extension SyncWorld {
       .informs(phone: phone, file: file, id, fields), after: kernel.delay())
   }
 
-  /// The answer as a server of the plan's kind gives it.
+  /// Returns the answer as a server of the plan's kind gives it.
   func disguised(_ answer: SyncAnswer, to id: TrafficID) -> SyncAnswer {
     var answer = answer
     if numbers.coded == 0 { answer.tellsEncodings = false }
@@ -361,12 +361,13 @@ extension SyncWorld {
   ) {
     let piece = SyncPiece(
       token: token, id: id, record: record, offset: offset, bytes: bytes, isLast: isLast)
-    // A plan may have hundreds of pieces left when calm comes, which a slow store makes minutes.
+    // A plan may have hundreds of pieces left when the calm begins, which take minutes in a slow
+    // store.
     let delay = isCalm ? .milliseconds(2) : numbers.storeDelay
     write(.keeps(piece), on: server, after: max(diskDelay(server), delay))
   }
 
-  /// Bytes of an upload are in its file: what a failed write left behind the offset is gone.
+  /// Writes a piece to an upload's file and replaces what a failed write left after its offset.
   mutating func keep(_ piece: SyncPiece) -> Feature.Cue? {
     // Half of the processes that die with a write do so in the middle of it.
     if kernel.hosts[server.place].doom == .durable, piece.token.number % 2 == 0 {
@@ -379,7 +380,7 @@ extension SyncWorld {
     return piece.isLast ? .completes(piece) : .done(piece.token, .kept(piece.end))
   }
 
-  /// The content of a file up to where bytes are written.
+  /// Returns the content of a file up to the offset of a piece.
   private func begun(_ piece: SyncPiece) -> [UInt8] {
     let line = piece.record.line
     guard let file = backend.files[piece.id] else { return line }
@@ -389,7 +390,7 @@ extension SyncWorld {
     return bytes + Array(repeating: 0, count: max(0, missing))
   }
 
-  /// Some of the bytes of an upload, the first ones, are in its file, and the rest is not.
+  /// Writes only the first bytes of a piece, as a failed write does.
   mutating func tear(_ change: Feature.Cue, on host: HostID) {
     guard case .keeps(let piece) = change else { return }
     tear(piece, isKilled: !kernel.hosts[host.place].isRunning)
@@ -403,7 +404,7 @@ extension SyncWorld {
       if isKilled { (file.changed, file.wall) = (now, wall(server)) }
       backend.files[piece.id] = file
     } else if isKilled {
-      // A write that fails removes the file that it has made.
+      // A write that fails removes the file that it created.
       let all = piece.record.line + piece.bytes
       let bytes = Array(all.prefix(Int(chance.next() % UInt64(all.count + 1))))
       backend.files[piece.id] = UploadFile(
@@ -411,7 +412,7 @@ extension SyncWorld {
     }
   }
 
-  /// Stores the batch that the file of an upload holds.
+  /// Stores the batch in the file of a complete upload.
   mutating func complete(_ piece: SyncPiece) {
     let line = piece.record.line.count
     let content = backend.files[piece.id]?.bytes ?? []
@@ -423,7 +424,7 @@ extension SyncWorld {
       isGzip: piece.record.isGzip, upTo: piece.end)
   }
 
-  /// Tells the server what an earlier process has left; removes what is none.
+  /// Restores the uploads of an earlier process, and removes files that are not uploads.
   mutating func restoreUploads() {
     guard numbers.resumesFrom > 0 else { return }
     var kept: [StoredUpload] = []
@@ -446,8 +447,7 @@ extension SyncWorld {
 
   // The end.
 
-  /// Finds files that are there although nothing can be added to them any more: a day after the
-  /// last bytes came each is gone, and none sooner.
+  /// Finds files that still exist a day after their last bytes arrived, or were removed earlier.
   mutating func checkUploads() {
     guard kernel.hosts[server.place].isRunning else { return }
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {

@@ -4,25 +4,25 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-// The server: the real rules over a store that is a value.
+// The server: the real rules with an in-memory store.
 extension SyncWorld {
   struct Backend {
     var server = SyncServer(epoch: "epoch-1", at: .zero)
-    /// The state on disk.
+    /// The stored state.
     var kept = StoredSync(epoch: "epoch-1")
-    /// What was there when its process began.
+    /// The stored state when the process started.
     var old = StoredSync(epoch: "epoch-1")
-    /// How often that changed.
+    /// The number of changes of the stored state.
     var changes = 0
-    /// When the last of the changes under way is written: one after the other.
+    /// When the last pending change is written. Changes are written one after another.
     var storeFree = Instant.zero
-    /// The secret that counts.
+    /// The number of the valid secret.
     var secret = 1
-    /// How many epochs there were.
+    /// The number of epochs so far.
     var epochs = 1
-    /// The files of uploads that are not complete; they survive the process.
+    /// The files of incomplete uploads, which survive the process.
     var files: [UUID128: UploadFile] = [:]
-    /// Requests whose bodies are coming.
+    /// The requests whose bodies are arriving.
     var coming: [TrafficID: Coming] = [:]
   }
 
@@ -35,7 +35,7 @@ extension SyncWorld {
     restoreUploads()
   }
 
-  /// Puts the server back to what it had when its process began, and begins another epoch.
+  /// Restores the state that the server had when its process started, and begins a new epoch.
   mutating func putBackServer(_ index: Int) {
     stop(server, for: index)
     backend.kept = backend.old
@@ -71,7 +71,7 @@ extension SyncWorld {
     perform(effects)
   }
 
-  /// Carries effects out, in order; a process that is doomed to die between two of them does.
+  /// Carries out effects in order. A process that is set to die between two effects does so.
   private mutating func perform(_ effects: [SyncServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.place].isRunning { perform(effect) }
@@ -83,7 +83,7 @@ extension SyncWorld {
     case .ingest(let token, let user, let body, let isGzip):
       ingest(token, user.name, body, isGzip: isGzip)
     case .stamp(let token, let user, let device):
-      // Behind the batches that came before.
+      // The stamp is read after the batches that came before.
       backend.storeFree = max(backend.storeFree, now)
       let wait = now.duration(to: backend.storeFree) + .milliseconds(1)
       kernel.later(.stamps(token, user: user.name, device: device), on: server, after: wait)
@@ -108,7 +108,10 @@ extension SyncWorld {
     kernel.later(.done(token, outcome), on: server, after: .milliseconds(1))
   }
 
-  /// - Parameter end: How many bytes of an upload it is made of; `nil` for one request.
+  /// Stores a batch.
+  ///
+  /// - Parameter end: The size of the upload that the batch came in, in bytes; `nil` if it came in
+  ///   one request.
   mutating func ingest(
     _ token: StoreToken, _ user: String, _ body: [UInt8], isGzip: Bool, upTo end: Int? = nil
   ) {
@@ -128,7 +131,7 @@ extension SyncWorld {
       after: now.duration(to: backend.storeFree))
   }
 
-  /// Checks that a body is one that a phone of its user has written, in one piece or in several.
+  /// Checks that a body equals a batch that a phone of its user wrote, in one piece or in several.
   private mutating func checkWritten(_ body: [UInt8], _ user: String) {
     guard let phone = phones.indices.first(where: { Self.user($0) == user }),
       !phones[phone].written.contains(SyncHash.folded(body))
@@ -156,7 +159,7 @@ extension SyncWorld {
     arrived(id, question)
   }
 
-  /// An intermediary that had no answer sends a request again; its answer goes nowhere.
+  /// Handles a request that an intermediary without an answer sends again. The answer is discarded.
   mutating func repeated(_ question: Feature.Question) {
     guard kernel.hosts[server.place].isRunning, !isCalm else { return }
     arrived(kernel.newNumber(), question)
@@ -199,15 +202,15 @@ extension SyncWorld {
     feed(.request(RequestID(id), received, user: user(phone, secret), wall: wall(server)))
   }
 
-  /// Whose secret a request shows.
+  /// Returns the user whose secret a request carries; `nil` if the secret is not valid.
   func user(_ phone: Int, _ secret: Int) -> SyncUser? {
     secret == backend.secret ? SyncUser(Self.user(phone)) : nil
   }
 
-  /// How the phones name themselves.
+  /// The device ID of every phone.
   static let device = "phone"
 
-  /// A success that is none says so.
+  /// Returns a refusal. If its status is one of success, its body reports the failure.
   func refusal(_ status: Int) -> Feature.Reply {
     Feature.Reply(
       status: status, body: 200..<300 ~= status ? Array(#"{"success":false}"#.utf8) : [])
@@ -235,8 +238,8 @@ extension SyncFeature.Question {
   }
 }
 
-// Uploads: by the app as `UploadTry` has them sent, or by the system, which sends the whole and goes
-// on where that was cut.
+// Uploads: by the app in the steps of `UploadTry`, or by the system, which sends the whole payload
+// and resumes where that was cut.
 extension SyncWorld {
   var numbers: Feature.Numbers { kernel.plan.numbers }
 
@@ -244,7 +247,7 @@ extension SyncWorld {
     numbers.resumesFrom > 0 && body.count >= numbers.resumesFrom
   }
 
-  /// Begins a try of the app's.
+  /// Begins an attempt by the app.
   mutating func tryByApp(_ file: String, _ body: [UInt8], _ phone: HostID) {
     let index = phone.index
     let kept = phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
@@ -255,7 +258,7 @@ extension SyncWorld {
     goOn(file, phone)
   }
 
-  /// Carries out the next step of the app's try.
+  /// Carries out the next step of the app's attempt.
   private mutating func goOn(_ file: String, _ phone: HostID) {
     guard let task = phones[phone.index].tasks[file], let upload = task.sending else { return }
     switch upload.step {
@@ -296,7 +299,7 @@ extension SyncWorld {
 
   // Answers.
 
-  /// Takes the answer to the request of the app's try.
+  /// Handles the answer to the request of the app's attempt.
   mutating func take(
     _ result: Result<Feature.Reply, LinkFailure>, of file: String, _ phone: HostID
   ) {
@@ -330,7 +333,7 @@ extension SyncWorld {
     _ index: Int
   ) {
     guard let place = method == "POST" ? answer.url : url else { return }
-    // tus has no field for the completion.
+    // tus has no field that states completion.
     let isWhole = method != "POST" && answer.fields.dialect == .tus && answer.fields.offset == size
     note(
       .upload(
@@ -350,7 +353,7 @@ extension SyncWorld {
     case .forget?: phones[index].tickets[file] = nil
     case .keep(let ticket)?:
       switch kernel.hosts[phone.place].conditions.disk {
-      case .full, .locked: return  // It begins anew, which costs its bytes.
+      case .full, .locked: return  // The upload starts over and sends its bytes again.
       case .works, .slow: break
       }
       phones[index].tickets[file] = ticket.bytes
@@ -358,7 +361,7 @@ extension SyncWorld {
     }
   }
 
-  // The system: it sends all, and is told on the way where that goes on.
+  // The system: it sends the whole payload and receives the URL to resume at meanwhile.
 
   mutating func trySystem(_ file: String, _ body: [UInt8], _ phone: HostID) {
     guard let task = phones[phone.index].tasks[file] else { return }
@@ -373,7 +376,7 @@ extension SyncWorld {
     }
   }
 
-  /// The protocol of the plan; the one of systems where it has another.
+  /// The plan's draft protocol, or the system's own if the plan names no draft.
   var dialect: UploadDialect {
     UploadDialect.versions.contains(numbers.dialect) ? .draft(numbers.dialect) : .iOS
   }
@@ -419,14 +422,15 @@ extension SyncWorld {
     guard isOpen, isRefused || request.method == "HEAD" && answer.status < 400 else {
       return ended(file, result.outcome, phone)
     }
-    // The upload is gone, or is another one than was thought: it is asked again, or begins anew.
+    // The upload is gone or differs from the expected one: the offset is requested again, or the
+    // upload starts over.
     if answer.status != 409 { phones[index].tasks[file]?.place = nil }
     tryLater(file, result.outcome, phone)
   }
 }
 
 extension SyncFeature.Reply {
-  /// Says that nothing is there.
+  /// Sets the reported offset to 0.
   fileprivate mutating func forgetOffset() {
     for index in fields.indices where fields[index].name == "Upload-Offset" {
       fields[index].value = "0"

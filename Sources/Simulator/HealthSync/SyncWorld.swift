@@ -5,7 +5,7 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// Phones with a sync, their systems, and a backend.
+/// Phones with HealthSync, their systems, and a backend.
 struct SyncWorld: SimulatedWorld, ~Copyable {
   typealias Feature = SyncFeature
 
@@ -17,70 +17,70 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   var glances: Glances
   private(set) var isCalm = false
 
-  /// What belongs to a phone beside its model: most of it survives the process.
+  /// The state of a phone apart from its model. Most of it survives the process.
   struct Phone {
     var source: SyncSource
     // The disk.
     private(set) var queue = StoredSyncQueue()
     var files: [String: [UInt8]] = [:]
-    /// The hashes of all batches that ever were there.
+    /// The hashes of all batches that were ever written.
     var written: Set<SyncHash> = []
-    /// Where uploads go on, by the file of the payload.
+    /// The tickets that resume uploads, by payload file.
     var tickets: [String: [UInt8]] = [:]
     var lastFile = 0
-    /// When the last of the changes under way is written.
+    /// When the last pending change is written.
     var diskFree = Instant.zero
-    /// The number of the secret in its file, and the secrets of this run.
+    /// The number of the secret in its file, and the secrets used in this run.
     var secret = 1
     var secrets = UploadSecret<Int>()
     // The system.
     var tasks: [String: Upload] = [:]
-    /// Types that changed and whose observers were not called yet.
+    /// The changed types whose observers have not been called yet.
     var due: Set<String> = []
-    /// When they are called.
+    /// When the observers are called.
     var firesAt: Instant?
-    /// What the app observes in this run.
+    /// The types that the app observes in this run.
     var observed: [String] = []
     var lastWake: UInt64 = 0
     var grants: Set<WakeID> = []
-    /// Acts that suspended the app, which runs for a moment in between.
+    /// The planned events that suspended the app, which runs for a moment in between.
     var naps: [Int] = []
     var conditions = SyncConditions()
-    /// The request of this run that tells the server that the sync is complete.
+    /// The pending request of this run that reports the sync as complete.
     var refreshing: TrafficID?
-    /// The request of this run that asks whose progress it is.
+    /// The pending request of this run for the server's identity.
     var identifying: TrafficID?
-    /// What was on the disk when the app was launched last.
+    /// The contents of the disk when the app was last launched.
     private(set) var backup = (queue: StoredSyncQueue(), files: [String: [UInt8]]())
-    /// What the server has said in this run about uploads.
+    /// The upload support that the server has reported in this run.
     var support = UploadSupport()
-    /// How often source and store were compared.
+    /// The versions of source and store at the last comparison.
     var compared: (source: Int64, store: Int)?
     var difference = (missing: 0, extra: 0)
 
-    /// The secret that the app shows.
+    /// The secret that the app sends.
     var usedSecret: Int { secrets.current ?? secret }
 
     mutating func apply(_ step: SyncQueueStep) { queue.apply(step) }
 
-    /// Remembers what is on the disk.
+    /// Backs up the contents of the disk.
     mutating func backUp() { backup = (queue, files) }
 
-    /// Puts the disk back to what was remembered; what the system uploads for the app ends.
+    /// Restores the disk from the backup. The uploads that the system makes for the app end.
     mutating func putBack() {
       (queue, files) = backup
       tickets = tickets.filter { files[$0.key] != nil }
       tasks = [:]
     }
 
-    /// Lets all parked batches wait again.
+    /// Returns all quarantined batches to the queue.
     mutating func releaseAll() {
       for batch in queue.batches where batch.parked != nil {
         apply(.park(file: batch.file, reason: nil))
       }
     }
 
-    /// Lets a type be read anew, as `holdfast health reset` does.
+    /// Makes the app read a type again from the start, as `holdfast health reset` does.
     mutating func reset(_ type: String) {
       apply(.anchor(type: type, nil))
       for batch in queue.batches where batch.type == type && batch.parked != nil {
@@ -89,17 +89,17 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  /// An upload that was handed over.
+  /// An upload that the model handed over.
   struct Upload {
     var body: [UInt8]?
     var secret: Int
     var exchange: TrafficID?
     var tries = 0
-    /// The try of the app; `nil` where the system uploads.
+    /// The app's attempt; `nil` if the system makes the upload.
     var sending: UploadTry?
-    /// Where the system goes on with it.
+    /// The URL at which the system resumes the upload.
     var place: String?
-    /// How it ended, while the app does not run.
+    /// The outcome, stored until the app runs.
     var outcome: UploadOutcome?
     /// The epoch that the answer names.
     var epoch: String?
@@ -127,7 +127,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  /// Whether the systems own the uploads.
+  /// Whether the phones' systems own the uploads.
   var isOwnedBySystem: Bool { kernel.plan.numbers.system == 1 }
 
   // Processes.
@@ -206,7 +206,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     if isComplete { compare(phone) }
   }
 
-  /// Compares what the backend has with what the phone has.
+  /// Compares the samples of the backend with those of the phone.
   private mutating func compare(_ phone: HostID) {
     let index = phone.index
     let now = (source: phones[index].source.newest, store: backend.changes)
@@ -234,7 +234,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     seam.fromPhone(effect, phone.index)
   }
 
-  // There are no lines.
+  // There are no sockets.
 
   mutating func upgradeArrived(_ line: TrafficID, _ hello: Nothing, at server: HostID) {}
   mutating func arrived(_ packet: Feature.Packet?, on line: TrafficID, at server: HostID) {}
@@ -254,12 +254,12 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
   mutating func prepareCalm() {
     isCalm = true
-    // A person sets another one on both ends, whatever was refused before.
+    // A person sets a new secret on both ends, whatever was refused before.
     backend.secret += 1
     for phone in phones.indices { phones[phone].secret = backend.secret }
   }
 
-  /// People look at their phones, where parked batches are to be sent again.
+  /// Makes every user release quarantined batches and retry.
   mutating func becomeCalm() {
     for phone in kernel.phones { useAgain(phone) }
   }
@@ -274,7 +274,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     fireSoon(phone, within: .milliseconds(200))
   }
 
-  /// Changes what the disk holds while the app does not run.
+  /// Changes the contents of the disk while the app is not running.
   mutating func restart(_ phone: HostID, _ change: (inout Phone) -> Void) {
     let wasThere = kernel.hosts[phone.place].process == .running
     if wasThere {
@@ -304,11 +304,13 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   }
 }
 
-// The system of a phone: observers, granted time, launches, uploads that it owns.
+// The system of a phone: observers, granted time, launches, and the uploads that it owns.
 extension SyncWorld {
   // Observers.
 
-  /// Calls the observers of what changed within a time; what changes meanwhile goes with it.
+  /// Calls the observers of changed types within a time limit.
+  ///
+  /// Types that change until then are included.
   mutating func fireSoon(_ phone: HostID, within limit: Duration) {
     guard !phones[phone.index].due.isEmpty else { return }
     let longest = isCalm ? min(limit, .seconds(2)) : limit
@@ -321,16 +323,16 @@ extension SyncWorld {
 
   mutating func fire(_ phone: HostID) {
     let index = phone.index
-    // One that was overtaken finds nothing to do.
+    // A later call is scheduled, so this one has nothing to do.
     if let due = phones[index].firesAt, now < due { return }
     phones[index].firesAt = nil
-    // A locked device delivers nothing; it is told at its unlocking.
+    // A locked device delivers nothing until it is unlocked.
     guard !phones[index].due.isEmpty, !isUnderWay(.locks, on: phone) else { return }
     rouse(phone)
     guard kernel.hosts[phone.place].isRunning, !phones[index].observed.isEmpty else { return }
     let types = phones[index].observed.filter { phones[index].due.contains($0) }
     phones[index].due = []
-    // Observers of several types are called one by one, or close together.
+    // Observers of several types are called one by one, or together.
     if kernel.hosts[phone.place].chance.next() % 2 == 0 {
       for type in types { grant(.seconds(10), [type], phone) }
     } else if !types.isEmpty {
@@ -338,7 +340,7 @@ extension SyncWorld {
     }
   }
 
-  /// Grants time for all types.
+  /// Grants time for all observed types.
   mutating func grant(_ budget: Duration, _ phone: HostID) {
     rouse(phone)
     guard kernel.hosts[phone.place].isRunning else { return }
@@ -352,14 +354,14 @@ extension SyncWorld {
     phones[phone.index].grants.insert(id)
     kernel.counts[.wakes] += 1
     note(.granted(phone: phone.index, id, until: now.advanced(by: budget)))
-    // What counts is when the system granted it; the app hears of it a moment later.
+    // The grant counts from when the system makes it. The app receives it a moment later.
     let wait = kernel.hosts[phone.place].chance.duration(below: .milliseconds(200))
     kernel.answerLater(.input(.fired(types, id, budget: budget)), to: phone, after: wait)
   }
 
   // Launches and suspension.
 
-  /// Lets the app run, unless it was closed by force.
+  /// Makes the app run, unless the user force-quit it.
   private mutating func rouse(_ phone: HostID) {
     let place = phone.place
     switch kernel.hosts[place].process {
@@ -381,7 +383,7 @@ extension SyncWorld {
     kernel.plan.acts[act].act.verb == .own(.jettisons)
   }
 
-  /// Suspends an app in background again once it has no granted time left.
+  /// Suspends a background app again once it has no granted time left.
   mutating func napSoon(_ phone: HostID) {
     guard phones[phone.index].grants.isEmpty, !phones[phone.index].naps.isEmpty else { return }
     kernel.later(.naps(phone: phone.index), after: .seconds(5))
@@ -396,7 +398,7 @@ extension SyncWorld {
 
   mutating func jettison(_ phone: HostID, _ index: Int) {
     kernel.hosts[phone.place].downs.append(index)
-    // Until the act ends the app is launched in background.
+    // Until the planned event ends, the app is launched in the background.
     kernel.hosts[phone.place].dozing.append(index)
     phones[phone.index].naps.append(index)
     die(phone)
@@ -404,7 +406,7 @@ extension SyncWorld {
 
   mutating func forceQuit(_ phone: HostID, _ index: Int) {
     kernel.hosts[phone.place].downs.append(index)
-    // The system cancels what it uploads for an app that is closed by force.
+    // The system cancels the uploads of an app that the user force-quits.
     phones[phone.index].tasks = [:]
     let system = kernel.host(.system, phone.index)
     for exchange in kernel.exchanges.indices where kernel.exchanges[exchange].from == system {
@@ -436,7 +438,7 @@ extension SyncWorld {
       SyncRequest("POST", SyncRequest.endpoint, body: body, secret: task.secret), file, phone)
   }
 
-  /// Sends a payload in one request, in worlds where uploads do not resume, or by the system.
+  /// Sends a payload in one request: in worlds where uploads do not resume, or by the system.
   mutating func sendWhole(_ request: SyncRequest, _ file: String, _ phone: HostID) {
     let from = isOwnedBySystem ? kernel.host(.system, phone.index) : phone
     let question = Feature.Question.upload(
@@ -471,7 +473,7 @@ extension SyncWorld {
     }
   }
 
-  /// What the app reads in the answer to its question who the server is.
+  /// Returns the input for the answer to a request for the server's identity.
   private mutating func identity(
     _ result: Result<Feature.Reply, LinkFailure>, _ secret: Int, _ phone: Int
   ) -> SyncModel.Input {
@@ -486,7 +488,7 @@ extension SyncWorld {
     }
   }
 
-  /// The system tries again by itself after a failure of the network, and gives up after a while.
+  /// Schedules the system's retry after a network failure. The system gives up after five retries.
   mutating func tryLater(_ file: String, _ outcome: UploadOutcome, _ phone: HostID) {
     guard let task = phones[phone.index].tasks[file], task.outcome == nil else { return }
     guard task.tries < 5 else { return ended(file, outcome, phone) }
@@ -503,7 +505,7 @@ extension SyncWorld {
     deliver(phone)
   }
 
-  /// Tells the app how uploads ended, if it runs.
+  /// Reports ended uploads to the app, if it runs.
   mutating func deliver(_ phone: HostID) {
     let index = phone.index
     let ended = phones[index].tasks.filter { $0.value.outcome != nil }.keys.sorted()
@@ -524,7 +526,7 @@ extension SyncWorld {
     kernel.bench.views[phone].standing.own.restsUntil = max(before ?? until, until)
   }
 
-  /// Requests of the app that its suspension ended.
+  /// Reports the app's requests that its suspension ended.
   mutating func reportLost(_ phone: HostID) {
     let index = phone.index
     for file in phones[index].tasks.keys.sorted() {
@@ -550,13 +552,13 @@ extension SyncWorld {
 }
 
 extension Result<SyncFeature.Reply, LinkFailure> {
-  /// How an upload ended with it.
+  /// The outcome of an upload that ended with this result.
   var outcome: UploadOutcome { failure.map { .failed($0) } ?? .accepted }
 
   /// The epoch that the answer names.
   var epoch: String? { if case .success(let reply) = self { reply.epoch } else { nil } }
 
-  /// Why the answer is not one of success.
+  /// The reason for which the result is not a success; `nil` if it is one.
   fileprivate var failure: LinkFailure? {
     switch self {
     case .success(let reply): reply.answer.refusal
@@ -566,21 +568,20 @@ extension Result<SyncFeature.Reply, LinkFailure> {
 }
 
 extension LinkFailure {
-  /// Whether no answer came.
+  /// Whether the failure occurred without an answer.
   fileprivate var isOfTransport: Bool {
     if case .http = self { false } else { true }
   }
 }
 
-// People who look at their health data: the answers of the server are compared with what their
-// phones have.
+// People who look at their health data: the server's answers are compared with the phones' data.
 extension SyncWorld {
   func desk(of phone: Int) -> SyncDesk {
     SyncDesk(
       backend.server, backend.kept, seam.defect, phones[phone].source.zone, at: now, wall(server))
   }
 
-  /// Compares what each person is shown with what the phone has.
+  /// Compares the data that each person is shown with the phone's data.
   mutating func checkLooks() {
     guard kernel.hosts[server.place].isRunning else { return }
     for phone in phones.indices {
@@ -589,7 +590,7 @@ extension SyncWorld {
         let there = phones[phone].source.kept(where: { $0.deleted == nil })
       else { continue }
       var desk = desk(of: phone)
-      // People look some days later as well.
+      // People also look some days later.
       desk.wall = desk.wall.advanced(by: .seconds(86_400 * Int64(kernel.plan.seed % 40)))
       let look = SyncLook(there, phones[phone].source.zone, at: desk.wall)
       for path in [SyncPath.steps, .heartRate, .sleep, .workouts, .periods] {
@@ -598,7 +599,7 @@ extension SyncWorld {
     }
   }
 
-  /// Lets a client of another make come, which is answered as the protocols say.
+  /// Lets a foreign client visit the server, and reports answers that the protocols do not allow.
   mutating func checkStranger() {
     guard kernel.hosts[server.place].isRunning else { return }
     let chance = Chance(seed: kernel.hosts[server.place].chance.next())
@@ -618,7 +619,7 @@ extension SyncWorld {
     judge(glance, answer)
   }
 
-  /// A question about days, drawn from a number, and what it must be answered with.
+  /// Returns a request about days, drawn from a number, and its expected answer.
   private func question(
     _ path: SyncPath, _ look: SyncLook, _ phone: Int, _ word: UInt64
   ) -> (SyncReceivedRequest, Glance) {
@@ -634,7 +635,7 @@ extension SyncWorld {
     return (received, glance)
   }
 
-  /// Compares an answer with what it must be.
+  /// Compares an answer with the expected one.
   private mutating func judge(_ glance: Glance, _ answer: SyncAnswer?) {
     let (path, phone) = (glance.path.rawValue, glance.phone)
     guard var must = glance.must else {
@@ -648,31 +649,31 @@ extension SyncWorld {
     if let difference = told.difference(from: must) { misshown(phone, "\(path): \(difference)") }
   }
 
-  // In the middle of a run.
+  // During a run.
 
-  /// The questions of people in the middle of a run.
+  /// The requests that people make during a run.
   struct Glances {
-    /// Theirs alone, so that they change nothing else.
+    /// A random source of their own, so that the requests change nothing else.
     var chance: Chance
-    /// How many more there may be.
+    /// The number of requests that may still be made.
     var left = 6
-    /// Those that have no answer yet.
+    /// The requests without an answer.
     var open: [TrafficID: Glance] = [:]
-    /// The number of the last one, beside those of other requests.
+    /// The number of the last request, in a range apart from other requests.
     var last: TrafficID = 1 << 48
   }
 
-  /// A question of a person.
+  /// A person's request.
   struct Glance {
     var phone: Int
     var path: SyncPath
-    /// What must be shown; `nil` if the days make no sense.
+    /// The expected values; `nil` if the days are not valid.
     var must: [String: SyncLook.Shown]?
-    /// Several rates are the latest, and any of them may be shown.
+    /// Whether several rates are the latest, so that any of them may be shown.
     var isAnyLatest: Bool
   }
 
-  /// Lets the person look whose batch was stored, some of the times.
+  /// Lets the person whose batch was stored look at the data, in a third of the cases.
   mutating func lookSoon(_ user: String) {
     guard glances.left > 0, glances.chance.next() % 3 == 0,
       let phone = phones.indices.first(where: { Self.user($0) == user })
@@ -682,7 +683,7 @@ extension SyncWorld {
       .looks(phone: phone), after: glances.chance.duration(below: .milliseconds(500)))
   }
 
-  /// Asks the server, which must answer with what it has stored now.
+  /// Makes a request to the server, which must answer with the samples stored now.
   mutating func look(at phone: Int) {
     let held = backend.kept.places(of: Self.user(phone))
     guard kernel.hosts[server.place].isRunning,
@@ -698,7 +699,7 @@ extension SyncWorld {
     feed(.request(RequestID(glances.last), received, user: SyncUser(Self.user(phone)), wall: wall))
   }
 
-  /// What the server answers from what is stored now.
+  /// Returns the server's answer from the samples stored now.
   func told(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp
   ) -> SyncOutcome {
@@ -708,10 +709,10 @@ extension SyncWorld {
       path, span, user, wall, from: kept, phones[phone].source.zone, seam.defect)
   }
 
-  /// Takes an answer to a person; returns false if it is one to a phone.
+  /// Checks an answer to a person. Returns false if the answer belongs to a phone.
   mutating func seen(_ id: TrafficID, _ answer: SyncAnswer) -> Bool {
     guard let glance = glances.open.removeValue(forKey: id) else { return false }
-    // A server that goes away, or has too much to do, shows nothing.
+    // A server that is draining or overloaded shows nothing.
     if answer.status != 503 { judge(glance, answer) }
     return true
   }

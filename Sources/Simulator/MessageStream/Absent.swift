@@ -3,28 +3,30 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// What a server's log holds and the phone does not, in the order in which a cursor covers it.
+/// The messages in a server's log that the phone does not store, in the order in which a cursor
+/// covers them.
 ///
-/// A commit of `n` messages costs a binary search each, so that it can be asked after every one.
+/// A commit of `n` messages costs a binary search each, so the value can be queried after every
+/// commit.
 struct Absent: Sendable {
-  /// Whether the order is that of the stamps, as on a plain server that sorts its pages by them,
-  /// and not that of the log.
+  /// Whether messages are ordered by stamp, as on a plain server that sorts its pages by stamp, and
+  /// not as in the log.
   private(set) var isByStamp = false
-  /// Ordered by key.
+  /// The missing messages, ordered by key.
   private var missing: [(key: TimelineKey, message: Message)] = []
-  /// The keys of everything in the log.
+  /// The keys of all messages in the log.
   private var keys: [MessageID: TimelineKey] = [:]
-  /// The first in the log that the phone keeps.
+  /// The key of the first message in the log that the phone stores.
   private(set) var lowestKept: TimelineKey?
 
-  /// Begins again with the messages of a log.
+  /// Starts over with the messages of a log.
   mutating func reset(to log: [Message], isByStamp: Bool, keeping disk: StoredTimeline) {
     self = Absent()
     self.isByStamp = isByStamp
     for message in log { accept(message, isKept: disk.messages[message.id] != nil) }
   }
 
-  /// A message is in the log from now on.
+  /// Adds a message of the log.
   mutating func accept(_ message: Message, isKept: Bool) {
     let key = key(of: message)
     keys[message.id] = key
@@ -33,7 +35,7 @@ struct Absent: Sendable {
     missing.insert((key, message), at: isLast ? missing.count : missing.end { $0.key < key })
   }
 
-  /// The phone keeps messages from now on.
+  /// Removes messages that the phone now stores.
   mutating func keep(_ messages: [Message]) {
     for message in messages {
       guard let key = keys[message.id] else { continue }
@@ -43,7 +45,7 @@ struct Absent: Sendable {
     }
   }
 
-  /// Returns what is missing from a key on; from the beginning without one.
+  /// Returns the missing messages from a key on, or all of them without a key.
   func from(_ key: TimelineKey?) -> ArraySlice<(key: TimelineKey, message: Message)> {
     guard let key else { return missing[...] }
     return missing[missing.end { $0.key < key }...]
@@ -53,7 +55,9 @@ struct Absent: Sendable {
     lowestKept = min(lowestKept ?? key, key)
   }
 
-  /// The order of the log is that of the offsets; without these it is that of the arrival.
+  /// Returns the key that orders a message.
+  ///
+  /// The order of the log is that of the offsets, or that of arrival if there are none.
   private func key(of message: Message) -> TimelineKey {
     guard !isByStamp else { return message.key }
     let place = message.position.map { Int64(clamping: $0.offset) } ?? Int64(keys.count)

@@ -1,8 +1,9 @@
 import LinkCore
 import MessageStream
 
-/// Finds a stream that was left and still waits for something: a wait of its own may only be that
-/// for the store, which refused a change.
+/// Finds a stream that still has a deadline after it was closed.
+///
+/// A closed stream may only wait for a store that refused a change.
 struct Departure: StreamChecker {
   private(set) var found = Findings()
   private var isAway = false
@@ -36,6 +37,6 @@ struct Departure: StreamChecker {
     guard isAway, !isRefused, !isTold, facts.isAwake, let deadline = facts.deadline else { return }
     isTold = true
     let wait = facts.now.duration(to: deadline)
-    found.add(.storm, at: facts.now, "was left, and still waits for something in \(wait)")
+    found.add(.storm, at: facts.now, "was closed, and still has a deadline in \(wait)")
   }
 }

@@ -3,20 +3,22 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Nothing is shown, sent or acknowledged before it is durable, and no cursor runs ahead of the
-/// disk.
+/// Checks that nothing is shown, sent or acknowledged before it is durable, and that no cursor runs
+/// ahead of the disk.
 struct Durability: StreamChecker {
   private(set) var found = Findings()
-  /// What the server's log holds and the phone does not.
+  /// The messages in the server's log that the phone does not store.
   private var absent = Absent()
   private var log: [Message] = []
-  /// Everything that was ever accepted.
+  /// All messages that were ever accepted.
   private var known: Set<MessageID> = []
   private var lateness = Stamps()
-  /// Own messages that were accepted at positions up to the cursor in a log that was put back: the
-  /// answers show the phone that the log is a new one.
+  /// The user's messages that were accepted at positions up to the cursor in a log that was
+  /// restored.
+  ///
+  /// Their answers show the phone that the log is a new one.
   private var fillers: [Message] = []
-  /// What was found below the cursor already: a finding tells of a state, not of each commit in it.
+  /// The messages already reported, so that each gap is reported once.
   private var told: Set<MessageID> = []
 
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
@@ -27,7 +29,7 @@ struct Durability: StreamChecker {
       }
     case .update(.outboxDone(_, let message?)):
       guard !known.contains(message) else { return }
-      found.add(.early, at: facts.now, "said to be sent before the server has it: \(message)")
+      found.add(.early, at: facts.now, "reported as sent before the server has it: \(message)")
     case .post(let entry, _):
       guard !facts.own.disk.outbox.contains(where: { $0.text == entry.text }) else { return }
       found.add(.early, at: facts.now, "sent before it was stored: \(entry.text)")
@@ -62,12 +64,14 @@ struct Durability: StreamChecker {
     }
   }
 
-  /// The run is over.
+  /// Checks the cursor at the end of the run.
   mutating func conclude(_ facts: Facts) { checkCursor(facts) }
 
-  /// Everything that the cursor speaks for is there, or a gap says what is not. What is older than
-  /// all that is kept comes with the reader's pages: in the order of the log, or by stamp where a
-  /// plain server sorts by it; what such a server stamped far back is there before them.
+  /// Checks that every message that the cursor covers is stored or lies in a gap.
+  ///
+  /// Messages older than all stored ones come with the reader's pages: in the order of the log, or
+  /// by stamp if a plain server sorts its pages by stamp. Messages that such a server stamped far
+  /// back do not count as the oldest.
   private mutating func checkCursor(_ facts: Facts) {
     let byStamp = facts.own.server == .plain && facts.own.pages == .stamp
     if absent.isByStamp != byStamp {
@@ -81,7 +85,8 @@ struct Durability: StreamChecker {
       .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
   }
 
-  /// Whether the log ends before the cursor: it was put back, and the client will see that.
+  /// Whether the log ends before the cursor. The log was then restored, which the client will
+  /// detect.
   private func isBehindCursor(_ disk: StoredTimeline) -> Bool {
     guard let cursor = disk.cursor.position, let end = log.last?.position else { return false }
     return cursor.epoch == end.epoch && cursor.offset > end.offset
@@ -100,7 +105,7 @@ struct Durability: StreamChecker {
     var missing: [Message] = []
     for (_, message) in absent.from(oldest) {
       guard disk.cursor.covers(message, overlap: overlap) else {
-        // In the order of the log nothing behind it is covered, either.
+        // In the order of the log, no later message is covered either.
         if !isPlain { break }
         continue
       }
@@ -114,9 +119,10 @@ struct Durability: StreamChecker {
     return missing
   }
 
-  /// Whether a gap ends at the next message above it in the log that is kept: the reader's pages
-  /// lead down from there. The lower end of the gap may be a message that the log forgot when it
-  /// was put back, so that stamps do not tell.
+  /// Whether a gap ends at the next stored message above a message in the log.
+  ///
+  /// The reader's pages lead down from there. The lower end of the gap may be a message that the
+  /// log lost when it was restored, so stamps are not conclusive.
   private func isBelowGap(_ message: Message, _ disk: StoredTimeline) -> Bool {
     guard message.position != nil, let place = log.firstIndex(where: { $0.id == message.id }),
       let above = log[place...].first(where: { disk.messages[$0.id] != nil })
@@ -126,7 +132,7 @@ struct Durability: StreamChecker {
 }
 
 extension StoredTimeline {
-  /// Whether it is the user's own message, and its answer has not come.
+  /// Whether a message is the user's own and its answer has not arrived.
   fileprivate func awaitsAnswer(to message: Message) -> Bool {
     message.user == "me"
       && outbox.contains { entry in
@@ -134,9 +140,11 @@ extension StoredTimeline {
       }
   }
 
-  /// Whether the reader of a plain server's pages may find it in a hole: ids do not tell the order
-  /// within its last instant, and where it begins stamps may be late by the overlap. Where pages
-  /// are sorted by arrival the message behind it may be stamped late, too, by `rising` at most.
+  /// Whether a reader of a plain server's pages may find a message in a gap.
+  ///
+  /// IDs do not determine the order within the last instant of the gap, and at its beginning stamps
+  /// may be late by the overlap. If pages are sorted by arrival, the message after the gap may also
+  /// be stamped late, by `rising` at most.
   fileprivate func hasGap(
     near time: Timestamp, within overlap: Duration, rising: Duration
   ) -> Bool {
@@ -148,8 +156,9 @@ extension StoredTimeline {
 }
 
 extension Cursor {
-  /// Whether it says that a message is kept: by its position, else by its time, where stamps may
-  /// be late by the overlap.
+  /// Whether the cursor implies that a message is stored.
+  ///
+  /// It does so by its position, or else by its time, since stamps may be late by the overlap.
   fileprivate func covers(_ message: Message, overlap: Duration) -> Bool {
     if let position {
       return message.position.map { $0.epoch == position.epoch && $0.offset <= position.offset }

@@ -3,14 +3,14 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Finds a stream that says right after a connect that it is whole, although the head that the
-/// server stated is another position than that of its cursor: one of another epoch, for example.
+/// Finds a stream that reports right after a connect that it is complete, although the head that
+/// the server stated is not at its cursor, for example because it is in another epoch.
 ///
-/// An answer to a post or a page may have moved the cursor beyond the stated head, while the socket
-/// opened: to what the log holds, since one that was put back holds less.
+/// An answer to a post or a page may move the cursor beyond the stated head while the socket opens.
+/// The cursor must then be within the log, which is shorter if it was restored to an earlier state.
 struct Heads: StreamChecker {
   private(set) var found = Findings()
-  /// Where the server's log ends.
+  /// The end of the server's log.
   private var end: Position?
   private var stated: [AttemptID: Position] = [:]
   private var opened: AttemptID?
@@ -41,10 +41,10 @@ struct Heads: StreamChecker {
       facts.status.phase == .connected, facts.own.disk.cursor.position != head,
       !isBeyond(facts.own.disk.cursor.position, head)
     else { return }
-    found.add(.lost, at: facts.now, "says that it is whole, and the head is \(head)")
+    found.add(.lost, at: facts.now, "reports that it is complete although the head is \(head)")
   }
 
-  /// Whether a cursor lies beyond a head and stands for what the log holds.
+  /// Whether a cursor lies beyond a head but within the log.
   private func isBeyond(_ cursor: Position?, _ head: Position) -> Bool {
     guard let cursor, let end, cursor.epoch == head.epoch, cursor.epoch == end.epoch else {
       return false
@@ -53,10 +53,10 @@ struct Heads: StreamChecker {
   }
 }
 
-/// Finds an edit that came over a socket and was not kept, although the message is in memory.
+/// Finds an edit that arrived over a socket and was not stored, although the message is in memory.
 struct Edits: StreamChecker {
   private(set) var found = Findings()
-  /// The newest edit of each message that the store does not have.
+  /// The newest edit of each message that has not been stored.
   private var pending: [MessageID: Message] = [:]
   private var isReaderBehind = false
 
@@ -81,7 +81,7 @@ struct Edits: StreamChecker {
   mutating func met(_ seen: Seen, _ facts: Facts) {
     switch seen {
     case .launched:
-      // What was not kept then is gone with the process; no catch-up brings it.
+      // Edits that were not stored are lost with the process. No catch-up brings them.
       pending = [:]
       isReaderBehind = false
     case .fact(.stored(let change, _)):
@@ -101,10 +101,10 @@ struct Edits: StreamChecker {
   mutating func conclude(_ facts: Facts) {
     guard !pending.isEmpty else { return }
     let texts = pending.values.map(\.text).sorted().prefix(5).joined(separator: ", ")
-    found.add(.lost, at: facts.now, "edits that came were not kept: \(texts)")
+    found.add(.lost, at: facts.now, "received edits were not stored: \(texts)")
   }
 
-  /// Whether it is a later text of one of the newest messages that are kept, which memory holds.
+  /// Whether an edit is newer than the stored text of a message that memory holds.
   private func isInMemory(_ message: Message, _ facts: Facts) -> Bool {
     let disk = facts.own.disk
     guard let kept = disk.messages[message.id], let edited = message.updatedAt,

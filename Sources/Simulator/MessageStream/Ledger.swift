@@ -3,32 +3,32 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Nothing lost, nothing twice, in order: what the server accepted against what the user saw.
+/// Checks that no message is lost, duplicated or reordered: compares accepted with shown messages.
 struct Ledger: StreamChecker {
   private(set) var found = Findings()
-  /// What the server's log holds, in the order in which it was accepted.
+  /// The messages of the server's log, in the order of acceptance.
   private var log: [Message] = []
-  /// Everything that was ever accepted.
+  /// All messages that were ever accepted.
   private var known: Set<MessageID> = []
-  /// Shown in this run of the process.
+  /// The messages shown in this run of the process.
   private var shown: Set<MessageID> = []
-  /// What the user wrote, by its text.
+  /// The user's messages by text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
   private var looks = Looks()
   private var lateness = Stamps()
 
-  /// What the phone promised to send: it was stored.
+  /// A message that the phone has stored, and must therefore send.
   private struct Own: Sendable {
-    /// The place among all that was promised, from 1.
+    /// The index among all of the user's messages, from 1.
     var place: Int
     var entries: [UUID128]
-    /// How often it is in the server's log, and whether it ever was.
+    /// The number of copies in the server's log, and whether there ever was one.
     var accepted = 0
     var wasAccepted = false
-    /// Given up once, so that others may have gone before it.
+    /// Whether the message failed once, so that later ones may have been sent before it.
     var hasFailed = false
-    /// It was stamped where nobody looks for it.
+    /// Whether the message was stamped so far back that the client does not look for it.
     var isBeyond = false
   }
 
@@ -101,7 +101,7 @@ struct Ledger: StreamChecker {
     let now = facts.now
     guard var mine = own[message.text] else { return }
     if !mine.wasAccepted, mine.place < lastOwn, !mine.hasFailed {
-      found.add(.reordered, at: now, "\(message.text) went out after what was written later")
+      found.add(.reordered, at: now, "\(message.text) was sent after messages written later")
     }
     lastOwn = max(lastOwn, mine.place)
     mine.accepted += 1
@@ -113,7 +113,7 @@ struct Ledger: StreamChecker {
     own[message.text] = mine
   }
 
-  /// What the log forgot may go out once more.
+  /// Starts over with a new log. Messages that it does not contain may be sent again.
   private mutating func beginAnew(with kept: [Message]) {
     log = kept
     known.formUnion(kept.map(\.id))
@@ -121,7 +121,7 @@ struct Ledger: StreamChecker {
     for message in kept { own[message.text]?.accepted += 1 }
   }
 
-  /// The run is over: everything that the log holds was shown, or a gap says what was not.
+  /// Checks at the end of the run that every message of the log was shown or lies in a gap.
   mutating func conclude(_ facts: Facts) {
     let missing = log.filter {
       !shown.contains($0.id) && !facts.own.disk.hasGap(at: $0.key)
@@ -139,12 +139,12 @@ struct Ledger: StreamChecker {
 }
 
 extension StoredTimeline {
-  /// Whether a place is among the newest `count`, which memory holds.
+  /// Whether a key is among the newest `count`, which memory holds.
   func isNewest(_ key: TimelineKey, of count: Int) -> Bool {
     ordered.suffix(count).first.map { $0 <= key } ?? false
   }
 
-  /// Whether a hole that the reader sees may hold a message of this place.
+  /// Whether a gap that the reader sees may contain a message with this key.
   func hasGap(at key: TimelineKey) -> Bool {
     gaps.contains { gap in key < gap.before && gap.after.map { $0 < key } ?? true }
   }

@@ -1,15 +1,17 @@
 import LinkCore
 import MessageStream
 
-/// Finds a socket that outlives the token that let it in: the server ends it with the token, and
-/// has 6 s to see it end (5 s for the answer to its close frame).
+/// Finds a socket that outlives the token that admitted it.
+///
+/// The server must end the socket within 6 s after the token expires, which includes 5 s for the
+/// answer to its close frame.
 struct Lifetimes: StreamChecker {
   private(set) var found = Findings()
-  /// When the token of each attempt ends.
+  /// When the token of each attempt expires.
   private var ends: [AttemptID: Instant] = [:]
   /// The sockets that the server holds.
   private var held: Set<AttemptID> = []
-  /// The first of those ends.
+  /// When the first of these sockets must have ended.
   private var next: Instant?
 
   static let slack = Duration.seconds(6)
@@ -37,6 +39,6 @@ struct Lifetimes: StreamChecker {
     guard let next, next < facts.now else { return }
     self.next = nil
     let late = next.duration(to: facts.now) + Self.slack
-    found.add(.outlived, at: facts.now, "a socket stands \(late) after its token ended")
+    found.add(.outlived, at: facts.now, "a socket is still open \(late) after its token expired")
   }
 }

@@ -3,25 +3,28 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// What a client of a plain server could know of its own posts when it sent one again.
+/// Determines what the client of a plain server could know about its own posts when it repeated
+/// one.
 ///
-/// Such a server knows no keys: a request that is still on its way when the client looks whether it
-/// got through is accepted beside the next try. Only there may a message be accepted twice: the
-/// server had it not yet when the look was asked for, and nothing of it had come to the client.
+/// Such a server has no idempotency keys. If a request is still on its way when the client looks
+/// for its message, the server accepts both the request and the next attempt. Only then may a
+/// message be accepted twice: when the lookup was requested, the server did not have the message,
+/// and the client had not received it.
 struct Looks {
-  /// When each page was asked for, as a count of what happened; the newest pages only.
+  /// The steps at which pages were requested. Only the newest pages are kept.
   private var asked: [(id: FetchID, at: Int)] = []
-  /// When the newest page was asked for that was answered.
+  /// The step at which the most recently answered page was requested.
   private var looked: Int?
   private var steps = 0
-  /// When the server accepted an own text first, or the client heard of it.
+  /// The step at which one of the user's texts was first accepted by the server or received by the
+  /// client.
   private var known: [String: Int] = [:]
-  /// When each entry was posted last that was not refused.
+  /// The step of each entry's last post that was not refused.
   private var open: [UUID128: Int] = [:]
-  /// How often a text was sent again by one who could not know.
+  /// How often a text was sent again while the client could not know that it had arrived.
   private var blind: [String: Int] = [:]
 
-  /// How many acceptances of a text are excused.
+  /// Returns how many additional acceptances of a text are excused.
   func excused(_ text: String) -> Int { blind[text] ?? 0 }
 
   mutating func accepted(_ message: Message) {
@@ -64,7 +67,7 @@ struct Looks {
     }
   }
 
-  /// A new run of the process begins with new numbers.
+  /// Discards the pages of the process that ended.
   mutating func launched() {
     asked = []
     looked = nil
@@ -72,7 +75,7 @@ struct Looks {
 }
 
 extension LinkFailure {
-  /// Whether what was sent may be at the server all the same.
+  /// Whether the request may have reached the server despite the failure.
   fileprivate var mayHaveArrived: Bool {
     switch failureClass {
     case .timeout, .silent, .reset, .ended, .serverError, .protocolError: true

@@ -3,40 +3,40 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Finds catch-ups and pages that nothing made necessary, on a server with positions.
+/// Finds unnecessary catch-ups and pages, on a server with positions.
 ///
-/// A catch-up is not needed where nothing can be missing: when a socket opens and the cursor on the
-/// disk stands at the newest head that was told, or while the stream is whole and messages come in
-/// turn. A page of older messages is needed only if a reader waits for it, if something older
-/// exists, and if the phone does not hold what comes next.
+/// A catch-up is not needed if nothing can be missing: when a socket opens and the stored cursor is
+/// at the newest reported head, or while the stream is complete and messages arrive in turn. A page
+/// of older messages is needed only if a reader waits for it, if older messages exist, and if the
+/// phone does not hold the next one.
 struct Needs: StreamChecker {
   private(set) var found = Findings()
   private var log: [Message] = []
   private var head: Position?
-  /// What the server said of its head when each socket opened.
+  /// The head that the server stated when each socket opened.
   private var stated: [AttemptID: Position] = [:]
-  /// The newest head that an answer told.
+  /// The newest head that an answer reported.
   private var answered: Position?
-  /// Fetches that are not answered, and when they were asked for.
+  /// The unanswered fetches, and when they were requested.
   private var open: [FetchID: Instant] = [:]
-  /// Something was not taken, or could not be had, since the stream was whole last.
+  /// Whether something was not accepted or not available since the stream was last complete.
   private var isUnsure = false
-  /// The stream was whole before what happens now.
+  /// Whether the stream was complete before the current step.
   private var wasWhole = false
   private var isReading = false
-  /// The oldest message shown in this launch.
+  /// The key of the oldest message shown since the launch.
   private var top: TimelineKey?
-  /// What is asked for now goes on from a page that just came.
+  /// Whether a request now continues from a page that just arrived.
   private var goesOn = false
   private var cause = Cause.timer
 
-  /// What led to what happens now.
+  /// The cause of the current step.
   private enum Cause {
     case timer
     case opened(AttemptID)
-    /// A message that follows the cursor on the disk.
+    /// A message that follows the stored cursor.
     case inTurn
-    /// Anything that can be a reason to ask.
+    /// Any input that can be a reason for a request.
     case other
   }
 
@@ -113,13 +113,15 @@ struct Needs: StreamChecker {
 
   private mutating func close(_ id: FetchID, isWhole: Bool, _ facts: Facts) {
     let asked = open.removeValue(forKey: id)
-    // One that comes after its time is not taken.
+    // An answer after the time-out is not used.
     let isInTime = asked.map { $0.duration(to: facts.now) < facts.own.settings.fetchTimeout }
     isUnsure = isUnsure && !isWhole || !(isWhole && isInTime ?? false)
   }
 
-  /// Whether the server gave an own message a position up to which the disk has everything: the
-  /// log was put back.
+  /// Whether the server gave one of the user's messages a position that the stored cursor already
+  /// covers.
+  ///
+  /// The log was then restored to an earlier state.
   private func isDisplaced(by message: Message, _ facts: Facts) -> Bool {
     guard let position = message.position, let cursor = facts.own.disk.cursor.position,
       facts.own.disk.messages[message.id] == nil
@@ -137,11 +139,12 @@ struct Needs: StreamChecker {
       case .other: false
       }
     guard isNeedless else { return }
-    found.add(.needless, at: facts.now, "a catch-up was asked for, and nothing was missing")
+    found.add(.needless, at: facts.now, "a catch-up was requested although nothing was missing")
   }
 
-  /// Whether the socket's head is the cursor on the disk, and no answer told a later one. A head
-  /// that goes back is a reason to ask.
+  /// Whether the socket's head equals the stored cursor and no answer reported a later head.
+  ///
+  /// A head that goes backward is a reason for a request.
   private func nothingIsNew(at attempt: AttemptID, _ facts: Facts) -> Bool {
     guard let stated = stated[attempt], stated == facts.own.disk.cursor.position
     else { return false }
@@ -151,10 +154,11 @@ struct Needs: StreamChecker {
 
   private mutating func judge(before position: Position, _ facts: Facts) {
     if !isReading {
-      found.add(.needless, at: facts.now, "older messages were asked for, and no reader waits")
+      found.add(.needless, at: facts.now, "older messages were requested although no reader waits")
     }
     let disk = facts.own.disk
-    // Of an older epoch nothing is known, nor in a log that began anew before that was told.
+    // Nothing is known about an older epoch, or about a log that started over before this was
+    // reported.
     guard let epoch = head?.epoch, position.epoch == epoch, position.offset >= 1,
       disk.cursor.position.map({ $0.epoch == epoch }) ?? true
     else { return }
@@ -163,19 +167,21 @@ struct Needs: StreamChecker {
       !disk.gaps.contains(where: { Self.ends($0, above: log[place].id, at: position, disk) })
     else { return }
     guard place > 0 else {
-      found.add(.needless, at: facts.now, "older messages were asked for where history begins")
+      found.add(.needless, at: facts.now, "older messages were requested where history begins")
       return
     }
     let next = log[place - 1]
-    // A walk through a gap whose end is of an older epoch goes on by time.
+    // A walk through a gap whose end is in an older epoch continues by time.
     guard !goesOn, let kept = disk.messages[next.id], !isForgotten(kept, facts) else { return }
-    found.add(.needless, at: facts.now, "a page was asked for that is kept: \(next.text)")
+    found.add(.needless, at: facts.now, "a page was requested that is stored: \(next.text)")
   }
 }
 
 extension Needs {
-  /// Whether a message is no longer in memory and the store is not asked for it, since it lies
-  /// below the top of what is shown: a clock went back, or the log forgot what is shown there.
+  /// Whether a message is no longer in memory and not requested from the store, since it is newer
+  /// than the oldest shown message.
+  ///
+  /// A clock went back, or the log lost messages that are shown there.
   private func isForgotten(_ kept: Message, _ facts: Facts) -> Bool {
     guard let top, top < kept.key else { return false }
     return !facts.own.disk.isNewest(kept.key, of: facts.own.settings.memory)
@@ -183,8 +189,8 @@ extension Needs {
 
   /// Whether a gap ends at a message of the log, or at its position.
   ///
-  /// The message above a gap may be one that the log forgot when it was put back, and one that
-  /// was kept before the log began anew is kept with the position that it had then.
+  /// The message above a gap may be one that the log lost when it was restored. A message stored
+  /// before the log started over keeps the position that it had then.
   private static func ends(
     _ gap: Gap, above id: MessageID, at position: Position, _ disk: StoredTimeline
   ) -> Bool {
@@ -193,7 +199,7 @@ extension Needs {
 }
 
 extension Position {
-  /// Whether it is the next one of the same log.
+  /// Whether the position is the next one in the same log.
   fileprivate func follows(_ other: Position) -> Bool {
     epoch == other.epoch && offset == other.offset + 1
   }

@@ -2,23 +2,24 @@ import LinkCore
 import LinkStorage
 import MessageStream
 
-/// Finds a post that could have been sent and is left lying.
+/// Finds a post that could have been sent but was not.
 ///
-/// While the process is awake, the link is connected and no request fails, a stored post is tried
-/// within 60 s: the longest wait between tries (30 s) behind a try that was not answered (20 s),
-/// and 10 s for a look at a plain server. A server that asks to be left alone is, for as long. A
-/// fetch that is not answered within its time has failed, although its failure may come later.
+/// While the process is awake, the link is connected and no request fails, a stored post is
+/// attempted within 60 s: the longest wait between attempts (30 s) after an attempt that was not
+/// answered (20 s), and 10 s for a lookup at a plain server. A retry-after of the server extends
+/// this time. A fetch that is not answered within its time-out has failed, although its failure may
+/// be reported later.
 struct Progress: StreamChecker {
   private(set) var found = Findings()
   private var clock = Awake()
-  /// The time awake when the post began to wait that lies first.
+  /// The awake time at which the first unsent post began to wait.
   private var since: Duration?
-  /// Requests were refused for their credentials, and there are no new ones yet.
+  /// Whether requests were refused for their credentials and there are no new ones yet.
   private var isRefused = false
-  /// Fetches that are not answered, and when each one has failed.
+  /// The unanswered fetches, and when each one fails.
   private var open: [FetchID: Instant] = [:]
 
-  /// How long a post may wait.
+  /// The maximum time that a post may wait.
   static let bound = Duration.seconds(60)
 
   mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
@@ -33,7 +34,7 @@ struct Progress: StreamChecker {
       since = nil
     case .fetched(let id, _):
       open[id] = nil
-      // A post to a plain server may have waited for a look at its pages.
+      // A post to a plain server may have waited for a lookup of its pages.
       if facts.own.server == .plain { since = nil }
     case .posted, .commitFailed, .reader: since = nil
     case .credentials(.available): isRefused = false
@@ -76,12 +77,13 @@ struct Progress: StreamChecker {
     since = start
     guard clock.awake - start > Self.bound else { return }
     since = clock.awake
-    found.add(.stuck, at: facts.now, "a message waits for \(Self.bound), and nothing is in its way")
+    found.add(
+      .stuck, at: facts.now, "a message has waited for \(Self.bound) although nothing prevents it")
   }
 }
 
 extension StoredTimeline {
-  /// Whether an entry of the outbox waits for its turn or its next try.
+  /// Whether an entry of the outbox waits for its turn or its next attempt.
   fileprivate var hasUnsent: Bool {
     outbox.contains { if case .queued = $0.state { true } else { false } }
   }

@@ -3,29 +3,30 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Requests beside the socket come of a cause or after a wait, and none follows a terminal answer.
+/// Checks that requests outside the socket follow a cause or a wait, and that none follows a
+/// terminal answer.
 struct Requests: StreamChecker {
   private(set) var found = Findings()
-  /// The first pages that were asked for, and are not answered.
+  /// The unanswered requests for first pages.
   private var questions: [(id: FetchID, query: PageQuery)] = []
-  /// The last one that was answered.
+  /// The most recently answered query.
   private var answered: PageQuery?
-  /// Within the last minute: requests that failed or brought nothing, and causes to ask.
+  /// Within the last minute: requests that failed or returned nothing new, and causes for requests.
   private var vain = Minute()
   private var causes = Minute()
-  /// The user asked for older messages, and waits for what that leads to.
+  /// Whether the user requested older messages and waits for them.
   private var isReading = false
-  /// Whether the link had ended before what happens now, and nobody acted on it.
+  /// Whether the link had ended before the current step, with no cause since.
   private var hasEnded = false
 
-  /// When something happened within the last minute.
+  /// The times of events within the last minute.
   private struct Minute: Sendable {
     private var times: [Instant] = []
     private var start = 0
 
     mutating func note(_ now: Instant) { times.append(now) }
 
-    /// How many are left at `now`.
+    /// Returns the number of events in the minute before `now`.
     mutating func count(at now: Instant) -> Int {
       while start < times.count, times[start].duration(to: now) >= .seconds(60) { start += 1 }
       if start > 256 {
@@ -66,9 +67,9 @@ struct Requests: StreamChecker {
     case .fetch(let id, let query):
       if query.isFirst { questions.append((id, query)) }
       if questions.count > 8 { questions.removeFirst() }
-      if !isReading { checkEnd("a page was asked for", facts) }
+      if !isReading { checkEnd("a page was requested", facts) }
     case .post: checkEnd("a message was sent", facts)
-    case .open: checkEnd("a connection was tried", facts)
+    case .open: checkEnd("a connection was attempted", facts)
     case .refreshCredentials: checkEnd("credentials were refreshed", facts)
     case .update(.history): isReading = false
     case .close, .ping, .load, .commit, .readOlder, .update: return
@@ -91,15 +92,17 @@ struct Requests: StreamChecker {
     return questions.remove(at: index).query
   }
 
-  /// Whether a page moves the cursor on, although all of it is kept: what came out of turn before a
-  /// kill is passed page by page.
+  /// Whether a page advances the cursor although all of its messages are stored.
+  ///
+  /// Messages that arrived out of turn before a kill are passed page by page.
   private func leadsOn(_ page: Page, _ query: PageQuery) -> Bool {
     guard page.hasNext, query != answered, case .after(let asked, _) = query else { return false }
     return page.messages.contains { $0.position?.offset ?? 0 > asked.offset }
   }
 
-  /// Whether a page leads down through a gap to what memory holds no more: the phone cannot tell
-  /// that it is kept.
+  /// Whether a page leads down through a gap to messages that memory no longer holds.
+  ///
+  /// The phone cannot know that these are stored.
   private func leadsDown(
     _ page: Page, _ query: PageQuery, _ disk: StoredTimeline, _ facts: Facts
   ) -> Bool {
@@ -116,17 +119,17 @@ struct Requests: StreamChecker {
     vain.note(facts.now)
     let bound = facts.own.settings.vainRequests + causes.count(at: facts.now)
     guard vain.count(at: facts.now) == bound + 1 else { return }
-    found.add(.storm, at: facts.now, "more than \(bound) requests in vain within a minute")
+    found.add(.storm, at: facts.now, "more than \(bound) fruitless requests within a minute")
   }
 
   private mutating func checkEnd(_ what: @autoclosure () -> String, _ facts: Facts) {
-    if hasEnded { found.add(.storm, at: facts.now, "\(what()) after an answer that ends it all") }
+    if hasEnded { found.add(.storm, at: facts.now, "\(what()) after a terminal answer") }
   }
 }
 
 extension StreamModel.Input {
-  /// Whether it is a reason to act that the client did not make itself: a person, the device, new
-  /// credentials, or something that the server says unasked.
+  /// Whether the input is a reason to act that the client did not cause: a person, the device, new
+  /// credentials, or a message that the server sends by itself.
   var isCause: Bool {
     switch self {
     case .open, .close, .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard,
@@ -142,7 +145,7 @@ extension StreamModel.Input {
 }
 
 extension PageQuery {
-  /// Whether it begins something, rather than going on with it.
+  /// Whether the query begins a series of pages, rather than continuing it.
   fileprivate var isFirst: Bool {
     switch self {
     case .page(let number, _), .since(_, let number, _): number == 1
@@ -152,8 +155,9 @@ extension PageQuery {
 }
 
 extension StreamSettings {
-  /// Requests that may fail or bring nothing within a minute without a cause: those of a catch-up,
-  /// of a reader and of the outbox, each after the shortest wait.
+  /// The number of requests that may fail or return nothing new within a minute without a cause.
+  ///
+  /// They are those of a catch-up, of a reader and of the outbox, each after the shortest wait.
   var vainRequests: Int {
     let shortest = sendRetries.shortestWait(before: 0, atLeast: .seconds(1)) ?? .seconds(1)
     return 3 * 60 / Int(shortest.components.seconds)

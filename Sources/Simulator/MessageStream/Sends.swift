@@ -2,10 +2,10 @@ import LinkCore
 import LinkStorage
 import MessageStream
 
-/// Finds a message that is sent while a try of one is under way.
+/// Finds a message that is sent while an attempt to send one is under way.
 ///
-/// A try is under way until it is answered, until twice the time of a fetch, or until the
-/// connection is closed.
+/// An attempt is under way until it is answered, until twice the fetch time-out has passed, or
+/// until the connection is closed.
 struct Sends: StreamChecker {
   private(set) var found = Findings()
   private var current: (entry: UUID128, number: TryID, until: Instant)?
@@ -33,7 +33,7 @@ struct Sends: StreamChecker {
     case .post(let entry, let number):
       if current != nil {
         found.add(
-          .storm, at: facts.now, "\(entry.text) was sent while a try of a message is under way")
+          .storm, at: facts.now, "\(entry.text) was sent while an attempt to send was under way")
       }
       current = (entry.id, number, facts.now.advanced(by: facts.own.settings.fetchTimeout * 2))
     case .open, .ping, .refreshCredentials, .fetch, .load, .commit, .readOlder, .update: return

@@ -3,21 +3,21 @@ import LinkServerCore
 import LinkStorage
 import LinkWire
 
-/// The durable log of a simulated shop, with what only plain servers and failing ones do.
+/// The durable log of a simulated shop, including the behavior of plain and failing servers.
 struct ShopLog {
   let kind: ServerKind
   let pages: PageOrder
-  /// Whether `since` is answered with everything.
+  /// Whether `since` is answered with the whole log.
   let ignoresSince: Bool
-  /// The most messages in a page; 0 for no limit.
+  /// The maximum number of messages in a page; 0 for no limit.
   let pageCap: Int
   private var kept = StoredLog(epoch: "epoch-1")
   private var epochs = 1
-  /// The server cannot recover a client whose offset is below this.
+  /// The lowest offset from which the server can recover a client.
   private var forgotten: UInt64 = 0
-  /// What was edited, as it is now.
+  /// The edited messages in their current form.
   private var edits: [MessageID: Message] = [:]
-  /// The keys of posts, for a log that is put back.
+  /// The keys of posts, for a log that is restored to an earlier state.
   private var keys: [MessageID: UUID128] = [:]
 
   init(
@@ -31,16 +31,17 @@ struct ShopLog {
 
   var epoch: String { kept.epoch }
 
-  /// The messages by offset.
+  /// The messages in the order of their offsets.
   var messages: [Message] { kept.messages }
 
   var head: Position { kept.head }
 
-  /// The time before which a server with positions stamps nothing; a plain one that starts anew
-  /// forgets it.
+  /// The time before which a server with positions stamps no message.
+  ///
+  /// It is `nil` for a plain server, which does not keep it across a restart.
   var newest: Timestamp? { kind == .plain ? nil : messages.last?.createdAt }
 
-  /// Makes a message durable and gives it its position, unless its key or its id is known.
+  /// Makes a message durable and assigns its position, unless its key or its ID is known.
   mutating func append(_ message: Message, key: UUID128?) -> (message: Message, isNew: Bool) {
     switch kept.append(LogEntry(message: message, key: key)) {
     case .success(let appended):
@@ -50,14 +51,14 @@ struct ShopLog {
     }
   }
 
-  /// Begins another epoch with the newest messages; the rest is gone.
+  /// Begins another epoch that keeps only the newest messages.
   mutating func beginAnew(keeping count: Int) {
     epochs += 1
     kept.begin(epoch: "epoch-\(epochs)", keeping: count)
     forgotten = 0
   }
 
-  /// Forgets the newest messages, and goes on from there under the same epoch.
+  /// Removes the newest messages and continues under the same epoch.
   mutating func putBack(by count: Int) {
     let left = kept.messages.dropLast(max(0, count))
     kept = StoredLog(epoch: kept.epoch)
@@ -65,7 +66,7 @@ struct ShopLog {
     forgotten = min(forgotten, UInt64(left.count))
   }
 
-  /// Gives a message a later text; `nil` where the clock shows no later time.
+  /// Gives a message a later text; returns `nil` if the clock shows no later time.
   mutating func edit(_ message: Message, at time: Timestamp) -> Message? {
     var edited = edits[message.id] ?? message
     guard time > edited.updatedAt ?? edited.createdAt else { return nil }
@@ -105,7 +106,7 @@ struct ShopLog {
 }
 
 extension PageQuery {
-  /// The same query for at most so many messages.
+  /// Returns the same query for at most `limit` messages.
   fileprivate func capped(at limit: Int) -> PageQuery {
     switch self {
     case .page(let number, let asked): .page(number: number, limit: min(asked, limit))

@@ -1,9 +1,9 @@
 import LinkCore
 public import MessageStream
 
-/// The checkers of a message stream's own promises.
+/// The checkers of MessageStream's own promises.
 public struct StreamCheckers: FeatureCheckers {
-  /// The feature that they check.
+  /// The feature that is checked.
   public typealias Feature = StreamFeature
 
   private var ledger = Ledger()
@@ -82,20 +82,20 @@ public struct StreamCheckers: FeatureCheckers {
   }
 }
 
-/// A checker of one promise: it is told what came in, each effect, and how things stand.
+/// A checker of one promise, which receives inputs, effects and the state after them.
 protocol StreamChecker: Sendable {
   typealias Seen = Observation<StreamFeature>
   typealias Facts = Standing<StreamFeature>
 
   var found: Findings { get }
-  /// The client was given an input; its effects follow.
+  /// Handles an input of the client. Its effects follow.
   mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts)
   mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts)
-  /// Anything else happened.
+  /// Handles any other observation.
   mutating func met(_ seen: Seen, _ facts: Facts)
-  /// How things stand after all of it.
+  /// Checks the state after all effects of an input.
   mutating func settled(_ facts: Facts)
-  /// The run is over.
+  /// Checks the end of the run.
   mutating func conclude(_ facts: Facts)
 }
 
@@ -104,6 +104,6 @@ extension StreamChecker {
   mutating func settled(_ facts: Facts) {}
   mutating func conclude(_ facts: Facts) {}
 
-  /// What was broken so far.
+  /// The broken promises so far.
   var findings: [Finding] { found.all }
 }

@@ -15,14 +15,14 @@ extension StreamFeature {
 }
 
 extension Act<StreamVerb> {
-  /// All tokens are void; the next refresh does this.
+  /// Returns an event that invalidates all tokens, with the outcome of the next refresh.
   static func revokeTokens(_ refresh: TokenRefresh) -> Act {
     Act(.revokeTokens, 0, refresh.rawValue)
   }
 }
 
 extension Sketch<StreamFeature> {
-  /// What people do on any day: others talk, the user answers, scrolls and pulls.
+  /// Adds the activity of any day: others post, and the user posts, scrolls and refreshes.
   mutating func life(others: ClosedRange<Int>, sends: ClosedRange<Int>) {
     scatter(draw.count(others)) {
       Act(.others, $0.happens(0.1) ? $0.count(10...40) : $0.count(1...5))
@@ -136,10 +136,10 @@ extension Sketch<StreamFeature> {
   }
 }
 
-// The swarm: a plan that has no character but its seed's.
+// The swarm: a plan that only its seed determines.
 extension Sketch<StreamFeature> {
   mutating func swarm() {
-    // A few are away for so long that only the newest page is fetched.
+    // A few clients are away for so long that only the newest page is fetched.
     let isLong = draw.happens(0.08)
     length = isLong ? draw.seconds(9000, 14_400) : draw.seconds(3600, 4500)
     drawWeather()
@@ -152,7 +152,7 @@ extension Sketch<StreamFeature> {
     }
   }
 
-  /// What only some servers and networks do, in every second run.
+  /// Adds the troubles of only some servers and networks, in every second run.
   private mutating func oddities() {
     guard draw.happens(0.5) else { return }
     numbers.drainWindow = draw.one(.seconds(10), .seconds(60), .seconds(300), .seconds(900))
@@ -162,12 +162,14 @@ extension Sketch<StreamFeature> {
     let time = draw.seconds(5, Double(length.components.seconds))
     add(
       draw.one(Act(.beginAlike, draw.count(1...40)), Act(.putBack, draw.count(20...60))), at: time)
-    // Without a way out until the server is back, so that the socket is the first to tell.
+    // There is no network until the server is back, so that the socket is the first to report the
+    // change.
     if draw.happens(0.5) { add(Act(.unreachable, for: .seconds(10)), at: time - .seconds(1)) }
   }
 
-  /// Pages by arrival of what is stamped late: there the order of the pages is not that in which
-  /// the phone keeps what they bring.
+  /// Sorts pages by arrival in some plans with late stamps.
+  ///
+  /// The order of the pages then differs from the order in which the phone stores their messages.
   private mutating func lateArrivals() {
     if draw.happens(0.25), server == .plain, numbers.lateStamps > 0 { numbers.pages = .arrival }
   }
@@ -188,7 +190,7 @@ extension Sketch<StreamFeature> {
     numbers.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
     numbers.lateStamps = draw.one(0, 0.05, 0.2)
     numbers.equalStamps = draw.one(0, 0.1, 0.5)
-    // Both together are drawn aside.
+    // `lateArrivals` draws the combination of both.
     let pages: PageOrder = draw.one(.stamp, .arrival)
     if numbers.lateStamps == 0 { numbers.pages = pages }
     numbers.history = draw.one(60, 60, 0, 3, 130, 260)
@@ -198,7 +200,7 @@ extension Sketch<StreamFeature> {
     weather.wallDrift = draw.one(0, 0, 1e-5, -1e-5, 1e-4)
   }
 
-  /// Kinds of trouble that are drawn together; their order is part of every seed.
+  /// The troubles that are drawn together. Their order is part of every seed.
   private static var troubles: [Trouble<StreamVerb>] {
     [
       .burst, .background, .suspend, .sleep, .leave, .kill, .cut, .hole, .unreachable, .handover,
@@ -214,7 +216,7 @@ extension Sketch<StreamFeature> {
       Act(.unreachable, for: span))
   }
 
-  /// Where clocks and epochs change, once: what a plan does twice hides what once did.
+  /// Changes a clock or the epoch once, since a second change would hide the effects of the first.
   private mutating func once() {
     let time = draw.seconds(5, Double(length.components.seconds))
     switch draw.count(0...3) {

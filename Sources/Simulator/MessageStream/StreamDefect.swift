@@ -1,25 +1,25 @@
-/// A deliberate defect of a message stream.
+/// A deliberate defect of MessageStream.
 public enum StreamDefect: String, DeliberateDefect {
-  /// Fetches, connects, and does not fetch again: what came between is lost.
+  /// Fetches, connects, and does not fetch again, so that messages in between are lost.
   case noSecondFetch
-  /// Connects, fetches, and lets live frames pass meanwhile.
+  /// Connects and fetches, but drops live frames meanwhile.
   case noBuffer
-  /// Asks `since` exactly the newest stamp.
+  /// Requests `since` with exactly the newest stamp.
   case noOverlap
-  /// Believes that the first page is everything.
+  /// Assumes that the first page is everything.
   case firstPageOnly
-  /// Shows before the store has it.
+  /// Shows messages before the store has them.
   case showsBeforeStored
   case countResetOnOpen
   case noStability
   case takesLateEvents
-  /// Forgets at each launch which ids it has.
+  /// Forgets at each launch which IDs it has.
   case forgetsIDs
   /// Sends without an idempotency key.
   case noIdempotencyKey
   case losesStandby
   case noSpread
-  /// Takes the positions of a new log for those of the old one.
+  /// Treats positions in a new log as positions in the old one.
   case ignoresEpoch
   case timersStopAsleep
   case closesAlive
@@ -27,24 +27,25 @@ public enum StreamDefect: String, DeliberateDefect {
   case ignoresWish
   case refreshesEarly
   case blamesCredentials
-  /// Leaves messages of the user lying while it is connected.
+  /// Does not send the user's messages while it is connected.
   case leavesPosts
-  /// Makes two tries of a message at a time.
+  /// Makes two attempts to send a message at a time.
   case sendsTwice
-  /// Asks for what it waited for once more when its user leaves.
+  /// Fetches a page when its user leaves.
   case fetchesAfterLeaving
-  /// Fetches after each connect, also where nothing was missed.
+  /// Fetches after each connect, even if nothing was missed.
   case asksInVain
-  /// The server keeps sockets whose token has ended.
+  /// Keeps sockets whose token has expired (on the server).
   case outlivesToken
 
   public var catchable: [ServerKind] {
     switch self {
-    // With positions the head and the offsets show the hole, whoever fetches or buffers.
+    // With positions the head and the offsets reveal the gap, even if the client does not fetch or
+    // buffer.
     case .noSecondFetch, .noBuffer: [.plain]
-    // Only a catch-up by time has an overlap, and only it fetches what is known already.
+    // Only a catch-up by time has an overlap and fetches known messages again.
     case .noOverlap, .forgetsIDs: [.plain]
-    // A plain server knows no keys, and no epochs.
+    // A plain server has no keys and no epochs.
     case .noIdempotencyKey, .ignoresEpoch: [.positions]
     // Only a head shows that nothing was missed.
     case .asksInVain: [.positions]
@@ -74,11 +75,12 @@ public enum StreamDefect: String, DeliberateDefect {
 
   public var seeds: Int {
     switch self {
-    // A log must begin anew while nobody looks; a server must close twice; a stamp must be late.
+    // The log must start over while the client is away, a server must close twice, or a stamp must
+    // be late.
     case .ignoresEpoch, .noSpread, .noOverlap: 50
     // An answer must be so slow that frames overtake it, and the next catch-up must not reach back.
     case .noBuffer: 100
-    // A server must drain for long, or refuse for long; a link must waver.
+    // A server must drain for long or refuse for long, or a link must waver.
     case .ignoresWish, .countsTheDial: 100
     case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
       .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep,

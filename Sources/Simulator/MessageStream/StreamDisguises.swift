@@ -3,12 +3,13 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Gives each try to send another key, as a client does that makes its key with the request.
+/// Gives each attempt to send another key, as a client does that creates the key with the request.
 struct Keys: Sendable {
-  /// Which entry a key stands for; keys are counted.
+  /// The entries by key. A key's low half is an index.
   private var entries: [UUID128] = []
 
-  /// Above every key that chance makes: version 4 has other bits here (RFC 9562 section 5.4).
+  /// The high half of the keys, above that of every random key: version 4 has other bits here (RFC
+  /// 9562 section 5.4).
   private static let high = UInt64.max
 
   mutating func sent(_ effect: StreamModel.Effect) -> StreamModel.Effect {
@@ -33,10 +34,10 @@ struct Keys: Sendable {
   }
 }
 
-/// Hides which epoch a position is of: the client sees offsets only, all of the first epoch.
+/// Hides the epoch of positions, so that the client sees only offsets, all in the first epoch.
 struct Epochs: Sendable {
   private var first: String?
-  /// The epoch that the server speaks of now: a bare offset means this one to it.
+  /// The server's current epoch, to which a bare offset refers.
   private var newest: String?
 
   mutating func hidden(in input: StreamModel.Input) -> StreamModel.Input {

@@ -3,27 +3,28 @@ public import LinkStorage
 public import LinkWire
 public import MessageStream
 
-/// MessageStream in a world: one phone in one shop, a server of one of two contracts, and people.
+/// MessageStream in the simulator: one phone in one shop, a server with one of two contracts, and
+/// people.
 public enum StreamFeature: SimulatedFeature {
-  /// What its journals tell.
+  /// The facts that a journal contains.
   public typealias Record = StreamRecord
   /// The client of one shop.
   public typealias Model = StreamModel
-  /// What can happen beside the verbs of the kernel.
+  /// The kinds of planned events, in addition to those of the kernel.
   public typealias Verb = StreamVerb
-  /// What its plans fix for a run.
+  /// The numbers that a plan fixes for a run.
   public typealias Numbers = StreamNumbers
-  /// The two contracts.
+  /// The server's contract.
   public typealias Server = ServerKind
-  /// Its deliberate defects.
+  /// The deliberate defects of MessageStream.
   public typealias Defect = StreamDefect
-  /// The checkers of its own promises.
+  /// The checkers of MessageStream's own promises.
   public typealias Checkers = StreamCheckers
-  /// What it counts.
+  /// The events that the world counts.
   public typealias Tally = StreamTally
-  /// What only it knows to have happened.
+  /// The facts that only this world can observe.
   public typealias Fact = StreamFact
-  /// What its checkers see of the phone.
+  /// The state of the phone that the checkers see.
   public typealias State = StreamState
 
   public static var name: String { "message-stream" }
@@ -52,12 +53,12 @@ public enum StreamFeature: SimulatedFeature {
     play(plan, setup, as: StreamModel.self, watch: watch)
   }
 
-  /// Plays a plan with a client of the caller's own.
+  /// Plays a plan with the caller's own client.
   public static func play<Client: StreamClient>(
     _ plan: Plan, _ setup: RunSetup<StreamFeature> = RunSetup(), as client: Client.Type,
     watch: RunWatch<StreamFeature>? = nil
   ) -> Outcome {
-    // Named here, so that the compiler specialises the world for the usual client.
+    // The type is named here so that the compiler specializes the world for the usual client.
     if Client.self == StreamModel.self {
       var world = StreamWorld<StreamModel>(plan, setup, watch: watch)
       return world.play()
@@ -108,53 +109,53 @@ public enum StreamFeature: SimulatedFeature {
   }
 }
 
-/// Which contract the server of a world speaks.
+/// The contract of a world's server.
 public enum ServerKind: String, ServerChoice {
-  /// Ours: positions, heads, idempotency keys.
+  /// The contract of this package: positions, heads and idempotency keys.
   case positions
-  /// What seed 001 says and no more: times, page numbers, newest first.
+  /// Only what `docs/seeds/001.md` requires: times, page numbers, and the newest messages first.
   case plain
 
   public static var usual: ServerKind { .positions }
 }
 
-/// What the world counts.
+/// The messages that the world counts.
 public enum StreamTally: String, RunTally {
-  /// Messages that the server took.
+  /// The messages that the server accepted.
   case accepted
-  /// Messages that the client showed, in each run of its process.
+  /// The messages that the client showed, counted in each run of its process.
   case shown
 
   public var label: String { "messages \(rawValue)" }
 }
 
-/// What only this world knows to have happened.
+/// A fact that only this world can observe.
 public enum StreamFact: Sendable, Equatable {
   /// A change became durable on the phone.
   case stored(TimelineChange, TimelineCommit)
-  /// A post became durable at the server; `isNew` is false if its key was known.
+  /// A post became durable on the server; `isNew` is false if its key was known.
   case accepted(Message, isNew: Bool)
-  /// The log began anew under another epoch; what is in it now, by position.
+  /// The log started over under another epoch. `kept` is its content, by position.
   case beganAnew(epoch: String, kept: [Message])
-  /// A socket opened, and this was said of the head; it need not be so.
+  /// A socket opened, and the server stated a head, which may be false.
   case stated(AttemptID, head: Position?)
-  /// An upgrade arrived with a token that ends then.
+  /// An upgrade arrived with a token that expires at the given time.
   case admitted(AttemptID, until: Instant)
 }
 
-/// What the checkers see of a phone beside its link.
+/// The state of a phone that the checkers see in addition to its link.
 public struct StreamState: Sendable {
-  /// The numbers that the client is meant to use.
+  /// The settings that the client is meant to use.
   public var settings: StreamSettings
-  /// The contract that the server speaks.
+  /// The server's contract.
   public var server: ServerKind
-  /// What a plain server's pages are sorted by.
+  /// The order of a plain server's pages.
   public var pages = PageOrder.stamp
   /// Whether the server stamps some messages late.
   public var stampsLate = false
   public var isWhole = false
   public var memoryUse: MemoryUse
-  /// What is durable on the phone.
+  /// The durable data of the phone.
   public var disk = StoredTimeline()
 
   public init(settings: StreamSettings, server: ServerKind, memoryUse: MemoryUse) {
@@ -165,26 +166,28 @@ public struct StreamState: Sendable {
 }
 
 extension Finding.Kind {
-  /// Accepted by the server and never shown, where no gap says so.
+  /// A message that the server accepted and the phone never showed, with no gap in its place.
   public static let lost = Finding.Kind(rawValue: "lost")
-  /// Shown, or accepted of the user, more than once.
+  /// A message that was shown, or a message of the user that was accepted, more than once.
   public static let duplicated = Finding.Kind(rawValue: "duplicated")
-  /// Shown out of order, or sent in another order than written.
+  /// A message that was shown out of order, or sent in an order other than written.
   public static let reordered = Finding.Kind(rawValue: "reordered")
-  /// Shown or acknowledged before it was durable, or a cursor beyond what is.
+  /// A message that was shown or acknowledged before it was durable, or a cursor ahead of the disk.
   public static let early = Finding.Kind(rawValue: "early")
-  /// A socket that the server holds longer than the token lives that let it in.
+  /// A socket that the server keeps longer than the lifetime of the token that admitted it.
   public static let outlived = Finding.Kind(rawValue: "outlived")
 }
 
 extension StreamSettings {
-  /// One batch is with the store and one waits behind it; a page that begins below the bound is
-  /// taken whole.
+  /// The maximum number of messages that wait for the store.
+  ///
+  /// The store processes one batch while another waits. A page that begins below the bound is taken
+  /// whole.
   var mostUnstored: Int { 2 * (Self.unstored + max(catchUpPage, historyPage)) }
 }
 
 extension StreamNotice {
-  /// What it says for people.
+  /// The notice's human-readable text.
   fileprivate var text: String? {
     switch self {
     case .fetchFailed(let failure), .sendFailed(let failure), .security(let failure): failure.text
@@ -196,8 +199,8 @@ extension StreamNotice {
   }
 }
 
-// The tape of a run, beside the roles of inputs and effects: enough of each value to tell runs
-// apart.
+// The parts of inputs and effects that a run's digest contains in addition to their roles: enough
+// of each value to distinguish runs.
 extension StreamFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {

@@ -2,7 +2,7 @@ public import LinkCore
 public import MessageStream
 
 extension StreamModel: StreamClient {
-  /// How much it holds in memory.
+  /// The model's memory use.
   public var memoryUse: MemoryUse {
     MemoryUse(
       shown: timeline.messages.count, unsent: outbox.entries.count, unstored: unstoredCount,
@@ -24,7 +24,7 @@ extension StreamModel: LinkModel {
     case .frame(let attempt, .draining(let window)): .draining(attempt, within: window)
     case .frame(let attempt, .unknown), .frame(let attempt, .malformed): .heard(attempt)
     case .fetched: .answered(isTrigger: false)
-    // The server is there.
+    // An accepted post shows that the server is reachable.
     case .posted: .answered(isTrigger: true)
     case .fetchFailed(_, let failure), .postFailed(_, _, let failure): .refused(failure)
     case .loadOlder, .send, .retry, .discard, .user, .loaded, .loadFailed, .committed,

@@ -1,31 +1,34 @@
 import LinkCore
 
-/// What a plan of message streams fixes for a run beside the weather.
+/// The numbers that a plan of MessageStream fixes for a run, apart from the network conditions.
 public struct StreamNumbers: PlanNumbers {
-  /// How often the server pings; contract 54 s.
+  /// The server's ping interval. The contract specifies 54 s.
   public var ping = Duration.seconds(54)
-  /// How long the server's tokens live.
+  /// The lifetime of the server's tokens.
   public var tokenLife = Duration.seconds(1800)
-  /// Share of a plain server's messages that are stamped before one that was already seen, by up
-  /// to 100 s; a server with positions stamps in order.
+  /// The share of a plain server's messages that are stamped before a message already seen, by up
+  /// to 100 s.
+  ///
+  /// A server with positions stamps in order.
   public var lateStamps = 0.0
-  /// Share of messages that have the same stamp as the one before.
+  /// The share of messages that have the same stamp as the message before.
   public var equalStamps = 0.0
-  /// What a plain server sorts its pages by.
+  /// The order of a plain server's pages.
   public var pages = PageOrder.stamp
-  /// 1 if a plain server answers `since` with everything that it has.
+  /// Whether a plain server answers `since` with its whole log: 1 if it does.
   public var ignoresSince = 0
-  /// Messages in the log before the run begins.
+  /// The number of messages in the log before the run begins.
   public var history = 60
-  /// Messages in each page of older ones that the client asks for.
+  /// The number of messages in each page of older ones that the client requests.
   public var historyPage = 50
-  /// Messages in each page of its catch-ups.
+  /// The number of messages in each page of the client's catch-ups.
   public var catchUpPage = 100
-  /// The most messages in a page of a server with positions, whatever is asked for; 0 for no limit.
+  /// The maximum number of messages in a page of a server with positions, whatever the client
+  /// requests; 0 for no limit.
   public var pageCap = 0
-  /// Messages that it keeps in memory.
+  /// The number of messages that the client keeps in memory.
   public var memory = 1000
-  /// The window over which a server that drains asks its clients to return.
+  /// The window over which a draining server asks its clients to return.
   public var drainWindow = Duration.seconds(10)
 
   public init() {}
@@ -44,10 +47,10 @@ public struct StreamNumbers: PlanNumbers {
   }
 }
 
-/// What a plain server's pages are sorted by.
+/// The order of a plain server's pages.
 public enum PageOrder: String, Sendable, Hashable, Codable, CaseIterable {
-  /// By the stamps of its clock.
+  /// The order of the server's stamps.
   case stamp
-  /// As they came in.
+  /// The order of arrival.
   case arrival
 }

@@ -15,12 +15,12 @@ extension StreamFeature: ReplayedFeature {
   }
 }
 
-/// What the journal of a stream tells about the server and the store.
+/// The facts about the server and the store that a MessageStream journal contains.
 public struct StreamRecord: RunRecord {
-  /// The feature whose journals it reads.
+  /// The feature whose journals are read.
   public typealias Feature = StreamFeature
 
-  /// Changes that the store was given and has not answered.
+  /// The changes that the store has not answered.
   private var changes: [CommitID: TimelineChange] = [:]
   private var known: Set<MessageID> = []
   private var isOpen = false
@@ -78,7 +78,7 @@ public struct StreamRecord: RunRecord {
     if case .commit(let id, let change) = effect { changes[id] = change }
   }
 
-  /// The server must have accepted what it sends.
+  /// Records messages that the server sent, and must therefore have accepted.
   private mutating func accept(_ messages: [Message], _ tape: inout RecordTape<StreamFeature>) {
     for message in messages where known.insert(message.id).inserted {
       if message.position != nil { tape.standing.own.server = .positions }
@@ -86,7 +86,7 @@ public struct StreamRecord: RunRecord {
     }
   }
 
-  /// The store had this before.
+  /// Records data that the store already had.
   private mutating func restore(
     _ change: TimelineChange, _ tape: inout RecordTape<StreamFeature>
   ) {
@@ -103,17 +103,19 @@ public struct StreamRecord: RunRecord {
     tape.standing.storeFails = false
     guard var change = changes.removeValue(forKey: id) else { return }
     _ = tape.standing.own.disk.commit(change)
-    // Two real messages may have the same text, by which the ledger tells what the user wrote.
+    // The ledger identifies the user's messages by text, and two real messages may have the same
+    // text.
     change.outboxPut = []
     tape.see(.fact(.stored(change, commit)))
   }
 }
 
-/// Which messages of a plain server were stamped so far back that nobody looks there for what is
-/// new: by more than the overlap, as when its clock was set back.
+/// The messages that a plain server stamped so far back that the client does not look for new ones
+/// there.
 ///
-/// Where its pages are sorted by stamp, the client does not promise to find these, nor to know its
-/// own again when the answer to a post was lost.
+/// Their stamps are earlier by more than the overlap, as when the server's clock was set back. If
+/// the server's pages are sorted by stamp, the client does not promise to find these messages, nor
+/// to recognize its own if the answer to a post was lost.
 struct Stamps: Sendable {
   private var newest: Timestamp?
   private var beyond: Set<MessageID> = []

@@ -4,23 +4,24 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// The seam between the client and its world for the defects of a message stream; those of its link
-/// are made by `LinkSeam`.
+/// The layer between the client and its world that applies the defects of MessageStream.
+///
+/// `LinkSeam` applies the defects of its link.
 struct StreamSeam: Sendable {
   private let defect: StreamDefect?
-  /// The catch-up whose answer counts; a younger one takes its place.
+  /// The current catch-up, which a later one replaces.
   private var catchUp: FetchID?
-  /// The input just given answers it: what is fetched now goes on with it.
+  /// Whether the current input answers the catch-up, so that a fetch now continues it.
   private var isAnswered = false
-  /// The newest page that a catch-up by time looks at in the end.
+  /// The fetch of the newest page with which a catch-up by time ends.
   private var look: FetchID?
   private var isConnected = false
-  /// The socket just opened: what is fetched now is the fetch after a connect.
+  /// Whether the socket has just opened, so that a fetch now is the one after a connect.
   private var isOpening = false
   private var skipped: FetchID?
   private var keys = Keys()
   private var epochs = Epochs()
-  /// What a launch shows of its store, until it did.
+  /// The stored messages that a launch shows, until it has shown them.
   private var screen: [Message] = []
   private var historyPage = 0
   private var isLeft = false
@@ -29,10 +30,10 @@ struct StreamSeam: Sendable {
     self.defect = defect
   }
 
-  /// Commits are said to be durable at once, and become so later.
+  /// Whether commits are acknowledged at once and become durable later.
   var acknowledgesEarly: Bool { defect == .showsBeforeStored }
 
-  /// A new run of the process.
+  /// Resets the state for a new run of the process.
   mutating func launched() {
     catchUp = nil
     isAnswered = false
@@ -44,7 +45,7 @@ struct StreamSeam: Sendable {
     isLeft = false
   }
 
-  /// The numbers that the client really goes by.
+  /// Returns the settings that the client uses, with the defect applied.
   mutating func settings(_ settings: StreamSettings) -> StreamSettings {
     var changed = settings
     historyPage = settings.historyPage
@@ -52,7 +53,7 @@ struct StreamSeam: Sendable {
     return changed
   }
 
-  /// What really reaches the client for one input.
+  /// Returns the inputs that reach the client for one input.
   mutating func inputs(_ input: StreamModel.Input) -> [StreamModel.Input] {
     switch defect {
     case .noSecondFetch: [withoutSecondFetch(withoutLook(input))]
@@ -72,7 +73,7 @@ struct StreamSeam: Sendable {
     }
   }
 
-  /// What really leaves the client for one effect.
+  /// Returns the effects that leave the client for one effect.
   mutating func effects(_ effect: StreamModel.Effect) -> [StreamModel.Effect] {
     switch defect {
     case .noSecondFetch, .noBuffer, .noOverlap, .firstPageOnly:
@@ -96,7 +97,7 @@ struct StreamSeam: Sendable {
     }
   }
 
-  /// What the store is said to have answered to a change.
+  /// Returns the store's answer to a change, with the defect applied.
   mutating func stored(
     _ commit: TimelineCommit, of change: TimelineChange
   ) -> TimelineCommit {
@@ -109,9 +110,9 @@ struct StreamSeam: Sendable {
   }
 }
 
-// What nothing makes necessary.
+// Unnecessary actions.
 extension StreamSeam {
-  /// A token that still counts is believed for ever.
+  /// Extends a valid credential, so that its socket outlives the token.
   func admitted(_ credential: Credential, wall: Timestamp) -> Credential {
     guard defect == .outlivesToken, case .valid(var claims) = credential, wall < claims.expiresAt
     else { return credential }
@@ -167,8 +168,9 @@ extension StreamSeam {
     }
   }
 
-  /// Who makes a mistake in a catch-up by time does not look at the newest page behind it, which
-  /// would heal it: the look says nothing.
+  /// Empties the newest page with which a catch-up by time ends.
+  ///
+  /// That page would repair the defects of the catch-up.
   private mutating func withoutLook(_ input: StreamModel.Input) -> StreamModel.Input {
     isAnswered = false
     guard case .fetched(let id, _) = input, id == catchUp else { return input }
@@ -176,7 +178,7 @@ extension StreamSeam {
     return id == look ? .fetched(id, Page(messages: [], hasNext: false)) : input
   }
 
-  /// The answer to what is fetched after a connect says nothing.
+  /// Empties the answer to the fetch after a connect.
   private mutating func withoutSecondFetch(_ input: StreamModel.Input) -> StreamModel.Input {
     isOpening = input.isOpened
     guard case .fetched(let id, _) = input, id == skipped else { return input }
@@ -188,7 +190,7 @@ extension StreamSeam {
     return drops(input) ? [] : [real]
   }
 
-  /// Frames that come while the catch-up of a connection is under way.
+  /// Whether an input is a frame that arrives while the catch-up of a connection is under way.
   private mutating func drops(_ input: StreamModel.Input) -> Bool {
     if case .fetched(let id, _) = input, id == catchUp { catchUp = nil }
     if case .fetchFailed(let id, _) = input, id == catchUp { catchUp = nil }
@@ -210,10 +212,10 @@ extension StreamSeam {
   }
 }
 
-// What a launch forgets.
+// Data that a launch loses.
 extension StreamSeam {
-  /// The screen is filled from the store, and of what it shows only its top is remembered, from
-  /// where the reader scrolls on.
+  /// Fills the screen from the store, and keeps only its top message, from which the reader scrolls
+  /// on.
   private mutating func forgetful(_ input: StreamModel.Input) -> StreamModel.Input {
     guard case .loaded(var snapshot) = input else { return input }
     screen = Array(snapshot.messages.suffix(historyPage))

@@ -4,23 +4,23 @@ public import LinkStorage
 public import LinkWire
 public import MessageStream
 
-// What passes between the hosts of the world.
+// The traffic between the hosts of the world.
 extension StreamFeature {
-  /// What a phone says with its upgrade request.
+  /// The contents of a phone's upgrade request.
   public struct Hello: Sendable {
-    /// What lies after this is wanted first.
+    /// The position after which messages are requested.
     var after: Position?
     var token: StreamToken
   }
 
   /// A message on a socket.
   public enum Packet: Sendable {
-    /// The head of the log when the server began to send, and the place it goes on from.
+    /// The head of the log when the server began to send, and the position from which it continues.
     case opened(head: Position?, after: Position?)
     case text([UInt8])
   }
 
-  /// A request, with the token that it is sent with.
+  /// A request and its token.
   public struct Question: Sendable {
     var request: StreamRequest
     var token: StreamToken
@@ -33,48 +33,48 @@ extension StreamFeature {
     }
   }
 
-  /// An HTTP response as it comes off the wire.
+  /// An HTTP response in its wire form.
   public struct Reply: Sendable {
     var status: Int
     var retryAfter: Duration?
     var bytes: [UInt8]
   }
 
-  /// A future event of the world's own.
+  /// A scheduled event of this world.
   public enum Cue: Sendable {
     case signsIn
-    /// Others post the next of so many messages.
+    /// Others post the next of the messages that are left.
     case othersPost(left: Int)
     case logAnswers(StoreToken, LogQuestion)
     case refreshed(TokenRefresh)
-    /// A socket of another device answers a ping, or closes as it was asked to.
+    /// A socket of another device answers a ping, or closes as requested.
     case rival(ConnectionID, isGone: Bool)
-    /// A change for the phone's store.
+    /// A change is written to the phone's store.
     case change(CommitID, TimelineChange)
     /// The phone's store answers.
     case input(StreamModel.Input)
   }
 }
 
-/// What the server asks of its log.
+/// A request of the server to its log.
 public enum LogQuestion: Sendable {
   case append(Message, key: UUID128?)
   case page(PageQuery)
   case head
 }
 
-/// What the phone asks over REST.
+/// A REST request of the phone.
 enum StreamRequest: Sendable {
   case fetch(FetchID, PageQuery)
   case post(OutboxEntry, try: TryID)
 }
 
-/// What lets a user in.
+/// A token that admits a user.
 struct StreamToken: Sendable {
   var number: Int
-  /// By the wall clock of the server.
+  /// The expiration time on the server's wall clock.
   var expiresAt: Timestamp
 
-  /// Its text; none of it may ever be seen where it does not belong.
+  /// The token's text. No part of it may appear where it does not belong.
   var secret: String { "eyJhbGciOiJIUzI1NiJ9.secret-\(number).c2lnbmF0dXJl" }
 }

@@ -1,50 +1,52 @@
-/// What can happen in plans of message streams beside the kernel's troubles.
+/// The kinds of planned events of MessageStream, in addition to those of the kernel.
 public enum StreamVerb: String, PlanVerb {
   // People.
-  /// Others post so many messages in a row.
+  /// Others post messages in a row; `number` states how many.
   case others
   /// The user posts a message.
   case send
   case loadOlder
   case pullToRefresh
   case retryFailed
-  /// Leaves the shop's screen and comes back.
+  /// The user leaves the shop's screen and comes back.
   case leaveScreen
-  /// Switches real-time messages off and on again.
+  /// The user switches real-time messages off and on again.
   case realtimeOff
-  /// Leaves so many updates unread that the stream is told to take no more.
+  /// The user leaves so many updates unread that the stream is asked to take no more.
   case slowReader
 
   // The server.
-  /// It comes back with another epoch, keeping its newest messages only.
+  /// The server returns with another epoch and keeps only its newest messages.
   case beginAnew
-  /// It comes back with another epoch without its newest so many, and with as many new ones: the
-  /// offset at its head is the same.
+  /// The server returns with another epoch, in which its newest messages are replaced by as many
+  /// others.
+  ///
+  /// The offset at its head is the same.
   case beginAlike
-  /// It comes back without its newest so many, under the same epoch.
+  /// The server returns without its newest messages, under the same epoch.
   case putBack
-  /// Others change their newest so many messages.
+  /// Others edit their newest messages.
   case edit
-  /// The user opens so many sockets on other devices.
+  /// The user opens sockets on other devices; `number` states how many.
   case rivals
-  /// New sockets are told a head that is off by so many.
+  /// New sockets receive a head that is off by `number`.
   case falseHead
-  /// New sockets are sent the first message that they missed, and no other.
+  /// New sockets receive the first message that they missed, and no other.
   case shortBacklog
-  /// Its log forgets offsets that are older than its newest so many.
+  /// The server's log forgets all offsets but its newest ones.
   case trim
   /// The next post becomes durable, and the server dies before it answers.
   case dieAfterNextPost
-  /// Every token that was given so far is refused from now on; the next refresh does this.
+  /// All tokens so far are refused from now on. The word states the outcome of the next refresh.
   case revokeTokens
-  /// The user is no member for a while.
+  /// The user is not a member for a while.
   case removeMember
-  /// Sockets are sent something that is too large.
+  /// Sockets receive a frame that is too large.
   case oversizedFrame
-  /// Sockets are sent something that is no message.
+  /// Sockets receive frames that are not messages.
   case malformedFrames
 
-  /// The declarations of all verbs.
+  /// The declarations of all kinds.
   public static let forms: [StreamVerb: VerbForm] = [
     .others: VerbForm(.count(0...100_000), isOfPeople: true) {
       "others post \(Words.count($0.number, "message"))"
@@ -84,7 +86,7 @@ public enum StreamVerb: String, PlanVerb {
     .trim: VerbForm(.number(0...100_000), of: .backend) {
       "the server forgets all but its newest \($0.number)"
     },
-    // It waits for a post so long.
+    // The server waits this long for a post.
     .dieAfterNextPost: VerbForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {
       "the server dies after the next post, before it answers, for \(length($0))"
     },
@@ -99,7 +101,7 @@ public enum StreamVerb: String, PlanVerb {
   ]
 }
 
-/// What a refresh of the token brings.
+/// The outcome of a token refresh.
 public enum TokenRefresh: String, Sendable, Hashable, CaseIterable {
   case works, fails, isRefused, hangs
 

@@ -31,8 +31,9 @@ extension StreamFeature {
 }
 
 extension Words {
-  /// Whether an input is told although the story need not be complete: those that only confirm, or
-  /// that are told by what follows from them, are not.
+  /// Whether an input is part of a trace that need not be complete.
+  ///
+  /// Inputs that only confirm something, or that their effects already describe, are not.
   static func isWorth(_ input: StreamModel.Input, _ consequences: [StoryPart]) -> Bool {
     switch input {
     case .link(.ping, at: _), .link(.pong, at: _), .committed: false
@@ -45,7 +46,7 @@ extension Words {
     }
   }
 
-  /// What happened to the app.
+  /// Returns the description of an input.
   static func cause(_ input: StreamModel.Input) -> StoryPart {
     switch input {
     case .open: (.user, "opens the shop")
@@ -105,7 +106,7 @@ extension Words {
     }
   }
 
-  /// What the app asks for; `nil` for what the story tells elsewhere, or never.
+  /// Returns the description of an effect; `nil` if the trace describes it elsewhere, or never.
   static func effect(_ effect: StreamModel.Effect, isVerbose: Bool) -> StoryPart? {
     switch effect {
     case .open(let attempt, nil): (.app, "connects, as connection \(attempt.number)")
@@ -168,15 +169,15 @@ extension Words {
   }
 }
 
-// What a message stream's things are called.
+// The names of a message stream's parts.
 extension Words {
-  /// Its text, and where it stands.
+  /// Returns a message's text and its position.
   static func name(_ message: Message) -> String {
     let place = message.position?.description ?? String(message.id.description.prefix(8))
     return "\(quoted(message.text)) (\(place))"
   }
 
-  /// The first few by name, the others as a number.
+  /// Returns the names of the first few messages and the total number.
   static func names(_ messages: [Message]) -> String {
     let first = messages.prefix(3).map(name).joined(separator: ", ")
     guard messages.count > 3, let last = messages.last else { return first }
@@ -184,7 +185,7 @@ extension Words {
       ? "\(first), \(name(last))" : "\(first), … \(name(last)), \(messages.count) in all"
   }
 
-  /// When the server stamped something, as far as the day matters.
+  /// Returns a server's time stamp as text.
   static func time(_ stamp: Timestamp) -> String { RFC3339.format(stamp) }
 
   static func status(_ status: StreamStatus) -> String {

@@ -3,9 +3,9 @@ import LinkServerCore
 import LinkWire
 import MessageStream
 
-// The server: the real rules, a log that is a value, and its other users.
+// The server: the real rules, an in-memory log, and its other users.
 extension StreamWorld {
-  // Its process.
+  // The server's process.
 
   mutating func bootServer() {
     backend.rules = ShopServer(
@@ -79,7 +79,7 @@ extension StreamWorld {
     }
   }
 
-  // Lines.
+  // Connections.
 
   mutating func upgradeArrived(
     _ line: TrafficID, _ hello: StreamFeature.Hello, at server: HostID
@@ -161,7 +161,7 @@ extension StreamWorld {
     }
   }
 
-  /// A plain server may stamp messages out of order, and several alike.
+  /// Stamps a message of a plain server late or like the one before, as the plan requires.
   private mutating func restamped(_ draft: Message) -> Message {
     var message = draft
     guard kernel.plan.server == .plain else { return message }
@@ -186,17 +186,17 @@ extension StreamWorld {
       Claims(user: "me", name: "Me", shops: [shop], expiresAt: token.expiresAt))
   }
 
-  // Its other users.
+  // Other users.
 
   mutating func othersPost(_ left: Int) {
-    // In calm only the last word is said.
+    // During the calm only the last message is posted.
     guard left > 0, now < Instant.zero.advanced(by: kernel.plan.length) else { return }
     if !fillsLogUp { post(text: "other \(backend.said + 1)") }
     let wait = kernel.hosts[server.place].chance.duration(below: .milliseconds(200))
     kernel.later(.othersPost(left: left - 1), after: .milliseconds(30) + wait)
   }
 
-  /// Another user posts, if the server is there.
+  /// Posts a message of another user, if the server runs.
   mutating func post(text: String) {
     backend.said += 1
     guard isServerRunning else { return }
@@ -211,7 +211,7 @@ extension StreamWorld {
         wall: serverWall))
   }
 
-  /// Others post something that is too large for the phone's sockets.
+  /// Posts a message of another user that is too large for the phone's sockets.
   mutating func postLarge() {
     guard isServerRunning, !fillsLogUp else { return }
     backend.isNextOversized = true
@@ -227,7 +227,7 @@ extension StreamWorld {
     }
   }
 
-  /// Fills the log with what was said before the run.
+  /// Fills the log with messages from before the run.
   mutating func prepare() {
     let history = kernel.plan.numbers.history
     var time = Kernel<StreamFeature>.wallBase.advanced(by: .seconds(-60 * (history + 2)))

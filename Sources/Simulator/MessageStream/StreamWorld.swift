@@ -4,35 +4,36 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// One phone, its user, a server and its other users.
+/// A world with one phone, its user, a server, and the server's other users.
 struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   typealias Feature = StreamFeature
 
   var kernel: Kernel<StreamFeature>
   var clients: [Client]
   let shop: ShopID
-  /// The numbers that the client really uses.
+  /// The settings that the client uses.
   let settings: StreamSettings
   var seam: StreamSeam
   var phone: Phone
   var backend: Backend
   var screen = Screen()
-  /// How the store looks to a client that is answered before anything is durable.
+  /// The store as seen by a client that is answered before its changes are durable; `nil` for
+  /// others.
   var shadow: StoredTimeline?
 
   let phoneID: HostID
   let server: HostID
 
-  /// What the user does and sees, and what the app keeps of them.
+  /// The user's actions and screen, and the related state of the app.
   struct Phone {
     var token: StreamToken
-    /// The app asked its user to sign in, and they have not yet.
+    /// Whether the app asked its user to sign in, and they have not yet.
     var isAskedToSignIn = false
-    /// What the next refresh of the token brings.
+    /// The outcome of the next token refresh.
     var refresh = TokenRefresh.works
-    /// What the client was told in this run.
+    /// The state that was reported to the client in this run.
     var told = Told()
-    /// What the user wrote so far.
+    /// The number of messages that the user wrote so far.
     var sent = 0
 
     struct Told {
@@ -42,37 +43,38 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     }
   }
 
-  /// What the user sees of history, and what the world waits to see shown.
+  /// The history that the user sees, and the text that the world waits to see shown.
   struct Screen {
     var hasMore = true
-    /// Answers to the wish for older messages.
+    /// The number of answers to requests for older messages.
     var histories = 0
     var awaited: String?
   }
 
-  /// The real rules over a log that is a value.
+  /// The real rules with an in-memory log.
   struct Backend {
     var rules: ShopServer
     var log: ShopLog
     var newestToken = 1
-    /// Tokens up to this number are refused.
+    /// The number up to which tokens are refused.
     var revoked = 0
-    /// The act whose post will kill it.
+    /// The index of the planned event whose post kills the server.
     var deadlyPost: Int?
-    /// What it sends next is too large for the phone.
+    /// Whether the next frame is too large for the phone.
     var isNextOversized = false
-    /// Requests of others: their answers go nowhere.
+    /// The number of the last request of others. Their answers are discarded.
     var lastRequest: UInt64 = 1 << 40
-    /// Messages of others on their way to the log; one that is refused counts until a restart.
+    /// The number of others' messages on their way to the log. A refused one counts until a
+    /// restart.
     var posting = 0
-    /// The last offset that the log had when it was put back.
+    /// The last offset of the log before it was restored to an earlier state.
     var longest: UInt64 = 0
-    /// Messages of others so far.
+    /// The number of others' messages so far.
     var said = 0
-    /// Sockets of the user's other devices, and the act that each is of.
+    /// The sockets of the user's other devices, with the indices of their planned events.
     var rivals: [TrafficID: Int] = [:]
     var lastRival: TrafficID = 1 << 50
-    /// How many frames are still sent to a socket of those that it is owed.
+    /// The number of backlog frames that are still sent to each socket.
     var owed: [TrafficID: Int] = [:]
   }
 
@@ -149,7 +151,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     seam.effects(effect)
   }
 
-  // Cues.
+  // Scheduled events.
 
   mutating func take(_ cue: StreamFeature.Cue, on host: HostID?) {
     switch cue {
@@ -159,11 +161,11 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .refreshed(let outcome): refreshed(outcome)
     case .input(let input): give(input, to: phoneID)
     case .rival(let id, let isGone): rivalAnswers(id, isGone: isGone)
-    case .change: return  // becomes durable instead
+    case .change: return  // It becomes durable instead.
     }
   }
 
-  // Acts.
+  // Planned events.
 
   mutating func begin(_ verb: StreamVerb, _ act: Act<StreamVerb>, _ index: Int) {
     switch verb {
@@ -185,8 +187,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .removeMember: if isServerRunning { feed(.removed(membership)) }
     case .oversizedFrame: postLarge()
     case .malformedFrames: sendMalformed(act.number)
-    case .leaveScreen, .realtimeOff, .slowReader: return  // the app is told
-    case .falseHead, .shortBacklog: return  // the next sockets are
+    case .leaveScreen, .realtimeOff, .slowReader: return  // `tellApp` reports these.
+    case .falseHead, .shortBacklog: return  // They affect the next sockets.
     }
   }
 
@@ -221,7 +223,7 @@ extension StreamWorld {
     }
   }
 
-  /// The user looks at the shop, and wants to see it live; the client was told so.
+  /// Whether the user looks at the shop and wants live messages, and the client was told so.
   func isWanted(_ host: HostID) -> Bool {
     phone.told.isOpen && phone.told.isRealtime
       && kernel.hosts[host.place].told.lifecycle == .foreground
@@ -243,7 +245,7 @@ extension StreamWorld {
     give(.send(text: "own \(phone.sent)", parent: nil, at: phoneWall), to: phoneID)
   }
 
-  /// The user taps all that could not be sent.
+  /// Sends again all messages that failed, as a user does.
   mutating func retryFailed() {
     for entry in disk.outbox {
       if case .failed = entry.state { give(.retry(entry.id), to: phoneID) }
@@ -329,10 +331,10 @@ extension StreamWorld {
 
   // Tokens.
 
-  /// The shell reads in the token whose it is, and says so first.
+  /// Reports the token's user and then the token, as the shell does.
   private mutating func giveToken() {
     give(.user("me"), to: phoneID)
-    // How long the phone believes that it lives: by its own clock.
+    // The token's lifetime by the phone's clock.
     let life = phoneWall.duration(to: phone.token.expiresAt)
     give(.credentials(.available(expiresIn: life)), to: phoneID)
   }
@@ -371,7 +373,7 @@ extension StreamWorld {
         signInSoon()
       }
       give(.credentials(.rejected), to: phoneID)
-    case .hangs: return  // was never answered
+    case .hangs: return  // It was never answered.
     }
   }
 
@@ -388,14 +390,14 @@ extension StreamWorld {
     kernel.later(.signsIn, after: .seconds(20) + wait)
   }
 
-  /// The app says that only its user can go on from here.
+  /// Lets the user sign in, since the app reports that only its user can continue.
   private mutating func askToSignIn() {
     guard !phone.isAskedToSignIn else { return }
     phone.isAskedToSignIn = true
     if kernel.hosts[phoneID.place].isSignedIn { signInSoon() }
   }
 
-  /// The user signs in once they look at the app.
+  /// Signs the user in once they look at the app.
   mutating func signIn() {
     let host = kernel.hosts[phoneID.place]
     guard !host.isSignedIn || phone.isAskedToSignIn else { return }
@@ -409,7 +411,7 @@ extension StreamWorld {
   }
 }
 
-// Requests: as an HTTP client writes and reads them.
+// Requests, as an HTTP client writes and reads them.
 extension StreamWorld {
   mutating func ask(_ request: StreamRequest) {
     let question = StreamFeature.Question(request: request, token: phone.token)
@@ -457,12 +459,16 @@ extension StreamWorld {
 
   func bytes(of reply: StreamFeature.Reply) -> Int { reply.bytes.count + 300 }
 
-  /// A client completes a post once. Pages are asked for by number, so a copy tells itself.
+  /// Whether a request may arrive twice.
+  ///
+  /// A client completes a post once. Pages are requested by number, so a copy can be recognized.
   func mayComeTwice(_ question: StreamFeature.Question) -> Bool {
     if case .fetch = question.request { true } else { false }
   }
 
-  /// The refusal of an older token says nothing about the present one.
+  /// Returns a request with the current token if it was refused with an older one.
+  ///
+  /// Such a refusal implies nothing about the current token.
   func repeated(
     _ question: StreamFeature.Question, after reply: StreamFeature.Reply, of host: HostID
   ) -> StreamFeature.Question? {
@@ -513,20 +519,22 @@ extension StreamWorld {
   }
 }
 
-// The end of a run: nothing goes wrong any more, and everything must become whole.
+// The end of a run: no more failures occur, and everything must become complete.
 extension StreamWorld {
   mutating func prepareCalm() {
     phone.refresh = .works
     setServerClock()
   }
 
-  /// The user looks at the shop, signed in.
+  /// Signs the user in and opens the shop.
   mutating func becomeCalm() {
     signIn()
     give(.open(at: phoneWall), to: phoneID)
   }
 
-  /// A clock that is back is set right: what a plain server stamps far back may stay unfound.
+  /// Corrects a clock that is behind.
+  ///
+  /// Otherwise messages that a plain server stamps far back may stay unfound.
   private mutating func setServerClock() {
     guard let newest = backend.log.messages.map(\.createdAt).max(), serverWall < newest else {
       return
@@ -545,8 +553,10 @@ extension StreamWorld {
     post(text: "the last word")
   }
 
-  /// What a user does who sees that something failed. What was on its way when calm began, such as
-  /// somebody else's certificate, may still have ended the link.
+  /// Retries as a user does who sees a failure.
+  ///
+  /// A failure that was on its way when the calm began, such as a foreign certificate, may still
+  /// have ended the link.
   mutating func tryAgain() {
     retryFailed()
     if standing.status.phase == .failed {
@@ -554,15 +564,19 @@ extension StreamWorld {
     }
   }
 
-  /// It is shown, or kept: one that is stamped before all that is shown comes by scrolling up.
+  /// Whether the last message is shown, or stored if it is stamped before all shown messages.
+  ///
+  /// Such a message appears by scrolling up.
   private var hasLast: Bool {
     guard let awaited = screen.awaited else { return true }
     return screen.hasMore
       && disk.ordered.contains { disk.messages[$0.id]?.text == awaited }
   }
 
-  /// An abandoned request may still be on its way to the server, and what it brings is to be seen
-  /// too. An abandoned post may be under way although the client still waits for the answer.
+  /// Whether the calm has made everything complete.
+  ///
+  /// An abandoned request may still be on its way to the server, and its result must be seen, too.
+  /// An abandoned post may be under way although the client still waits for the answer.
   var isComplete: Bool {
     standing.status.phase == .connected
       && standing.own.isWhole
@@ -581,7 +595,7 @@ extension StreamWorld {
       + "\(standing.own.memoryUse)"
   }
 
-  /// Scrolls up until there is nothing older.
+  /// Scrolls up until there are no older messages.
   private mutating func scroll() {
     for _ in 0..<2000 where !kernel.isAborted {
       if !screen.hasMore, disk.gaps.isEmpty {
@@ -591,7 +605,7 @@ extension StreamWorld {
       let before = screen.histories
       give(.loadOlder, to: phoneID)
       if !run(until: now.advanced(by: .seconds(60)), { $0.screen.histories > before }) {
-        blame("older messages were asked for, and there was no answer")
+        blame("older messages were requested, and there was no answer")
         return
       }
     }
@@ -608,19 +622,22 @@ extension StreamWorld {
   }
 }
 
-// What only some servers do: edits, logs that are put back, a user with more devices, lies.
+// The behavior of only some servers: edits, restored logs, a user with several devices, false
+// statements.
 extension StreamWorld {
   // The log.
 
-  /// The log begins anew with its newest messages.
+  /// Starts the log over with its newest messages.
   mutating func beginAnew(keeping count: Int, _ index: Int) {
     stop(server, for: index)
     backend.log.beginAnew(keeping: count)
     note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
   }
 
-  /// The log begins anew without its newest messages, and others fill it up to where it stood: an
-  /// offset at its head is one of both epochs.
+  /// Starts the log over without its newest messages, and fills it with others to its former
+  /// length.
+  ///
+  /// An offset at its head then occurs in both epochs.
   mutating func beginAlike(without count: Int, _ index: Int) {
     let size = backend.log.messages.count
     beginAnew(keeping: size - min(count, size), index)
@@ -638,7 +655,7 @@ extension StreamWorld {
     }
   }
 
-  /// The log loses its newest messages, and goes on under the same epoch.
+  /// Removes the log's newest messages and continues under the same epoch.
   mutating func putBack(by count: Int, _ index: Int) {
     stop(server, for: index)
     backend.longest = backend.log.head.offset
@@ -646,24 +663,26 @@ extension StreamWorld {
     note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
   }
 
-  /// Whether the next message fills the log up to what the phone knows of it, before the phone can
-  /// see that it was put back: no client can tell a log that was filled up again from the old one.
+  /// Whether the next message would fill the log up to what the phone knows of it, before the phone
+  /// can detect that it was restored.
+  ///
+  /// No client can distinguish a log that was filled up again from the old one.
   var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
     let head = backend.log.head.offset
     let next = head + UInt64(backend.posting) + 1
-    // What its store does not take yet it knows, too.
+    // The phone also knows the messages that its store has not accepted yet.
     let isUnstored = kernel.bench.views[0].standing.own.memoryUse.unstored > 0
     return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
   }
 
-  /// Whether the phone knows more of the log than there is.
+  /// Whether the phone's cursor is beyond the end of the log.
   var isAheadOfLog: Bool {
     guard let cursor = disk.cursor.position else { return false }
     return cursor.epoch == backend.log.epoch && cursor.offset > backend.log.head.offset
   }
 
-  /// Others change their newest messages, and everybody on a socket hears of it.
+  /// Edits the newest messages of others, and sends the edits to all sockets.
   mutating func edit(_ count: Int) {
     guard isServerRunning else { return }
     let listeners = kernel.lines.filter { $0.serverHolds }.map { ConnectionID($0.number) }
@@ -674,7 +693,7 @@ extension StreamWorld {
     }
   }
 
-  /// What the log answers while the server's disk fails; `nil` while it works.
+  /// Returns the log's failure while the server's disk fails; `nil` while it works.
   func failure(of question: LogQuestion) -> StoreFailure? {
     switch (kernel.hosts[server.place].conditions.disk, question) {
     case (.locked, _): .locked(detail: "the log is locked")
@@ -685,13 +704,13 @@ extension StreamWorld {
 
   // Sockets.
 
-  /// The act of a verb that is under way and began last.
+  /// Returns the latest planned event of a kind that is under way.
   private func act(_ verb: StreamVerb) -> Act<StreamVerb>? {
     kernel.active.last { kernel.plan.acts[$0].act.verb == .own(verb) }
       .map { kernel.plan.acts[$0].act }
   }
 
-  /// A socket is open; what is said of the head may be false, and what is owed may not come.
+  /// Accepts a socket. Its stated head may be false, and its backlog may not be sent.
   mutating func letIn(_ id: ConnectionID, head: Position?, after: Position?) {
     var stated = head
     if let lie = act(.falseHead), let head {
@@ -705,7 +724,7 @@ extension StreamWorld {
     accept(id.number, .opened(head: stated, after: after))
   }
 
-  /// Whether a frame for one socket alone is not sent, although it is owed.
+  /// Whether a frame for one socket alone is withheld, although it belongs to the backlog.
   mutating func keepsBack(_ listeners: [ConnectionID]) -> Bool {
     guard let id = listeners.first, listeners.count == 1, let owed = backend.owed[id.number] else {
       return false
@@ -716,7 +735,7 @@ extension StreamWorld {
 
   // Other devices of the same user.
 
-  /// So many sockets of the user's other devices open.
+  /// Opens `count` sockets of the user's other devices.
   mutating func openRivals(_ count: Int, _ index: Int) {
     guard isServerRunning else { return }
     let claims = Claims(
@@ -735,7 +754,7 @@ extension StreamWorld {
     }
   }
 
-  /// What the server does to a socket of another device: it answers pings and close frames.
+  /// Reacts to an effect on a socket of another device, which answers pings and close frames.
   mutating func tellRival(_ effect: ShopServer.Effect) {
     switch effect {
     case .ping(let id) where backend.rivals[id.number] != nil:

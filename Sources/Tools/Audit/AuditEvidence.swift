@@ -1,40 +1,40 @@
 public import LinkCore
 import LinkWire
 
-/// All that an audit recorded; the findings are read from it.
+/// The records of an audit, from which the findings are derived.
 public struct AuditEvidence: Sendable {
   /// The record of each script that ran.
   public var records: [AuditScript.Name: AuditRecord] = [:]
   /// The answers to requests without an upgrade, by path.
   public var pages: [String: Page] = [:]
-  /// Whether there was a key to authenticate with.
+  /// Whether there is a key to authenticate with.
   public var hasKey: Bool
-  /// Whether the URL has TLS.
+  /// Whether the URL uses TLS.
   public var isEncrypted: Bool
 
   /// The answer to a `GET`.
   public struct Page: Sendable, Hashable {
-    /// `nil` if there was none.
+    /// The status code; `nil` if there was no answer.
     public var status: Int?
-    /// Its beginning, or why there is none.
+    /// The beginning of the body, or the reason why there is none.
     public var excerpt: String
-    /// Whether it is in the text format of Prometheus, with a sample.
+    /// Whether the body is in the text format of Prometheus and contains a sample.
     public var hasSamples: Bool
-    /// From the request to the answer.
+    /// The time from the request to the answer.
     public var time: Duration
 
     static let excerptCharacters = 80
 
-    /// An answer, or the lack of one.
+    /// Creates an answer, or records the lack of one.
     ///
-    /// - Parameter text: What came, or why nothing did.
+    /// - Parameter text: The body, or the reason why there is none.
     public init(status: Int?, text: String, time: Duration) {
       (self.status, self.time) = (status, time)
       excerpt = String(text.prefix(Self.excerptCharacters))
       hasSamples = Self.hasSamples(text)
     }
 
-    /// Whether a text declares the type of a metric and has a line of a name and a number.
+    /// Whether a text declares the type of a metric and has a line with a name and a number.
     private static func hasSamples(_ text: String) -> Bool {
       let lines = text.split(whereSeparator: \.isNewline)
       guard lines.contains(where: { $0.hasPrefix("# TYPE ") }) else { return false }
@@ -45,17 +45,17 @@ public struct AuditEvidence: Sendable {
     }
   }
 
-  /// Evidence without a record.
+  /// Creates evidence without records.
   public init(hasKey: Bool, isEncrypted: Bool) {
     (self.hasKey, self.isEncrypted) = (hasKey, isEncrypted)
   }
 
-  /// Judges every practice.
+  /// Returns a report that judges every practice.
   public func report(server: String) -> AuditReport {
     AuditReport(server: server) { finding($0) }
   }
 
-  /// Why nothing could be audited, if no connection was ever established.
+  /// The reason why nothing could be audited; `nil` if a connection was established.
   public var obstacle: LinkFailure? {
     var failure: LinkFailure?
     for event in AuditScript.Name.allCases.flatMap({ records[$0]?.events ?? [] }) {
@@ -71,7 +71,7 @@ public struct AuditEvidence: Sendable {
     return login.first("auth_error") != nil && login.first("connected") == nil
   }
 
-  /// Whether the server refused the answer to its own challenge, and accepted the key.
+  /// Whether the server refused the answer to its own challenge but accepted the key.
   public var takesKeyAlone: Bool {
     guard let login = records[.login] else { return false }
     return login.first("connected", on: 0) == nil && login.first("connected", on: 1) != nil
@@ -81,14 +81,17 @@ public struct AuditEvidence: Sendable {
 // MARK: Preconditions
 
 extension AuditEvidence {
-  /// Whether the server said anything of the session protocol.
+  /// Whether the server sent any message of the session protocol.
   var speaksSession: Bool {
     records.values.contains { record in
       record.messages().contains { Self.isSession($0.1) }
     }
   }
 
-  /// Other protocols have a `hello`, a `connected` or a `pong` too, without what stands in these.
+  /// Whether a message belongs to the session protocol.
+  ///
+  /// Other protocols may have a `hello`, a `connected` or a `pong`, too, but without these
+  /// contents.
   private static func isSession(_ message: AuditMessage) -> Bool {
     switch message.content {
     case .hello(let hello): hello.version != nil || hello.authVersion != nil
@@ -128,7 +131,7 @@ extension AuditEvidence {
     return record
   }
 
-  /// Throws for a server that speaks no session protocol: it may do all of it in its own.
+  /// Throws if the server does not speak the session protocol, since it may do the same in its own.
   func expectSession(_ name: AuditScript.Name = .pings) throws(Finding) {
     guard !speaksSession else { return }
     let record = try record(name)
@@ -136,7 +139,7 @@ extension AuditEvidence {
       "the server does not speak the session protocol, and no other is tried: " + record.outline)
   }
 
-  /// The first `hello`.
+  /// The first `hello`, with its record and index.
   var hello: (record: AuditRecord, at: Int, SessionHello)? {
     for name in [AuditScript.Name.opening, .pings, .login, .stranger] {
       guard let record = records[name] else { continue }
@@ -149,12 +152,12 @@ extension AuditEvidence {
 }
 
 extension AuditRecord {
-  /// Its beginning as one text.
+  /// The text of the record's first events.
   var outline: String { aftermath(of: 0, most: 6) }
 }
 
 extension AuditEvidence {
-  /// Returns what a probe found.
+  /// Returns the finding of a probe.
   public func finding(_ probe: Probe) -> Finding {
     guard let judge = Self.judges[probe] else { return .unseen("it was not looked for") }
     do throws(Finding) {
@@ -166,7 +169,7 @@ extension AuditEvidence {
 
   typealias Judge = @Sendable (AuditEvidence) throws(Finding) -> Finding
 
-  /// What reads the finding of each probe from the records.
+  /// The functions that derive the findings from the records, by probe.
   static let judges: [Probe: Judge] = socketJudges.merging(deliveryJudges) { first, _ in first }
     .merging(limitJudges) { first, _ in first }
 

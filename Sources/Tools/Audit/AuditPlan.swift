@@ -3,23 +3,26 @@ import LinkWire
 
 /// All scripts of an audit.
 public struct AuditPlan: Sendable {
-  /// All of them, in no order; their phases say when each may run.
+  /// The scripts, in no particular order. Their phases determine when each may run.
   public let scripts: [AuditScript]
 
-  /// The number of connections that are opened at once to see how a server takes them.
+  /// The number of connections that are opened at once to test how a server handles a burst.
   static let burst = 20
-  /// How long a server may take to say or do something.
+  /// The time within which a server must answer.
   static let patience = Duration.seconds(3)
-  /// How long the handler of a prompt may take.
+  /// The time that the handler of a prompt may take.
   static let work = Duration.seconds(12)
-  /// A server's heartbeat comes every 45 s.
+  /// The wait for a server's heartbeat, which is sent every 45 s.
   static let heartbeat = Duration.seconds(48)
-  /// How long a connection that does not authenticate waits to be closed.
+  /// The wait for the close of a connection that does not authenticate.
   static let stranger = Duration.seconds(50)
-  /// The size that responses are limited to, in units of 1,024 bytes, and a text over it in bytes.
+  /// The limit set for responses, in units of 1,024 bytes, and the size of a text above it, in
+  /// bytes.
   static let size = (kilobytes: 50, text: 60_000)
 
-  /// - Parameter chance: What the identifiers are drawn from.
+  /// Creates the scripts.
+  ///
+  /// - Parameter chance: The random source for identifiers.
   public init(chance: Chance) {
     var draw = Draw(chance: chance)
     scripts =
@@ -27,7 +30,7 @@ public struct AuditPlan: Sendable {
       + Self.logins(&draw) + Self.loads(&draw)
   }
 
-  /// Identifiers.
+  /// A generator of identifiers and prompts.
   private struct Draw {
     var chance: Chance
 
@@ -46,7 +49,7 @@ public struct AuditPlan: Sendable {
 extension AuditPlan {
   private typealias Step = AuditScript.Step
 
-  /// Opens a connection and waits for `hello`.
+  /// Returns steps that open a connection and wait for `hello`.
   private static func open(_ socket: Int) -> [Step] {
     [
       .open(socket), .expect([.opened], count: 1, within: .seconds(5), orStop: true),
@@ -54,7 +57,7 @@ extension AuditPlan {
     ]
   }
 
-  /// The same, and authenticates; goes on only if that succeeded.
+  /// Returns steps that open a connection and authenticate. The script ends if that fails.
   private static func connect(_ socket: Int, _ login: AuditScript.Login) -> [Step] {
     open(socket) + [
       .say([.connect(login)]),
@@ -72,17 +75,17 @@ extension AuditPlan {
     ]
   }
 
-  /// Sends a prompt, and waits for its confirmation and its response.
+  /// Returns steps that send a prompt and wait for its confirmation and its response.
   private static func ask(_ prompt: SessionPrompt) -> [Step] {
     say([.message(.prompt(prompt))], for: ["ack", "response", "error"]) + [
       .expect([.message("response"), .message("error")], count: 1, within: work, orStop: false)
     ]
   }
 
-  /// What was sent before has been answered once the pong is there.
+  /// A ping and its pong, after which all earlier messages have been answered.
   private static let barrier = say([.message(.ping)], for: ["pong"])
 
-  /// A close frame with code 1000 (RFC 6455 section 5.5.1), masked with zeros.
+  /// A close frame with code 1000 (RFC 6455 section 5.5.1), masked with zeros, and its answer.
   private static let leave: [Step] = [
     .raw([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8], "a close frame with code 1000"),
     .expect([.end], count: 1, within: patience, orStop: false),
@@ -115,7 +118,7 @@ extension AuditPlan {
     ]
   }
 
-  /// A `ping` that is long enough to be compressed by a server that answers with what it is sent.
+  /// A `ping` that is long enough to be compressed by a server that echoes it.
   private static let longPing =
     #"{"type":"ping","padding":"\#(String(repeating: "0123456789", count: 200))"}"#
 
@@ -125,7 +128,7 @@ extension AuditPlan {
   ]
   private static let malformed = #"{"type":"prompt","text":"#
 
-  /// What a server has to refuse.
+  /// Returns scripts with messages that a server must refuse.
   private static func refusals(_ draw: inout Draw) -> [AuditScript] {
     let early = AuditScript.Saying.message(.unsubscribe(conversation: draw.id()))
     let reading = AuditScript.Saying.message(
@@ -165,7 +168,7 @@ extension AuditPlan {
     let answer: Step = .expect(
       [.message("connected"), .message("auth_error"), .end], within: .seconds(5))
     let (best, key) = (draw.id(), draw.id())
-    // The key itself is shown only to a server that refuses the answer to its own challenge.
+    // The key itself is sent only to a server that refuses the answer to its own challenge.
     return script(
       .login, .first, needsLogin: true,
       open(0) + [.say([.connect(.init(session: best))]), answer] + leave + [.endIf("connected")]
@@ -196,7 +199,7 @@ extension AuditPlan {
         + say([.text(bad)], for: ["error", "response"]) + barrier + leave)
   }
 
-  /// Other ways to authenticate, and what belongs to a session.
+  /// Returns scripts about other ways to authenticate and about sessions.
   private static func logins(_ draw: inout Draw) -> [AuditScript] {
     let older = AuditScript.Login(session: draw.id(), version: "0.4.0")
     let (conversation, taken) = (draw.id(), draw.id())
@@ -230,7 +233,7 @@ extension AuditPlan {
     .expect([.message("replay"), .message("response")], within: limit)
   }
 
-  /// Sizes, load, time and what is not valid.
+  /// Returns scripts about sizes, load, time and invalid messages.
   private static func loads(_ draw: inout Draw) -> [AuditScript] {
     let long = String(repeating: "0123456789", count: size.text / 10)
     let whole = draw.prompt(long, in: draw.id(), isNew: true)
@@ -279,7 +282,7 @@ extension AuditPlan {
 }
 
 extension AuditScript.Step {
-  /// Waits for one of these, and goes on in any case.
+  /// Returns a step that waits for one of several events and continues in any case.
   fileprivate static func expect(
     _ awaited: [AuditScript.Awaited], within limit: Duration
   ) -> AuditScript.Step {

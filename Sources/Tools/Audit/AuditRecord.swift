@@ -2,36 +2,36 @@ public import LinkCore
 public import LinkWire
 import LinkJSON
 
-/// What happened in one script, in order.
+/// The events of one script, in order.
 public struct AuditRecord: Sendable, Hashable {
   /// The events, in order.
   public var events: [Event] = []
-  /// Whether it ran to its last step.
+  /// Whether the script ran to its last step.
   public var isComplete = false
-  /// The wall clock of this machine at its start.
+  /// This machine's wall-clock time at the start of the script.
   public var wall = Timestamp(nanoseconds: 0)
-  /// How many messages came compressed, by connection.
+  /// The number of messages that arrived compressed, by connection.
   public var compressed: [Int: Int] = [:]
 
-  /// An empty record.
+  /// Creates an empty record.
   public init() {}
 
-  /// One event of a connection.
+  /// An event on a connection.
   public struct Event: Sendable, Hashable {
-    /// Since the start of the script.
+    /// The time since the start of the script.
     public var at: Duration
     /// The connection, numbered by the script.
     public var socket: Int
-    /// What happened.
+    /// The kind of event.
     public var kind: Kind
   }
 
-  /// Everything that can happen.
+  /// The kinds of events.
   public enum Kind: Sendable, Hashable {
     case opening
     /// The upgrade succeeded; names of header fields are in lower case.
     case opened(headers: [String: String])
-    /// A message or bytes were sent; in words, without secrets.
+    /// A message or bytes were sent. The text describes them without secrets.
     case sent(String)
     case received(AuditMessage)
     case binary(bytes: Int)
@@ -40,31 +40,32 @@ public struct AuditRecord: Sendable, Hashable {
     /// The server answered a WebSocket ping.
     case pong
     case ended(LinkFailure)
-    /// A wait of a script was over before anything came.
+    /// A wait of the script ended before the expected event.
     case late(String)
   }
 }
 
 /// A text message of a server.
 public struct AuditMessage: Sendable, Hashable {
-  /// `nil` if it has no `type` that is a text, or is no JSON object.
+  /// The message's `type`; `nil` if it is missing or not a string, or if the message is not a JSON
+  /// object.
   public var type: String?
-  /// `nil` if the session protocol cannot read it.
+  /// The decoded message; `nil` if the session protocol cannot read it.
   public var content: SessionServerMessage?
-  /// The names of its members, at most 64 of them.
+  /// The names of the message's members, at most 64.
   public var names: [String]
-  /// A name inside of its members that is not in snake_case.
+  /// A nested member name that is not in snake_case.
   public var oddName: String?
-  /// Its length in bytes.
+  /// The message's length in bytes.
   public var count: Int
-  /// Its beginning, without secrets.
+  /// The beginning of the message, without secrets.
   public var excerpt: String
 
   static let excerptCharacters = 160
 
   /// Reads a message.
   ///
-  /// - Parameter hide: Returns a text without secrets.
+  /// - Parameter hide: A function that removes secrets from a text.
   public init(_ bytes: [UInt8], hide: (String) -> String) {
     let fields = JSONFields(bytes, keeping: ["type"])
     type = fields.fault == nil ? ((try? fields.optionalString("type")) ?? nil).map(hide) : nil
@@ -73,13 +74,13 @@ public struct AuditMessage: Sendable, Hashable {
     var reader = JSONReader(bytes)
     oddName = (try? Self.oddName(in: &reader)) ?? nil
     count = bytes.count
-    // A secret is hidden before the text is cut, so that no part of it is left.
+    // Secrets are removed before the text is cut, so that no part of one remains.
     let text = hide(String(decoding: bytes, as: UTF8.self))
     let head = text.prefix(Self.excerptCharacters)
     excerpt = head.endIndex == text.endIndex ? text : "\(head)… (\(bytes.count) bytes)"
   }
 
-  /// Whether the names of all its members, and of those inside of them, are in snake_case.
+  /// Whether all member names, including nested ones, are in snake_case.
   var isSnake: Bool { !names.isEmpty && names.allSatisfy(Self.isSnake) && oddName == nil }
 
   private static func isSnake(_ name: String) -> Bool {
@@ -88,7 +89,7 @@ public struct AuditMessage: Sendable, Hashable {
     }
   }
 
-  /// Returns the first name that is not in snake_case, however deep.
+  /// Returns the first name that is not in snake_case, at any depth.
   private static func oddName(in reader: inout JSONReader) throws(JSONError) -> String? {
     switch try reader.peek() {
     case .object:
@@ -121,7 +122,7 @@ public struct AuditMessage: Sendable, Hashable {
 }
 
 extension AuditRecord {
-  /// The messages that came on one connection, or on all, behind an event.
+  /// Returns the messages after an event, on one connection or on all.
   func messages(on socket: Int? = nil, after index: Int = -1) -> [(at: Int, AuditMessage)] {
     events.indices.compactMap { place in
       guard place > index, socket == nil || events[place].socket == socket,
@@ -131,17 +132,17 @@ extension AuditRecord {
     }
   }
 
-  /// The place of the first event behind another that `isWanted`.
+  /// Returns the index of the first event after another one that `isWanted`.
   func first(after index: Int = -1, _ isWanted: (Event) -> Bool) -> Int? {
     events.indices.first { $0 > index && isWanted(events[$0]) }
   }
 
-  /// The place of the first message of a type.
+  /// Returns the index of the first message of a type.
   func first(_ type: String, on socket: Int? = nil, after index: Int = -1) -> Int? {
     messages(on: socket, after: index).first { $0.1.type == type }?.at
   }
 
-  /// The place of what was sent under a name.
+  /// Returns the index of the first sent message whose text begins with `name`.
   func sent(_ name: String, on socket: Int? = nil, after index: Int = -1) -> Int? {
     first(after: index) {
       guard case .sent(let text) = $0.kind else { return false }
@@ -149,7 +150,7 @@ extension AuditRecord {
     }
   }
 
-  /// The place of the next thing that was sent on the connection of an event; behind all of them
+  /// Returns the index of the next message sent on an event's connection, or the number of events
   /// if there is none.
   func next(after index: Int) -> Int {
     let next = first(after: index) {
@@ -158,7 +159,7 @@ extension AuditRecord {
     return next ?? events.count
   }
 
-  /// The place of the end of a connection.
+  /// Returns the index of the end of a connection.
   func end(of socket: Int) -> Int? {
     first {
       guard case .ended = $0.kind else { return false }
@@ -166,16 +167,16 @@ extension AuditRecord {
     }
   }
 
-  /// The text of an event.
+  /// Returns the text of an event.
   func text(_ index: Int) -> String { Self.text(events[index].kind) }
 
-  /// Two events, and the time between them.
+  /// Returns the text of two events and the time between them.
   func between(_ start: Int, _ end: Int) -> String {
     let time = events[end].at - events[start].at
     return "\(text(start)); \(text(end)) after \(time.shown)"
   }
 
-  /// The events behind one on its connection, at most so many, as one text.
+  /// Returns the text of an event and of at most `most` later events on its connection.
   func aftermath(of start: Int, most: Int = 4) -> String {
     let later = events.indices.filter {
       $0 > start && (events[$0].socket == events[start].socket)
@@ -186,14 +187,15 @@ extension AuditRecord {
     return ([text(start)] + (texts.isEmpty ? ["nothing came back"] : texts)).joined(separator: "; ")
   }
 
-  /// The lack of an answer to what was sent: a gap if it was waited for, else unseen.
+  /// Returns the finding for a missing answer: `missing` if the script waited for it, else
+  /// `unseen`.
   func absence(after start: Int, _ words: String = "", most: Int = 4) -> Finding {
     let text = words + aftermath(of: start, most: most)
     return hasWaited(after: start)
       ? .missing(text) : .unseen("the audit ended before an answer: " + text)
   }
 
-  /// Whether an answer was waited for in vain, or none could come any more.
+  /// Whether the script waited for an answer, or none could arrive any more.
   func hasWaited(after start: Int) -> Bool {
     isComplete
       || events.indices.contains { place in
@@ -221,7 +223,7 @@ extension AuditRecord {
 }
 
 extension LinkFailure {
-  /// The failure for people.
+  /// The failure in human-readable form.
   var words: String {
     switch self {
     case .unreachable(let detail): "unreachable: \(detail)"
@@ -244,8 +246,8 @@ extension LinkFailure {
 }
 
 extension Duration {
-  /// In milliseconds or seconds, rounded: to whole milliseconds from 10 ms up to a second, else to
-  /// hundredths of the unit.
+  /// The duration in milliseconds or seconds, rounded: to whole milliseconds from 10 ms up to a
+  /// second, otherwise to hundredths of the unit.
   var shown: String {
     let (seconds, attoseconds) = components
     let micro = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
@@ -254,7 +256,7 @@ extension Duration {
     return "\(Self.decimal(micro, 1_000_000)) s"
   }
 
-  /// A quotient with two decimals.
+  /// Returns a quotient with two decimals.
   private static func decimal(_ value: Int64, _ unit: Int64) -> String {
     let hundredths = (value * 100 + unit / 2) / unit
     let digits = String(hundredths % 100 + 100).dropFirst()

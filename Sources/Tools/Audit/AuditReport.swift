@@ -1,15 +1,15 @@
 /// The result of an audit: one entry for each practice, in order.
 public struct AuditReport: Sendable, Hashable {
-  /// The server that was audited, for people.
+  /// The audited server, in human-readable form.
   public var server: String
   /// The entries, in the order of the practices.
   public var entries: [Entry]
 
-  /// One practice and what was found.
+  /// One practice and its result.
   public struct Entry: Sendable, Hashable {
     /// The practice.
     public var practice: Practice
-    /// The result.
+    /// The verdict.
     public var verdict: PracticeVerdict
     /// What was sent, what came back, how long it took, and what cannot be seen; never empty.
     public var evidence: String
@@ -17,20 +17,20 @@ public struct AuditReport: Sendable, Hashable {
     public var gaps: [Probe]
   }
 
-  /// The numbers of some practices.
+  /// The counts of some entries.
   public struct Counts: Sendable, Hashable {
-    /// Practices that are met.
+    /// The number of practices that are met.
     public var met = 0
-    /// Practices that are met in part.
+    /// The number of practices that are partly met.
     public var partly = 0
-    /// Practices that are not met.
+    /// The number of practices that are not met.
     public var not = 0
-    /// Practices that are not visible from outside.
+    /// The number of practices that cannot be seen from outside.
     public var unseen = 0
-    /// Every probe that found something missing, counted for each practice that it decides.
+    /// The number of gaps. A probe counts once for each practice that it determines.
     public var gaps = 0
 
-    /// Counts these entries.
+    /// Counts entries.
     public init(_ entries: [Entry]) {
       for entry in entries {
         switch entry.verdict {
@@ -43,15 +43,15 @@ public struct AuditReport: Sendable, Hashable {
       }
     }
 
-    /// All of them.
+    /// The number of practices.
     public var all: Int { met + partly + not + unseen }
-    /// Those with a verdict.
+    /// The number of practices with a verdict.
     public var reviewed: Int { met + partly + not }
-    /// One for each gap.
+    /// The number of recommendations: one for each gap.
     public var recommendations: Int { gaps }
   }
 
-  /// Judges every practice by the findings of its probes.
+  /// Creates a report that judges every practice by the findings of its probes.
   public init(server: String, finding: (Probe) -> Finding) {
     self.server = server
     var findings: [Probe: Finding] = [:]
@@ -80,10 +80,10 @@ public struct AuditReport: Sendable, Hashable {
     return "\(word): \(text)\(text.hasSuffix(".") ? "" : ".")"
   }
 
-  /// All of them.
+  /// The counts of all entries.
   public var counts: Counts { Counts(entries) }
 
-  /// Those of one category.
+  /// Returns the entries of one category.
   public func entries(of category: PracticeCategory) -> [Entry] {
     entries.filter { $0.practice.category == category }
   }

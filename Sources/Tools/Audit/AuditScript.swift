@@ -1,76 +1,76 @@
 public import LinkWire
 
-/// One plan of what to send over one or more connections, and what to wait for.
+/// A plan of messages to send and events to wait for, over one or more connections.
 public struct AuditScript: Sendable {
-  /// The name, by which the rules find its record.
+  /// The name of a script, which identifies its record.
   public enum Name: String, Sendable, Hashable, CaseIterable {
     case opening, pings, stranger, early, wrongKey, missingKey, garbage, huge, burst
     case login, main, challengeTwice, oldVersion, olderHistory, replay, size, faults
     case congestion, idle, takeover
   }
 
-  /// When it may run.
+  /// The phase in which a script may run.
   public enum Phase: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// At the start.
     case first
-    /// Once it is known whether the key is accepted.
+    /// After it is known whether the server accepts the key.
     case second
-    /// Once the others are over: refusals may make a server slow or strict.
+    /// After the other phases, since refusals may make a server slow or strict.
     case third
 
-    /// Orders phases by time.
+    /// Returns whether one phase comes before another.
     public static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// Its name.
+  /// The script's name.
   public var name: Name
-  /// When it may run.
+  /// The phase in which the script may run.
   public var phase: Phase
-  /// Whether it needs the key, and a server that accepts it.
+  /// Whether the script needs the key and a server that accepts it.
   public var needsLogin: Bool
-  /// What it does, in order.
+  /// The script's steps, in order.
   public var steps: [Step]
 
-  /// One step; each ends by itself after a bounded time.
+  /// A step of a script. Each step ends after a bounded time.
   public enum Step: Sendable {
-    /// Opens a connection, which the next steps are about.
+    /// Opens a connection, which the following steps use.
     case open(Int)
-    /// Goes on with another connection.
+    /// Continues with another connection.
     case use(Int)
-    /// Sends these one after the other without waiting.
+    /// Sends messages one after another without waiting.
     case say([Saying])
     /// Sends a WebSocket ping.
     case ping
-    /// Sends bytes as they are; described by words.
+    /// Sends raw bytes. The text describes them.
     case raw([UInt8], String)
-    /// Waits until `count` of these came since the last thing was sent.
+    /// Waits until `count` of these events have occurred since the last message was sent.
     case expect([Awaited], count: Int, within: Duration, orStop: Bool)
     /// Ends the connection without waiting for its close.
     case drop
-    /// Waits.
+    /// Waits for a time.
     case pause(Duration)
-    /// Ends the script, complete, if a message of this type came on this connection.
+    /// Ends the script, as complete, if a message of this type arrived on the current connection.
     case endIf(String)
   }
 
-  /// What is sent.
+  /// A message to send.
   public enum Saying: Sendable {
     case message(SessionClientMessage)
-    /// Text as it is.
+    /// A text that is sent unchanged.
     case text(String)
     case binary([UInt8])
     case connect(Login)
-    /// The `connect` of another connection once more.
+    /// The `connect` of another connection, sent again.
     case connectOf(Int)
     /// An acknowledgment of the newest response or replay.
     case ack
   }
 
-  /// How a `connect` authenticates.
+  /// The contents of a `connect`.
   public struct Login: Sendable {
-    /// What it shows.
+    /// The way in which a `connect` authenticates.
     public enum Proof: Sendable {
-      /// By the challenge if there is one, otherwise by the key.
+      /// The answer to the challenge if there is one, otherwise the key.
       case best
       case key
       case wrongKey
@@ -85,7 +85,7 @@ public struct AuditScript: Sendable {
     var features: Set<SessionFeature> = []
   }
 
-  /// What is waited for.
+  /// An event to wait for.
   public enum Awaited: Sendable, Hashable {
     case opened, end, pong, serverPing
     case message(String)

@@ -1,14 +1,14 @@
 import LinkCore
 import LinkWire
 
-/// What happens to prompts, responses and histories.
+/// Findings about prompts, responses and histories.
 extension AuditEvidence {
   private static let firstPrompt = #"{"type":"prompt","text":"audit: one""#
   private static let secondPrompt = #"{"type":"prompt","text":"audit: two""#
   private static let thirdPrompt = #"{"type":"prompt","text":"audit: three""#
   private static let badPrompt = #"{"type":"prompt","resume_session_id""#
 
-  /// The responses behind an event.
+  /// Returns the responses after an event.
   private static func responses(
     in record: AuditRecord, after start: Int
   ) -> [(at: Int, SessionResponse)] {
@@ -25,7 +25,7 @@ extension AuditEvidence {
     guard let end = record.first("ack", after: start), end < limit else {
       return response != nil ? .partly(record.aftermath(of: start)) : record.absence(after: start)
     }
-    // Behind the response there is nothing left to confirm.
+    // After the response there is nothing left to confirm.
     guard response.map({ end < $0 }) ?? true else { return .partly(record.aftermath(of: start)) }
     return .shown(record.between(start, end))
   }
@@ -33,7 +33,7 @@ extension AuditEvidence {
   func promptRefused() throws(Finding) -> Finding {
     let record = try session(.main)
     guard let start = record.sent(Self.badPrompt) else { throw .unseen(record.outline) }
-    // What comes behind the next thing that was sent may answer that.
+    // A message that arrives after the next one was sent may answer that one.
     let answers = record.messages(after: start).prefix { $0.at < record.next(after: start) }
     guard let end = answers.first(where: { $0.1.isRefusal })?.at else {
       return record.absence(after: start)
@@ -42,7 +42,7 @@ extension AuditEvidence {
     return Finding(isConfirmed ? .partly : .shown, record.between(start, end))
   }
 
-  /// The first response to the first prompt.
+  /// Returns the first response to the first prompt.
   func firstResponse() throws(Finding) -> (
     record: AuditRecord, start: Int, end: Int, SessionResponse
   ) {
@@ -62,7 +62,7 @@ extension AuditEvidence {
     guard let third = record.sent(Self.thirdPrompt) else { return .shown(words) }
     let later = Self.responses(in: record, after: third).map(\.1)
     let ids = later.compactMap(\.id)
-    // The first response may come once more: its prompt was sent twice.
+    // The first response may arrive again, since its prompt was sent twice.
     let isReused = later.contains {
       $0.id == id
         && ($0.result != response.result || $0.idempotencyKey != response.idempotencyKey)
@@ -77,13 +77,13 @@ extension AuditEvidence {
       throw .unseen("not sent: " + record.outline)
     }
     let hasID = record.messages().contains { $0.at < start && $0.1.content?.deliveredID != nil }
-    // Behind it a `ping` was sent at once; what comes after the next thing may answer that.
+    // A `ping` was sent at once. A message after the next sent one may answer that one.
     let sent = record.events.indices.filter {
       if case .sent = record.events[$0].kind { $0 > start } else { false }
     }
     let limit = sent.dropFirst().first ?? record.events.count
     if let error = record.first("error", after: start), error < limit {
-      // An id that no response had may well be refused; the type may not.
+      // The server may refuse an ID that no response had, but not the type.
       let isOfType = record.text(error).contains("message_ack")
       return Finding(hasID || isOfType ? .missing : .unseen, record.between(start, error))
     }
@@ -98,13 +98,13 @@ extension AuditEvidence {
         + (record.events[pong].at - record.events[start].at).shown)
   }
 
-  /// The first delivery to a connection of the response that is waited for.
+  /// The first delivery of the expected response on a connection.
   private struct Delivery {
     var at: Int
     var id: String?
   }
 
-  /// What was delivered of the prompt whose connection was dropped.
+  /// Returns the delivery that belongs to the prompt whose connection was dropped.
   private func delivery(on socket: Int, in record: AuditRecord) -> Delivery? {
     guard let prompt = record.sent("{\"type\":\"prompt\"", on: 0) else { return nil }
     let sent = record.text(prompt)
@@ -125,7 +125,7 @@ extension AuditEvidence {
       guard isAnswered else { return .unseen(words + record.aftermath(of: start)) }
       return record.absence(after: start, words)
     }
-    // The first one may have gone to whoever was connected when the handler ended.
+    // The first delivery may be no replay, if the handler ended while this connection was open.
     words += record.between(start, first.at) + "; without `message_ack` again, "
     guard let again = record.sent("connect", on: 2), record.first("connected", on: 2) != nil else {
       throw .unseen(words + "there was no third connection: " + record.outline)
@@ -168,7 +168,7 @@ extension AuditEvidence {
       if let place, !places.contains(place) { places.append(place) }
     }
     guard places.count == 2 else {
-      // One that was refused at once need not wait for the other.
+      // A prompt that was refused at once need not wait for the other one.
       let hasFailed = responses.contains {
         if case .failure = $0.result { true } else { false }
       }
@@ -178,15 +178,17 @@ extension AuditEvidence {
     return Finding(places == [0, 1] ? .shown : .missing, words)
   }
 
-  /// Which of some prompts a response answers, by its key or, of an echo, by its text; `nil` of a
-  /// failure.
+  /// Returns the index of the prompt that a response answers, by its key or, for an echo, by its
+  /// text.
+  ///
+  /// Returns `nil` for a failure.
   private func place(of response: SessionResponse, among prompts: [String]) -> Int? {
     guard case .success(let text) = response.result else { return nil }
     if let key = response.idempotencyKey {
       return prompts.firstIndex { $0.contains("\"idempotency_key\":\"\(key)\"") }
     }
     let places = ["audit: two", "audit: three"].map { text.contains($0) }
-    // A text that quotes both tells nothing.
+    // A text that quotes both prompts is not conclusive.
     return places == [true, false] ? 0 : places == [false, true] ? 1 : nil
   }
 
@@ -205,7 +207,7 @@ extension AuditEvidence {
       + record.aftermath(of: again, most: 2)
       + (effects.map { "; the history has the prompt \($0) times" } ?? "")
     if let effects, effects > 1 { return .missing(words) }
-    // A window that leaves something out may leave out the other one.
+    // A window that omits messages may omit the second copy.
     let isOnce = effects == 1 && history?.isComplete == true && history?.gap == nil
     guard let second else { return isOnce ? .shown(words) : .unseen(words) }
     guard second.result == first.result else { return isOnce ? .partly(words) : .missing(words) }
@@ -215,8 +217,9 @@ extension AuditEvidence {
 }
 
 extension SessionServerMessage {
-  /// Whether it is the response to a prompt that was sent as this text, or the replay of one, as
-  /// far as it names what it answers.
+  /// Whether the message answers a prompt that was sent as this text, or replays its response.
+  ///
+  /// Only the names that the message contains are compared.
   fileprivate func answers(_ sent: String) -> Bool {
     switch self {
     case .response(let response):
@@ -231,14 +234,14 @@ extension SessionServerMessage {
 }
 
 extension AuditMessage {
-  /// Whether it refuses a prompt: an error, or a response that reports a failure.
+  /// Whether the message refuses a prompt: an error, or a response that reports a failure.
   fileprivate var isRefusal: Bool {
     if case .response(let response) = content, case .failure = response.result { return true }
     return type == "error"
   }
 }
 
-/// What a server keeps of conversations, and how it tells it.
+/// Findings about the conversations that a server stores, and how it sends them.
 extension AuditEvidence {
   static func histories(of record: AuditRecord) -> [SessionHistory] {
     record.messages().compactMap {
@@ -246,7 +249,7 @@ extension AuditEvidence {
     }
   }
 
-  /// The first history with messages, and what it came in.
+  /// Returns the first history with messages, its record and its description.
   private func filledHistory() throws(Finding) -> (
     record: AuditRecord, SessionHistory, words: String
   ) {
@@ -261,11 +264,11 @@ extension AuditEvidence {
     throw try emptyHistory()
   }
 
-  /// Why there is no history with messages.
+  /// Returns the reason for which there is no history with messages.
   private func emptyHistory() throws(Finding) -> Finding {
     let record = try session(.main)
     guard let start = record.sent("{\"type\":\"subscribe\"") else { throw .unseen(record.outline) }
-    // Without a prompt that ended, a history may well be empty.
+    // A history may be empty if no prompt was completed.
     guard (try? firstResponse()) != nil else { return .unseen(record.aftermath(of: start)) }
     return record.absence(after: start, "no history with messages: ")
   }
@@ -277,7 +280,7 @@ extension AuditEvidence {
     let isWhole = places.count == history.entries.count
     let text = "\(places.count) of \(history.entries.count) messages are numbered; \(words)"
     guard !places.isEmpty else { return .missing(text) }
-    // An id that several messages have tells nothing of one of them.
+    // An ID that several messages share identifies none of them.
     let known = Dictionary(grouping: history.entries, by: \.id)
       .compactMapValues { $0.count == 1 ? $0[0].place : nil }
     let isStable = Self.histories(of: record).allSatisfy { other in
@@ -311,7 +314,7 @@ extension AuditEvidence {
   func delta() throws(Finding) -> Finding {
     let older = try session(.olderHistory)
     let newer = try session(.main)
-    // A cursor counts in the version that it belongs to.
+    // Each version has a cursor of its own kind.
     let (_, low) = Self.negotiated(in: older)
     let (_, high) = Self.negotiated(in: newer)
     var findings: [Finding] = []
@@ -326,8 +329,8 @@ extension AuditEvidence {
     return Finding(seen.count { $0.outcome == .shown } > 0 ? .partly : .missing, missing.evidence)
   }
 
-  /// Whether what lies behind a cursor came and nothing else; `nil` without a history to compare
-  /// it with.
+  /// Finds whether exactly the messages after a cursor arrived; `nil` without a history to compare
+  /// with.
   private func rest(in record: AuditRecord) -> Finding? {
     let histories = Self.histories(of: record).filter { !$0.entries.isEmpty }
     guard let whole = histories.first, let start = record.sent("{\"type\":\"subscribe\""),
@@ -337,7 +340,7 @@ extension AuditEvidence {
     let words =
       "the whole history has \(whole.entries.count) messages; "
       + record.aftermath(of: second, most: 1)
-    // Of a history that was long enough, so that a rest of it was asked for.
+    // The history must be longer than the part before the cursor.
     guard whole.entries.count > skipped else { return .unseen(words) }
     let wanted = Array(whole.entries.dropFirst(skipped))
     let next = record.next(after: second)

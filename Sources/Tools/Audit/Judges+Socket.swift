@@ -1,7 +1,7 @@
 import LinkCore
 import LinkWire
 
-/// What is visible before a login.
+/// Findings about what is visible before a login.
 extension AuditEvidence {
   func applicationPing() throws(Finding) -> Finding {
     if let unasked = unaskedPong {
@@ -10,19 +10,19 @@ extension AuditEvidence {
     return try answered(in: record(.pings), "{\"type\":\"ping\"}", by: "pong")
   }
 
-  /// What was seen of a `pong` on a connection that had sent no `ping`.
+  /// The description of a `pong` on a connection that sent no `ping`.
   private var unaskedPong: String? {
     guard let record = records[.stranger], let pong = record.first("pong") else { return nil }
     return record.between(0, pong)
   }
 
-  /// Whether a message was answered by one of a type.
+  /// Finds whether a message was answered by one of a type.
   func answered(
     in record: AuditRecord, _ sent: String, by type: String
   ) throws(Finding) -> Finding {
     guard let start = record.sent(sent) else { throw .unseen("not sent: " + record.outline) }
     let socket = record.events[start].socket
-    // What comes behind the next thing that was sent may answer that.
+    // A message that arrives after the next one was sent may answer that one.
     guard let end = record.first(type, on: socket, after: start), end < record.next(after: start)
     else { return record.absence(after: start) }
     return .shown(record.between(start, end))
@@ -33,7 +33,7 @@ extension AuditEvidence {
     return finding
   }
 
-  /// The answer to a WebSocket ping, and how long it took.
+  /// Returns the finding about a WebSocket ping, and its round-trip time.
   private func protocolTrip() throws(Finding) -> (Finding, Duration?) {
     let record = try record(.opening)
     guard let start = record.sent("a WebSocket ping") else {
@@ -46,7 +46,7 @@ extension AuditEvidence {
     return (.shown(record.between(start, end)), time)
   }
 
-  /// The shortest round trip that is called late.
+  /// The shortest round-trip time that counts as late.
   static let late = Duration.seconds(2)
 
   func roundTrips() throws(Finding) -> Finding {
@@ -56,7 +56,7 @@ extension AuditEvidence {
     }
     let times = pongTimes
     guard let least = times.first, let most = times.last else {
-      // Without pongs of the application those of the WebSocket can be measured.
+      // Without pongs of the application, WebSocket pongs can be measured.
       let (finding, time) = try protocolTrip()
       let isLate = time.map { $0 >= Self.late } ?? false
       let words = "\(sent) sent, no `pong`; " + finding.evidence
@@ -65,13 +65,13 @@ extension AuditEvidence {
     let words =
       "\(sent) `ping` sent, \(times.count) answered after \(least.shown) to \(most.shown), "
       + "median \(times[times.count / 2].shown)"
-    // Pongs that nobody asked for cannot be told from the answers.
+    // Unsolicited pongs cannot be distinguished from answers.
     let pongs = record.messages().count { $0.1.type == "pong" }
     if pongs > sent || unaskedPong != nil { return .partly(words + "; \(pongs) `pong` came") }
     return times.count == sent && most < Self.late ? .shown(words) : .partly(words)
   }
 
-  /// The round trips of the pings of one connection, from the shortest on.
+  /// The round-trip times of the pings on one connection, in ascending order.
   var pongTimes: [Duration] {
     guard let record = records[.pings] else { return [] }
     let times = record.events.indices.compactMap { start -> Duration? in
@@ -108,10 +108,10 @@ extension AuditEvidence {
     throw .unseen(record.outline)
   }
 
-  /// The least length in bytes of a message that is worth compressing.
+  /// The minimum length, in bytes, of a message that is worth compressing.
   private static let long = 1_024
 
-  /// Whether the extension is used: RFC 7692 leaves each message to its sender.
+  /// Finds whether the extension is used. RFC 7692 leaves that to the sender of each message.
   private func compressed(_ words: String) -> Finding {
     let messages = records.values.flatMap { $0.messages().map(\.1) }
     let count = records.values.flatMap(\.compressed.values).reduce(0, +)
@@ -133,7 +133,7 @@ extension AuditEvidence {
     return try all("with members in snake_case") { $0.isSnake }
   }
 
-  /// Whether all messages have a property.
+  /// Finds whether all messages have a property.
   private func all(
     _ words: String, _ isFine: (AuditMessage) -> Bool
   ) throws(Finding) -> Finding {
@@ -158,14 +158,14 @@ extension AuditEvidence {
     let record = try session(.login)
     let (message, named) = Self.negotiated(in: record)
     guard let message else { throw .unseen(announced) }
-    // The lower one of both ends, of which this one speaks the newest.
+    // The lower version of both ends. This end speaks the newest one.
     let both = SessionVersion.negotiated(SessionVersion.newest.description, newest: newest)
     let isNegotiated = named != nil && named == both
     let text = "\(announced); received \(message.excerpt)"
     return isNegotiated ? .shown(text) : .partly(text)
   }
 
-  /// The first `connected`, and the version that it names.
+  /// Returns the first `connected` and the version that it names.
   static func negotiated(in record: AuditRecord) -> (AuditMessage?, SessionVersion?) {
     for (_, message) in record.messages() where message.type == "connected" {
       guard case .connected(let connected) = message.content,
@@ -185,7 +185,7 @@ extension AuditEvidence {
       : .shown("`hello` announces \(names.joined(separator: ", "))")
   }
 
-  /// Whether what needs a login is refused: what writes and what reads.
+  /// Finds whether requests that need a login are refused, both to write and to read.
   func early() throws(Finding) -> Finding {
     .worst([
       try refused(.early, sent: "{\"type\":\"unsubscribe\""),
@@ -193,7 +193,7 @@ extension AuditEvidence {
     ])
   }
 
-  /// Whether a wrong key is refused, and a wrong answer to the challenge where there is one.
+  /// Finds whether a wrong key is refused, and a wrong answer to the challenge if there is one.
   func wrongKey() throws(Finding) -> Finding {
     let key = try refused(.wrongKey, sent: "connect with a wrong key")
     let answer = "connect with a wrong answer"
@@ -201,8 +201,9 @@ extension AuditEvidence {
     return .worst([key, try refused(.wrongKey, sent: answer, on: 1)])
   }
 
-  /// Whether something was refused by `auth_error` and a close. Who is neither let in nor told is
-  /// half refused.
+  /// Finds whether a message was refused by `auth_error` and a close.
+  ///
+  /// A client that is neither admitted nor told so is partly refused.
   func refused(
     _ name: AuditScript.Name, sent: String, on socket: Int = 0
   ) throws(Finding) -> Finding {
@@ -238,7 +239,7 @@ extension AuditEvidence {
     let hasEnd = record.end(of: 0) != nil
     if isCoded { return hasEnd ? .shown(words) : .partly(words) }
     if record.first("connected", after: start) != nil { return .missing(words) }
-    // Then it was not the version that was refused.
+    // The server then refused something other than the version.
     if record.first("auth_error", after: start) != nil { return .unseen(words) }
     return hasEnd ? .partly(words) : record.absence(after: start)
   }
@@ -268,7 +269,7 @@ extension AuditEvidence {
     let numbered = history.entries.count { $0.place != nil }
     let text = words + "; of a history of \(history.entries.count) messages \(numbered) have `seq`"
     guard !history.entries.isEmpty else {
-      // Without a prompt that ended, a history may well be empty.
+      // A history may be empty if no prompt was completed.
       return Finding(record.first("response") == nil ? .unseen : .partly, text)
     }
     return numbered == history.entries.count ? .shown(text) : .partly(text)
@@ -314,7 +315,7 @@ extension AuditEvidence {
     return .shown("sent `challenge_response`; \(record.between(start, end))")
   }
 
-  /// The challenge of a connection.
+  /// Returns the challenge of a connection.
   private static func challenge(in record: AuditRecord, on socket: Int = 0) -> String? {
     for (_, message) in record.messages(on: socket) {
       if case .hello(let hello) = message.content { return hello.challenge }
@@ -336,7 +337,7 @@ extension AuditEvidence {
     }
     let words = record.aftermath(of: start)
     guard record.first("connected", on: 1) == nil else { return .missing(words) }
-    // A server that never lets a session in beside itself would refuse a new answer as well.
+    // A server that never admits a second connection of a session would also refuse a new answer.
     guard finding(.takeover).outcome == .shown else {
       return .unseen("a second connection of a session is refused in any case; " + words)
     }
@@ -345,7 +346,7 @@ extension AuditEvidence {
   }
 }
 
-/// Sizes, load, silence and what is not valid.
+/// Findings about sizes, load, silence and invalid messages.
 extension AuditEvidence {
   func sizeTaken() throws(Finding) -> Finding {
     try answered(in: session(.size), "{\"type\":\"set_max_message_size\"", by: "ack")
@@ -367,7 +368,7 @@ extension AuditEvidence {
       + (record.events[end].at - record.events[start].at).shown
       + (whole.map { "; without the size it had \($0) bytes" } ?? "")
     if message.count > most { return .missing(words) }
-    // Only the same answer in full shows that this one was cut.
+    // Only the full answer to the same prompt shows that this one was cut.
     guard let whole, whole > most else {
       return .unseen(words + "; the handler's answer is too short to be cut")
     }
@@ -385,7 +386,7 @@ extension AuditEvidence {
     }
     let words = record.between(start, end)
     if case .ended(.closed(1009, _)) = record.events[end].kind { return .shown(words) }
-    // A connection that sends nothing may end as soon by itself.
+    // A connection that sends nothing may end as early.
     let lifetime = record.events[end].at + .seconds(1)
     if let silent = records[.stranger], let other = silent.end(of: 0),
       silent.events[other].at <= lifetime
@@ -395,7 +396,7 @@ extension AuditEvidence {
     return .shown(words)
   }
 
-  /// Whether a connection may have ended because a frame on another one ended them all.
+  /// Whether a connection may have ended because a frame on another one ended all of them.
   private func isSweptAway(_ end: AuditRecord.Event) -> Bool {
     end.kind.isAbrupt && finding(.bystander).outcome == .missing
   }
@@ -427,7 +428,7 @@ extension AuditEvidence {
     guard !taken.isEmpty else { return .unseen(text + "; no prompt was taken") }
     if time >= .seconds(1) { return Finding(time < Self.late ? .partly : .missing, text) }
     guard answers > 0 else { return .shown(text) }
-    // A ping that does not wait overtakes the last prompt, if its handler takes any time.
+    // A ping that does not wait overtakes the last prompt if the prompt's handler takes any time.
     guard let handler = handlerTime, handler >= Self.noticeable else {
       return .unseen(text + "; handlers that answer at once leave nothing to overtake")
     }
@@ -435,10 +436,10 @@ extension AuditEvidence {
     return answers >= 8 ? .missing(took) : .unseen(took)
   }
 
-  /// The shortest time of a handler that shows whether something overtakes its prompt.
+  /// The shortest time of a handler that shows whether a ping overtakes its prompt.
   private static let noticeable = Duration.milliseconds(20)
 
-  /// How long the first prompt took beyond the round trip of a ping.
+  /// The time that the first prompt took in addition to the round trip of a ping.
   private var handlerTime: Duration? {
     guard let (record, start, end, _) = try? firstResponse() else { return nil }
     let trips = pongTimes
@@ -446,7 +447,7 @@ extension AuditEvidence {
     return record.events[end].at - record.events[start].at - trip
   }
 
-  /// How a message that is not valid was taken: what was sent on a connection of its own.
+  /// Finds how the server handled an invalid message, which was sent on a connection of its own.
   func fault(_ socket: Int) throws(Finding) -> Finding {
     if !speaksSession { return try plainFault(socket) }
     let record = try session(.faults)
@@ -454,8 +455,8 @@ extension AuditEvidence {
       throw .unseen("not sent: " + record.outline)
     }
     let isAnswered = record.first("pong", on: socket, after: start) != nil
-    // A server that answers no ping at all is not taken for one that ended the connection, if it
-    // says anything.
+    // A server that answers no pings at all is not assumed to have ended the connection if it sent
+    // an error.
     let isAlive =
       isAnswered || error != nil && record.end(of: socket) == nil && !answersPings
     let words = error.map { record.between(start, $0) } ?? record.aftermath(of: start)
@@ -463,20 +464,22 @@ extension AuditEvidence {
     return error != nil || isAlive ? .partly(words) : record.absence(after: start)
   }
 
-  /// What was sent that is not valid, and the error that it earned.
+  /// Returns the indices of an invalid message and of the error that it caused.
   private static func fault(_ socket: Int, in record: AuditRecord) -> (sent: Int, error: Int?)? {
     guard let connected = record.first("connected", on: socket),
       case let start = record.next(after: connected), start < record.events.count
     else { return nil }
-    // What comes behind the ping that is sent next may answer that.
+    // An error that arrives after the next ping was sent may answer that ping.
     let error = record.first("error", on: socket, after: start)
     return (start, error.flatMap { $0 < record.next(after: start) ? $0 : nil })
   }
 
   var answersPings: Bool { finding(.applicationPing).outcome == .shown }
 
-  /// The same for a server of another protocol, whose errors are not known: one that ends the
-  /// connection with a word may have refused what it was sent.
+  /// Finds how a server of another protocol handled an invalid message.
+  ///
+  /// The errors of its protocol are not known. A server that ends the connection with a close frame
+  /// may have refused the message.
   private func plainFault(_ socket: Int) throws(Finding) -> Finding {
     guard socket == 0 else {
       try expectSession()
@@ -509,7 +512,7 @@ extension AuditEvidence {
     do throws(Finding) {
       record = try session(.idle)
     } catch {
-      // Where no client can be let in, a stranger may hear it.
+      // If no client can log in, a connection without a login may receive the heartbeat.
       if let stranger = records[.stranger], let found = beats(in: stranger, after: 0) {
         return found
       }
@@ -519,15 +522,16 @@ extension AuditEvidence {
     if let found = beats(in: record, after: start) { return found }
     let time = record.events.last.map { $0.at - record.events[start].at } ?? .zero
     let words = "nothing came by itself in \(time.shown): " + record.aftermath(of: start)
-    // A connection that ended before, or an audit, says nothing about a later heartbeat.
+    // If the connection or the audit ended earlier, a later heartbeat is still possible.
     return time >= AuditPlan.heartbeat ? .missing(words) : .unseen(words)
   }
 
-  /// What comes this soon may belong to the greeting.
+  /// The time within which messages may belong to the greeting.
   private static let greeting = Duration.seconds(1)
 
-  /// The signs of life that came by themselves behind an event; `nil` without any. One that came
-  /// once, though its time came round again, is half of it.
+  /// Finds the unsolicited signs of life after an event; `nil` if there are none.
+  ///
+  /// A sign of life that came only once, although it was due again, counts as half.
   private func beats(in record: AuditRecord, after start: Int) -> Finding? {
     let next = record.sent("", after: start) ?? record.events.count
     let places = (start..<next).filter { place in
@@ -544,7 +548,7 @@ extension AuditEvidence {
       ? .shown(words) : .partly(words + ", and no other in \(seen.shown)")
   }
 
-  /// The least silence that shows something.
+  /// The shortest silence that is conclusive.
   private static let silence = Duration.seconds(10)
 
   func silentClient() throws(Finding) -> Finding {
@@ -561,7 +565,7 @@ extension AuditEvidence {
     let silence = "said nothing for \(quiet.shown), then "
     let words = silence + record.aftermath(of: ping, most: 1)
     guard record.first("pong", after: ping) != nil else {
-      // A server that answers no ping at all does not show whether the connection works.
+      // If the server answers no pings at all, it is unknown whether the connection works.
       let isUnknown = record.end(of: 0) == nil && !answersPings
       return isUnknown ? .unseen(words) : record.absence(after: ping, silence, most: 1)
     }
@@ -575,7 +579,7 @@ extension AuditEvidence {
     let words = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
     let isAnswered = record.first(after: ping) { $0.kind == .pong } != nil
     if isAnswered, quiet >= Self.silence { return .shown(words) }
-    // It may end a connection that does not log in, in whatever way that is done.
+    // The server may end a connection that does not log in, however a login works.
     return .unseen(record.end(of: 0) == nil ? words : record.outline)
   }
 
@@ -622,8 +626,9 @@ extension AuditEvidence {
     return opened + told > 0 ? .partly(words) : .missing(words)
   }
 
-  /// Metrics that are not at the usual path may be elsewhere; a page that says anything there need
-  /// not be metrics.
+  /// Finds metrics at the usual path.
+  ///
+  /// Metrics may be at another path, and a page at this path need not contain metrics.
   func metrics() -> Finding {
     let finding = page(["/metrics"])
     guard finding.outcome == .shown else { return .unseen(finding.evidence) }
@@ -655,7 +660,7 @@ extension AuditMessage {
 }
 
 extension AuditRecord.Kind {
-  /// Whether it is the end of a connection without a close frame.
+  /// Whether the event is the end of a connection without a close frame.
   fileprivate var isAbrupt: Bool {
     switch self {
     case .ended(.closed): false

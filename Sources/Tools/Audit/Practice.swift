@@ -14,34 +14,33 @@ public enum PracticeCategory: String, Sendable, Hashable, CaseIterable {
   case observability = "Observability"
   case edge = "Edge Cases"
 
-  /// The heading of its section; the table of the review has a shorter one for one of them.
+  /// The heading of the category's section. The table of the review has a shorter one for `mobile`.
   public var heading: String { self == .mobile ? "Mobile-Specific Concerns" : rawValue }
 
-  /// Its practices, in order.
+  /// The category's practices, in order.
   public var practices: [Practice] { Practice.all.filter { $0.category == self } }
 }
 
 /// One of the 40 practices, and how it is judged from outside.
 ///
-/// A verdict is about the server's part. What only a client does cannot be seen from outside, and
-/// has no judged probes; its evidence is what was observed of the server's behavior around it.
+/// A verdict concerns the server's part. The behavior of a client cannot be seen from outside and
+/// has no judged probes. Its evidence is the observed behavior of the server around it.
 public struct Practice: Sendable, Hashable {
-  /// From 1 to 40.
+  /// The practice's number, from 1 to 40.
   public var number: Int
-  /// Its name.
+  /// The practice's name.
   public var title: String
-  /// The category that it belongs to.
+  /// The practice's category.
   public var category: PracticeCategory
-  /// The probes that decide.
+  /// The probes that determine the verdict.
   public var judged: [Probe]
-  /// How their findings make the verdict.
+  /// The rule that turns the findings of the judged probes into the verdict.
   public var rule: VerdictRule
-  /// The judged probes without which the others are worth nothing: if one of them is missing, the
-  /// practice is not met.
+  /// The judged probes that are indispensable: if one of them is missing, the practice is not met.
   public var essential: Set<Probe>
-  /// The probes that are reported besides.
+  /// The probes that are only reported.
   public var observed: [Probe]
-  /// What cannot be seen from outside, and why; empty if all of it can.
+  /// The part that cannot be seen from outside, and the reason; empty if all of it can be seen.
   public var limit: String
 
   init(
@@ -53,7 +52,7 @@ public struct Practice: Sendable, Hashable {
     (self.rule, self.essential, self.observed, self.limit) = (rule, essential, observed, limit)
   }
 
-  /// All 40, in order.
+  /// All 40 practices, in order.
   public static let all = first + second
 }
 

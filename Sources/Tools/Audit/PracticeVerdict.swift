@@ -4,7 +4,7 @@ public enum PracticeVerdict: String, Sendable, Hashable, CaseIterable {
   /// Not visible from outside.
   case unseen
 
-  /// The words of the review's `Status` line.
+  /// The text of the review's `Status` line.
   public var status: String {
     switch self {
     case .met: "Implemented"
@@ -15,19 +15,19 @@ public enum PracticeVerdict: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// What one probe found; thrown where a judgment cannot go on.
+/// The finding of one probe. It is thrown where a judgment cannot continue.
 public struct Finding: Error, Sendable, Hashable {
-  /// How much of what was looked for is there.
+  /// The extent to which the expected behavior was found.
   public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case shown, partly, missing, unseen
   }
 
-  /// How much is there.
+  /// The extent to which the expected behavior was found.
   public var outcome: Outcome
-  /// What was sent, what came back, and how long it took; never empty.
+  /// What was sent, what came back, and how long it took. The text is never empty.
   public var evidence: String
 
-  /// A finding; empty evidence is replaced by a text that says so.
+  /// Creates a finding. Empty evidence is replaced by a default text.
   public init(_ outcome: Outcome, _ evidence: String) {
     self.outcome = outcome
     self.evidence = evidence.isEmpty ? "nothing was recorded" : evidence
@@ -38,8 +38,10 @@ public struct Finding: Error, Sendable, Hashable {
   static func missing(_ evidence: String) -> Finding { Finding(.missing, evidence) }
   static func unseen(_ evidence: String) -> Finding { Finding(.unseen, evidence) }
 
-  /// The worst of several tries of one thing, the first one of equals; what was seen of each of
-  /// them if all were good. `unseen` for none.
+  /// Returns the worst of several findings about the same thing, and the first of equal ones.
+  ///
+  /// If all are good, the result has the evidence of each. If there are none, the result is
+  /// `unseen`.
   static func worst(_ findings: [Finding]) -> Finding {
     for outcome in [Outcome.missing, .partly, .unseen] {
       if let found = findings.first(where: { $0.outcome == outcome }) { return found }
@@ -49,12 +51,12 @@ public struct Finding: Error, Sendable, Hashable {
   }
 }
 
-/// How the findings of a practice's probes make its verdict.
+/// The rule that turns the findings of a practice's probes into its verdict.
 public enum VerdictRule: Sendable, Hashable {
-  /// Each probe is a part of the practice. What is visibly missing counts even if another part
-  /// cannot be seen; a practice is met only if all of its parts are seen.
+  /// Each probe is a part of the practice. A part that is visibly missing counts even if another
+  /// one cannot be seen. A practice is met only if all of its parts are seen.
   case all
-  /// One of the probes is enough.
+  /// One of the probes suffices.
   case any
 
   /// Returns the verdict; `unseen` for no probes.

@@ -1,4 +1,4 @@
-/// One thing that the audit looks for, and what to do if it is missing.
+/// A behavior that the audit looks for, with advice if it is missing.
 public enum Probe: String, Sendable, Hashable, CaseIterable {
   case applicationPing, protocolPing, roundTrips, closing, compression
   case typed, naming, version, oldVersion, olderHistory
@@ -11,7 +11,7 @@ public enum Probe: String, Sendable, Hashable, CaseIterable {
   case heartbeat, silentClient, strangerClosed
   case takeover, burst, health, metrics, announced, encrypted
 
-  /// What is missing without it.
+  /// The gap to report if the behavior is missing.
   public var gap: String {
     switch self {
     case .applicationPing: "`ping` is not answered with `pong`"
@@ -65,7 +65,7 @@ public enum Probe: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What to do about it.
+  /// The recommendation for closing the gap.
   public var remedy: String {
     switch self {
     case .applicationPing: "answer `ping` with `pong`, also before `connect`"

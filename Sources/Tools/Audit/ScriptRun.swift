@@ -1,28 +1,28 @@
 public import LinkCore
 import LinkWire
 
-/// The key, and how a challenge is signed with it.
+/// A key, and the function that signs challenges with it.
 public struct AuditKey: Sendable {
   /// The key itself.
   public var key: Secret
-  /// Returns the lower-case hex digits of HMAC-SHA256 with the key over a challenge; `nil` where
+  /// Returns the HMAC-SHA256 of a challenge with the key, in lowercase hexadecimal digits; `nil` if
   /// challenges are not answered.
   public var sign: (@Sendable (String) -> String)?
 
-  /// A key and its signatures.
+  /// Creates a key with its signing function.
   public init(key: Secret, sign: (@Sendable (String) -> String)?) {
     (self.key, self.sign) = (key, sign)
   }
 }
 
-/// One run of a script: takes what happened, returns what to do, and records both.
+/// One run of a script, which receives events, returns effects, and records both.
 ///
 /// ```
 /// step ──▶ done at once: open, use, say, ping, raw, drop ──▶ next step
-///   └────▶ expect, pause: until it came, or the deadline ──▶ next step, or over
+///   └────▶ expect, pause: until the event, or the deadline ──▶ next step, or the end
 /// ```
 public struct ScriptRun: Sendable {
-  /// What can happen; each with the number of its connection.
+  /// An event, with the number of its connection.
   public enum Input: Sendable {
     case opened(Int, headers: [String: String])
     case text(Int, [UInt8])
@@ -32,7 +32,7 @@ public struct ScriptRun: Sendable {
     case ended(Int, LinkFailure)
   }
 
-  /// What it can ask for; each with the number of its connection.
+  /// An effect, with the number of its connection.
   public enum Effect: Sendable, Hashable {
     case open(Int)
     case send(Int, [UInt8])
@@ -42,11 +42,11 @@ public struct ScriptRun: Sendable {
     case drop(Int)
   }
 
-  /// What happened so far.
+  /// The events so far.
   public private(set) var record = AuditRecord()
-  /// When it has to be told the time; `nil` if it is over or waits for nothing.
+  /// The next time at which `tick` has to be called; `nil` if the run is over or waits for nothing.
   public private(set) var deadline: Instant?
-  /// Whether it has ended.
+  /// Whether the run has ended.
   public private(set) var isOver = false
   private let script: AuditScript
   private let key: AuditKey?
@@ -55,15 +55,15 @@ public struct ScriptRun: Sendable {
   private var next = 0
   private var socket = 0
   private var open: Set<Int> = []
-  /// The first event behind the start of the last thing that was sent.
+  /// The index of the first event since the last step that sent something.
   private var mark = 0
   private var connects: [Int: [UInt8]] = [:]
   private var bytes = 0
 
-  /// The most events and bytes of one record; a server that sends more ends the script.
+  /// The maximum numbers of events and bytes in a record. A server that sends more ends the script.
   static let most = (events: 2_000, bytes: 8 << 20)
 
-  /// A run that begins now.
+  /// Creates a run that begins now.
   public init(_ script: AuditScript, key: AuditKey?, at now: Instant, wall: Timestamp) {
     (self.script, self.key, start, self.wall) = (script, key, now, wall)
     record.wall = wall
@@ -72,7 +72,7 @@ public struct ScriptRun: Sendable {
   /// Begins the first step.
   public mutating func begin(at now: Instant) -> [Effect] { goOn(at: now) }
 
-  /// Takes what happened.
+  /// Handles an event.
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     guard !isOver else { return [] }
     switch input {
@@ -97,12 +97,12 @@ public struct ScriptRun: Sendable {
     return goOn(at: now)
   }
 
-  /// Takes how many more messages came compressed on a connection, also behind the end.
+  /// Adds messages that arrived compressed on a connection, even after the end of the run.
   public mutating func note(compressed count: Int, on socket: Int) {
     if count > 0 { record.compressed[socket, default: 0] += count }
   }
 
-  /// Lets time pass.
+  /// Handles the end of a wait.
   public mutating func tick(at now: Instant) -> [Effect] {
     guard let deadline, now >= deadline else { return [] }
     self.deadline = nil
@@ -115,7 +115,7 @@ public struct ScriptRun: Sendable {
     return goOn(at: now)
   }
 
-  /// Ends it.
+  /// Ends the run.
   public mutating func stop(isComplete: Bool) -> [Effect] {
     guard !isOver else { return [] }
     (isOver, deadline, record.isComplete) = (true, nil, isComplete)
@@ -126,7 +126,7 @@ public struct ScriptRun: Sendable {
     record.events.append(.init(at: start.duration(to: now), socket: socket, kind: kind))
   }
 
-  /// A text without the key.
+  /// Returns a text without the key.
   private func hide(_ text: String) -> String {
     guard let key = key?.key.text, !key.isEmpty else { return text }
     return text.replacing(key, with: "(the key)")
@@ -146,7 +146,7 @@ extension ScriptRun {
           if deadline == nil { deadline = now.advanced(by: limit) }
           return effects
         }
-        // Nothing can come any more.
+        // Nothing can arrive any more.
         if orStop { return effects + stop(isComplete: false) }
       case .pause(let limit):
         if deadline == nil { deadline = now.advanced(by: limit) }
@@ -162,12 +162,12 @@ extension ScriptRun {
     return effects + stop(isComplete: true)
   }
 
-  /// Whether a wait is for the beginning or the end of several connections.
+  /// Whether a wait concerns the opening or the end of several connections.
   private static func isForAll(_ awaited: [AuditScript.Awaited], _ count: Int) -> Bool {
     count > 1 && awaited.contains(.end)
   }
 
-  /// Whether the connection at hand is over.
+  /// Whether the current connection has ended.
   private var hasEnded: Bool { record.end(of: socket) != nil }
 
   private func hasCome(_ awaited: [AuditScript.Awaited], _ count: Int) -> Bool {
@@ -291,11 +291,11 @@ extension ScriptRun {
     connect.timestamp = Timestamp(nanoseconds: wall.nanoseconds + time)
   }
 
-  /// Of the right form, and never anyone's.
+  /// A key of the right form that belongs to nobody.
   private static let wrongKey = "untethered-" + String(repeating: "0", count: 32)
   private static let wrongAnswer = String(repeating: "0", count: 64)
 
-  /// The challenge of this connection's `hello`.
+  /// The challenge in the `hello` of this connection.
   private var challenge: String? {
     for (_, message) in record.messages(on: socket) {
       if case .hello(let hello) = message.content { return hello.challenge }
@@ -303,14 +303,14 @@ extension ScriptRun {
     return nil
   }
 
-  /// The id of the newest response or replay of this connection.
+  /// The ID of the newest response or replay on this connection.
   private var newestID: String? {
     record.messages(on: socket).compactMap { $0.1.content?.deliveredID }.last
   }
 }
 
 extension SessionServerMessage {
-  /// The id of a response or a replay.
+  /// The ID of a response or a replay.
   var deliveredID: String? {
     switch self {
     case .response(let response): response.id

@@ -44,7 +44,7 @@ struct UnbrokenTests {
     Fault(.reordered, "edited and never shown: m2") { script in
       script.tick(at: 1, [.update(.edited([.number(2)]))])
     },
-    Fault(.lost, "edits that came were not kept: m1 (edited)") { script in
+    Fault(.lost, "received edits were not stored: m1 (edited)") { script in
       script.store(TimelineChange(messages: all))
       var edited = Message.number(1, text: "m1 (edited)")
       edited.updatedAt = Message.start.advanced(by: .seconds(100))
@@ -53,35 +53,35 @@ struct UnbrokenTests {
   ]
 
   private static let sent = [
-    Fault(.reordered, "own 1 went out after what was written later") { script in
+    Fault(.reordered, "own 1 was sent after messages written later") { script in
       script.store(TimelineChange(outboxPut: [.number(1), .number(2)]))
       script.accept([.number(1, text: "own 2"), .number(2, text: "own 1")])
     },
-    Fault(.early, "said to be sent before the server has it: \(all[0].id)") { script in
+    Fault(.early, "reported as sent before the server has it: \(all[0].id)") { script in
       script.tick(at: 1, [.update(.outboxDone(OutboxEntry.number(1).id, message: all[0].id))])
     },
   ]
 
   private static let fetched = [
-    Fault(.storm, "more than 180 requests in vain within a minute") { script in
+    Fault(.storm, "more than 180 fruitless requests within a minute") { script in
       for number in 0...180 {
         let (id, at) = (FetchID(UInt64(number)), Double(number) / 4)
         script.tick(at: at, [.fetch(id, .after(Position(epoch: "e", offset: 0), limit: 100))])
         script.tell(.fetchFailed(id, .reset), at: at)
       }
     },
-    Fault(.storm, "a page was asked for after an answer that ends it all") { script in
+    Fault(.storm, "a page was requested after a terminal answer") { script in
       script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
       script.tell(.link(.lost(AttemptID(1), .reset), at: Message.start), at: 1)
       script.tick(at: 2, [.fetch(FetchID(1), .page(number: 1, limit: 50))])
     },
-    Fault(.needless, "older messages were asked for, and no reader waits") { script in
+    Fault(.needless, "older messages were requested although no reader waits") { script in
       script.scroll(from: 4, in: all, isAsked: false)
     },
-    Fault(.needless, "older messages were asked for where history begins") { script in
+    Fault(.needless, "older messages were requested where history begins") { script in
       script.scroll(from: 1, in: all)
     },
-    Fault(.needless, "a page was asked for that is kept: m4") { script in
+    Fault(.needless, "a page was requested that is stored: m4") { script in
       script.scroll(from: 5, in: all)
     },
   ]
@@ -122,7 +122,7 @@ struct UnbrokenTests {
       script.facts.deadline = .second(5)
       for second in [1.0, 6] { script.tell(.refresh, at: second) }
     },
-    Fault(.storm, "was left, and still waits for something in 3.0 seconds", play: leave),
+    Fault(.storm, "was closed, and still has a deadline in 3.0 seconds", play: leave),
     Fault(.storm, "was left, and still waits for 5000000000 ns", play: leave),
     Fault(.unbounded, "shown: 1001, and the bound is 1000", play: fill),
     Fault(.unbounded, "unsent: 1001, and the bound is 1000", play: fill),

@@ -1,17 +1,18 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Whether the Makefile builds, and not a package that depends on this one.
+/// Whether this package is built by its Makefile, and not as a dependency.
 let ours = Context.environment["HOLDFAST_STRICT"] != nil
 
-/// A package in an app is built without warnings, and no compiler takes both options.
+/// As a dependency the package is built without warnings, and the compiler does not accept both
+/// options.
 let warnings: [SwiftSetting] =
   ours
   ? [
     .treatAllWarnings(as: .error)
   ] : []
 
-/// One list for every target, so that none can be laxer than another.
+/// The settings of every target. There is one list so that no target can be laxer than another.
 let strict: [SwiftSetting] =
   warnings + [
     .swiftLanguageMode(.v6),
@@ -23,8 +24,10 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("InferIsolatedConformances"),
   ]
 
-/// What computes most in the tests is optimised in debug builds too, which still check every
-/// invariant: what the simulator plays, hundreds of hours of it, and readers of large inputs.
+/// The settings of modules that compute most in the tests: the simulator's, which plays hundreds of
+/// hours, and readers of large inputs.
+///
+/// They are optimized in debug builds too, which still check every invariant.
 let optimised: [SwiftSetting] =
   ours ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 
@@ -41,15 +44,15 @@ func played(_ name: String, at path: String, uses: [Target.Dependency] = []) -> 
   library(name, at: path, uses: uses, with: optimised)
 }
 
-/// A library of the system. One that is in Apple's SDKs has no `pkgConfig`: what another package
-/// manager says of it holds for a Mac, and not for a phone.
+/// Returns a system library. One in Apple's SDKs has no `pkgConfig`, since the answer of another
+/// package manager would apply to a Mac and not to a phone.
 func system(_ name: String, _ pkgConfig: String? = nil, apt: String) -> Target {
   .systemLibrary(
     name: name, path: "Sources/Adapters/System/\(name)", pkgConfig: pkgConfig,
     providers: [.apt([apt])])
 }
 
-/// Edges to targets of `onlyOnLinux`, which only a build for Linux follows.
+/// Returns dependencies on targets of `onlyOnLinux`, which only a build for Linux uses.
 func onLinux(_ names: String...) -> [Target.Dependency] {
   #if os(Linux)
     names.map { .target(name: $0, condition: .when(platforms: [.linux])) }
@@ -63,13 +66,13 @@ func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = [
     name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: strict)
 }
 
-// 1. Pure: values only. No clock, no chance, no tasks, no Foundation.
+// 1. Pure: values only. No clock, no randomness of its own, no tasks, no Foundation.
 let pure: [Target] = [
   played("LinkCore", at: "Core"),
   played("LinkJSON", at: "JSON", uses: ["LinkCore"]),
   played("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   played("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
-  // What stores hold of the features; messages do not know it.
+  // What features store. Messages do not use it.
   played(
     "LinkStorage", at: "Storage", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   played("BottleFirmware", at: "Firmware"),
@@ -102,13 +105,13 @@ let pure: [Target] = [
 // 2. Runtime: the only place that owns tasks and time.
 let runtime: [Target] = [
   library("LinkDriver", at: "Driver", uses: ["LinkCore"]),
-  // The features' ports; exports the driver.
+  // The ports of the features. It re-exports the driver.
   library(
     "LinkRuntime", at: "Runtime",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkDriver"]),
 ]
 
-// 3. Adapters: one folder, one outside thing.
+// 3. Adapters: one folder for each outside system.
 let adapters: [Target] = [
   system("CZlib", apt: "zlib1g-dev"),
   system("CSQLite", apt: "libsqlite3-dev"),
@@ -133,7 +136,7 @@ let adapters: [Target] = [
     "BluetoothBlueZ", at: "Adapters/BluetoothBlueZ",
     uses: ["LinkCore", "LinkWire", "LinkRuntime", "LinuxBus"]),
   library("OwnerFiles", at: "Adapters/OwnerFiles", uses: ["LinkCore"]),
-  // Apple's platforms have CryptoKit.
+  // Apple's platforms use CryptoKit.
   library("KeyedHashing", at: "Adapters/KeyedHashing", uses: onLinux("COpenSSL")),
   library(
     "ExportFiles", at: "Adapters/ExportFiles",
@@ -162,9 +165,9 @@ let adapters: [Target] = [
     uses: ["LinkCore", "LinkProtocols", "CLinux", "COpenSSL"]),
 ]
 
-// 4. What people touch: the front door, the test kit, the tools.
+// 4. What people use: the APIs for apps, the test kit, the tools.
 let doors: [Target] = [
-  // A held socket and what every feature's front door is made of, without a feature with data.
+  // A held socket and the parts that all feature APIs share, without any feature that stores data.
   library(
     "HoldfastSocket", at: "HoldfastSocket",
     uses: ["LinkCore", "LinkJSON", "LinkDriver", "HeldSocket", "OwnerFiles"]
@@ -179,13 +182,13 @@ let doors: [Target] = [
       "LinkProtocols", "StoreSQLite", "KeyedHashing", "ExportFiles", "OwnerFiles",
     ] + onLinux("NotificationsDBus", "RadioSocket", "BluetoothBlueZ"),
     resources: [.copy("Resources/PrivacyInfo.xcprivacy")]),
-  // Models for the screens of an app.
+  // Observable models for the screens of an app.
   library("HoldfastUI", at: "HoldfastUI", uses: ["Holdfast", "LinkHealth"]),
   library(
     "HoldfastTestKit", at: "TestKit",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkRuntime"]
       + onLinux("HoldfastLab")),
-  // Seeds of the simulator's worlds, played on all cores.
+  // Plays seeds of the simulator's worlds on all cores.
   library("HoldfastSimulator", at: "Simulation", uses: ["LinkSimulator"]),
   library("HoldfastLab", at: "NetworkLab", uses: ["ChildProcesses"]),
   library(
@@ -226,7 +229,7 @@ let doors: [Target] = [
     path: "Sources/SimulatorCommand", swiftSettings: strict),
 ]
 
-// 5. What measures it; a program of its own, so that no product carries it.
+// 5. Benchmarks: programs of their own, so that no product contains them.
 let measures: [Target] = [
   .target(
     name: "HoldfastHerd", dependencies: ["LinkCore"], path: "Benchmarks/Herd",
@@ -238,7 +241,8 @@ let measures: [Target] = [
   .executableTarget(
     name: "EngineLoop", dependencies: ["HoldfastEngineBench"], path: "Benchmarks/EngineLoop",
     swiftSettings: strict),
-  // Holds thousands of sockets to any server; in C, so that it is never what is measured.
+  // Holds thousands of sockets to any server. It is written in C, so that it is never the
+  // bottleneck.
   .executableTarget(
     name: "LoadGenerator", dependencies: ["COpenSSL", "CZlib", "CCurl"], path: "Benchmarks/Load",
     cSettings: [.headerSearchPath(".")], linkerSettings: [.linkedLibrary("z")]),
@@ -266,7 +270,7 @@ let checks: [Target] = [
       "HoldfastTestKit",
     ]),
   tests("JSONTests", uses: ["LinkCore", "LinkJSON", "HoldfastTestKit"]),
-  // Random input to every machine, with all invariants checked after each step.
+  // Random inputs to every machine, with all invariants checked after each step.
   tests(
     "RandomInputTests",
     uses: [
@@ -321,7 +325,7 @@ let checks: [Target] = [
       "HoldfastTestKit",
     ]),
   tests("ExportFilesTests", uses: ["ExportFiles", "HoldfastTestKit"]),
-  // Apart from HoldfastTests: an import works on all processors, and no clock waits there.
+  // Separate from HoldfastTests: an import uses all processors, and no clock waits there.
   tests(
     "HealthImportTests",
     uses: [
@@ -361,7 +365,7 @@ let checks: [Target] = [
       "ServerSockets", "HealthSync",
     ],
     besides: ["HeldSocket/Peers", "Session/Peers"]),
-  // Apart from HoldfastTests: simulations work on all processors, and no clock waits there.
+  // Separate from HoldfastTests: simulations use all processors, and no clock waits there.
   tests("SimulateTests", uses: ["LinkCore", "LinkSimulator", "HoldfastTestKit"]),
   tests("HerdTests", uses: ["LinkCore", "HoldfastHerd", "HoldfastTestKit"]),
   tests(
@@ -397,7 +401,8 @@ let checks: [Target] = [
   tests("ArchitectureTests", uses: []),
 ]
 
-/// What imports parts of Linux, and all that is built on it. A Mac declares none of these.
+/// The targets that import parts of Linux, and all targets that depend on them. They are not
+/// declared on a Mac.
 let onlyOnLinux: Set<String> = [
   "CCurl", "COpenSSL", "CArchive", "CSystemd", "CLinux", "LinuxEvents", "LinuxBus",
   "ChildProcesses", "CurlNetwork", "ReachabilityNetlink", "LifecycleSystem", "NotificationsDBus",
@@ -425,7 +430,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .watchOS(.v11), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
-    // The smallest product: import HoldfastSocket.
+    // The smallest product, imported as HoldfastSocket.
     .library(name: "HeldSocket", targets: ["HoldfastSocket"]),
     .library(name: "HoldfastUI", targets: ["HoldfastUI"]),
     .library(name: "HoldfastTestKit", targets: ["HoldfastTestKit"]),

@@ -2,22 +2,22 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// An app on the phone or a thing near it, with the command that runs it.
+/// An app on the phone or a device near it, named by the command that runs it.
 enum App: String, Sendable {
-  /// Follows the shop's messages.
+  /// The app that follows the shop's messages.
   case messages = "stream"
-  /// Answers assistants from the health data.
+  /// The app that answers assistants from the health data.
   case relay
-  /// Talks to a program over a session.
+  /// The app that talks to a program over a session.
   case session
-  /// Holds a WebSocket, within the process of the demo.
+  /// The app that holds a WebSocket, within the process of the demo.
   case feed = "socket"
-  /// Fetches the drinks of a bottle.
+  /// The app that fetches the drinks of a bottle.
   case bottle
   /// The bottle itself.
   case peripheral = "bottle virtual"
 
-  /// The party that the narrator names for it.
+  /// The party that the narrator names for the app.
   var who: StoryEvent.Who {
     switch self {
     case .feed: .app
@@ -27,21 +27,21 @@ enum App: String, Sendable {
   }
 }
 
-/// One line that an app printed, as far as the story needs it.
+/// A line that an app printed, as far as the demo needs it.
 enum AppLine: Sendable, Hashable {
   case status(Status)
   case message(Judge.Shown)
   case pair(Pair)
-  /// A prompt of the user came into a state.
+  /// A change of the state of a user's prompt.
   case prompt(Prompt)
-  /// A drink with its id, as the phone shows it.
+  /// A drink with its ID, as the phone shows it.
   case drink(Int)
-  /// A drink with its id, as the bottle records it.
+  /// A drink with its ID, as the bottle records it.
   case record(Int)
   /// Anything else, such as a notice or a gap.
   case other
 
-  /// What an app says of its link.
+  /// An app's report about its link.
   struct Status: Sendable, Hashable {
     var status = ""
     var mode = ""
@@ -51,19 +51,19 @@ enum AppLine: Sendable, Hashable {
     var isPolling: Bool { mode == "polling" }
   }
 
-  /// A prompt, by its text, and its state in the app's word.
+  /// A prompt by its text, and its state as the app names it.
   struct Prompt: Sendable, Hashable {
     var text: String
     var state: String
   }
 
-  /// What a person reads to an assistant.
+  /// The word and the code that a person reads out to an assistant.
   struct Pair: Sendable, Hashable {
     var word: String
     var code: String
   }
 
-  /// Reads a line; `nil` for one that is no event.
+  /// Reads a line; returns `nil` if it is not an event.
   init?(_ line: String) {
     guard let members = try? Self.members(of: line), let event = members["event"] else {
       return nil
@@ -88,7 +88,7 @@ enum AppLine: Sendable, Hashable {
     }
   }
 
-  /// The members whose values are strings or whole numbers.
+  /// Returns the members whose values are strings or whole numbers.
   private static func members(of line: String) throws(JSONError) -> [String: String] {
     var reader = JSONReader(Array(line.utf8))
     var members: [String: String] = [:]

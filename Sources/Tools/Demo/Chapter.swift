@@ -1,13 +1,13 @@
 import LinkCore
 
-/// One chapter of the demo: its faults, and how it plays them and fills the ledger.
+/// A scenario of the demo, which plays its faults and fills the ledger.
 protocol Chapter: Sendable {
-  /// What `--chapter` calls it.
+  /// The scenario's name for `--chapter`.
   var name: String { get }
   var title: String { get }
-  /// Whether it looks at the phone that follows the shop's messages.
+  /// Whether the scenario needs the phone that follows the shop's messages.
   var needsTraffic: Bool { get }
-  /// The troubles that it plays, in order; each gets a row of the ledger.
+  /// The troubles that the scenario plays, in order. Each has a row of the ledger.
   var troubles: [Trouble] { get }
   func play(on stage: isolated Stage) async throws(DemoFailure)
 }
@@ -18,17 +18,19 @@ extension Chapter {
 }
 
 extension Demo {
-  /// The chapters in the order in which they are played. `Calm` comes last: it ends the traffic.
+  /// All scenarios in the order in which they are played. `Calm` is the last one: it ends the
+  /// traffic.
   ///
-  /// The token expires early: the phone's first token must live until then.
+  /// The token expires early, since the phone's first token must last until then.
   static let chapters: [any Chapter] = [
     SteadyTraffic(), PhoneTrouble.linkCut, TokenExpiry(), PhoneTrouble.halfOpenLink,
     PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
     SessionPrompts(), HeldFeed(), HealthSyncing(), BottleDrinks(), Calm(),
   ]
 
-  /// Returns the chapters of these names in their order, with the beginning and the end of the
-  /// traffic if one of them needs it; all chapters for no name.
+  /// Returns the scenarios with the given names, in order; all scenarios for no name.
+  ///
+  /// If one of them needs the traffic, the beginning and the end of the traffic are included.
   static func chapters(named names: Set<String>) -> [any Chapter] {
     guard !names.isEmpty else { return chapters }
     let isTraffic = chapters.contains { names.contains($0.name) && $0.needsTraffic }
@@ -40,11 +42,11 @@ extension Demo {
 
 /// A fault of the demo.
 struct Trouble: Sendable, Hashable {
-  /// Its stable name in JSON.
+  /// The stable name in JSON.
   let name: String
-  /// A few words for the ledger.
+  /// A short title for the ledger.
   let title: String
-  /// Returns the longest times that a policy allows, plus the work.
+  /// Returns the longest times that a policy allows, plus the time for work.
   let bounds: @Sendable (LinkPolicy) -> Outcome.Bounds
 
   init(
@@ -59,29 +61,29 @@ struct Trouble: Sendable, Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
-  /// The troubles of all chapters, in order.
+  /// The troubles of all scenarios, in order.
   static var all: [Trouble] { of(Demo.chapters) }
 
-  /// The troubles of some chapters, in order.
+  /// Returns the troubles of some scenarios, in order.
   static func of(_ chapters: [any Chapter]) -> [Trouble] { chapters.flatMap(\.troubles) }
 }
 
 /// The outcome of one trouble.
 struct Outcome: Sendable, Hashable {
-  /// The longest times that the policy and the work of this machine allow.
+  /// The longest times that the policy allows, plus the time for this machine's work.
   struct Bounds: Sendable, Hashable {
-    /// Until the phone notices; `nil` for a trouble that it cannot notice.
+    /// The time until the phone notices the trouble; `nil` if it cannot notice it.
     var noticed: Duration?
-    /// Until everything is complete again.
+    /// The time until everything is complete again.
     var whole: Duration
   }
 
   var trouble: Trouble
-  /// From the beginning of the trouble to the phone's first status that is not connected; `nil` if
-  /// there was none.
+  /// The time from the beginning of the trouble to the phone's first status that is not connected;
+  /// `nil` if there was none.
   var noticed: Duration?
-  /// From the end of the trouble until every message accepted so far is shown, or the question is
-  /// answered; `nil` if that did not happen.
+  /// The time from the end of the trouble until every message accepted so far is shown, or the
+  /// question is answered; `nil` if that did not happen.
   var whole: Duration?
   var bounds: Bounds
 

@@ -1,11 +1,11 @@
 import Foundation
 import HoldfastTestKit
 
-/// The reason for which the demo could not be played to its end.
+/// The reason why the demo ended early.
 public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The user ended it.
+  /// The user interrupted the demo.
   case interrupted
-  /// A party could not be set up.
+  /// A part of the demo could not be set up.
   case setup(String)
 
   /// The reason as text.
@@ -17,7 +17,7 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The demo: a phone follows a shop over real sockets while faults are injected.
+/// A demonstration in which a phone follows a shop over real sockets while faults are injected.
 public struct Demo: Sendable {
   private let program: String
   private let chapters: [any Chapter]
@@ -28,11 +28,11 @@ public struct Demo: Sendable {
   /// Creates a demo.
   ///
   /// - Parameters:
-  ///   - program: The file that is run as the phone.
-  ///   - names: The chapters to play, of `names`; all for none. Chapters that look at the phone's
-  ///     messages are played between the beginning and the end of their traffic.
-  ///   - seed: Determines what the customers write.
-  ///   - tell: Receives the output line by line.
+  ///   - program: The executable file that runs as the phone.
+  ///   - names: The scenarios to play, of `Demo.names`; all if empty. Scenarios with the shop's
+  ///     messages are played between the beginning and the end of the traffic.
+  ///   - seed: The seed of the customers' texts.
+  ///   - tell: A function that receives the output line by line.
   public init(
     program: String, chapters names: Set<String> = [], seed: UInt64, narrator: Narrator,
     tell: @escaping @Sendable (String) -> Void
@@ -44,9 +44,9 @@ public struct Demo: Sendable {
     self.tell = tell
   }
 
-  /// Plays its chapters in less than a minute; returns whether the ledger is clean.
+  /// Plays the scenarios in less than a minute and returns whether the ledger is clean.
   ///
-  /// Cancel its task to end it early. It leaves no process and no file behind.
+  /// Cancel its task to end the demo early. It leaves no process and no file behind.
   public func run() async throws(DemoFailure) -> Bool {
     let scratch = try Stage.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
@@ -72,9 +72,9 @@ public struct Demo: Sendable {
     #endif
   }
 
-  /// The titles of the chapters, in order.
+  /// The titles of the scenarios, in order.
   public static var titles: [String] { chapters.map(\.title) }
 
-  /// The names of the chapters, in order.
+  /// The names of the scenarios, in order.
   public static var names: [String] { chapters.map(\.name) }
 }

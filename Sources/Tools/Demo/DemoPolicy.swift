@@ -2,15 +2,17 @@ import LinkCore
 
 /// The policy of the demo: that of message streams with shorter waits.
 enum DemoPolicy {
-  /// The settings, as `--set` takes them. The real policy: attempts after 0, 1, 2, 4 and 8 s, 5 s
-  /// to open, silence 90 s, polls every 30 s, probes after 5 and 15 min.
+  /// The settings, in the format of `--set`.
+  ///
+  /// The real policy makes attempts after 0, 1, 2, 4 and 8 s, allows 5 s to open, detects silence
+  /// after 90 s, polls every 30 s, and probes after 5 and 15 min.
   static let settings: [(key: String, value: String)] = [
     ("retry.first", "100ms,200ms,400ms,800ms,1600ms"),
     ("retry.reconnect", "0s,100ms,200ms,400ms,800ms"),
     ("retry.windows", "10/6s"),
     ("retry.stability", "1s"),
     ("retry.spread", "500ms"),
-    // The phone does not renew the token early, so that the server reports its end.
+    // The phone does not renew the token early, so that the server reports its expiration.
     ("gate.refreshLead", "0s"),
     ("establish.timeout", "1s"),
     ("liveness.silence", "3s"),
@@ -19,11 +21,11 @@ enum DemoPolicy {
     ("standby.slowProbe", "4s"),
   ]
 
-  /// The time that two busy cores may take for what no policy bounds: starting a process, reading a
-  /// database, fetching missed messages.
+  /// The time that two busy cores may take for work that no policy bounds: starting a process,
+  /// reading a database, fetching missed messages.
   static let work = Duration.seconds(2)
 
-  /// How long the relay waits before its first retry; its policy is not shortened.
+  /// The longest wait of the relay before its first retry. Its policy is not shortened.
   static let relayWait =
     LinkPolicy.healthRelayService.retry.reconnect.bounds(before: 0)?.upperBound ?? .zero
 

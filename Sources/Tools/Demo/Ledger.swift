@@ -3,15 +3,15 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// The results of the demo in numbers.
+/// The numeric results of the demo.
 struct Ledger: Sendable, Hashable {
-  /// The outcome of the messages.
+  /// The counts of messages.
   var counts: Counts
   /// The outcome of each trouble, in order.
   var outcomes: [Outcome]
-  /// The sections that chapters add, in order.
+  /// The sections that scenarios added, in order.
   var sections: [LedgerSection]
-  /// The troubles that were to be played, in order.
+  /// The troubles that should be played, in order.
   var expected = Trouble.all
   /// Whether the phone followed the shop's messages.
   var hasTraffic = true
@@ -24,7 +24,7 @@ struct Ledger: Sendable, Hashable {
       && outcomes.map(\.trouble) == expected && outcomes.allSatisfy(\.isHeld)
   }
 
-  /// Returns the tables for people, and the verdict.
+  /// Returns the tables in human-readable form, and the verdict.
   func lines(_ style: Style) -> [String] {
     var troubles = Table("", "trouble", "noticed after", "at most", "whole after", "at most")
     for outcome in outcomes {
@@ -70,18 +70,20 @@ struct Ledger: Sendable, Hashable {
   }
 }
 
-/// The part of the ledger that a chapter adds.
+/// The part of the ledger that a scenario adds.
 struct LedgerSection: Sendable, Hashable {
-  /// A count, and whether it is the right one.
+  /// A count and whether it is correct.
   struct Row: Sendable, Hashable {
     var name: String
     var key: String
     var count: Int
     var isGood: Bool
-    /// Whether people see it only if it is wrong.
+    /// Whether the row is printed only if it is wrong.
     var isRare: Bool
 
-    /// - Parameter key: its name in JSON if that differs.
+    /// Creates a row.
+    ///
+    /// - Parameter key: The name in JSON if it differs from `name`.
     init(_ name: String, key: String? = nil, _ count: Int, isGood: Bool, isRare: Bool = false) {
       (self.name, self.key, self.count) = (name, key ?? name, count)
       (self.isGood, self.isRare) = (isGood, isRare)
@@ -111,13 +113,13 @@ extension Outcome {
 }
 
 extension Duration {
-  /// Seconds, truncated to whole milliseconds.
+  /// The duration in seconds, truncated to whole milliseconds.
   var wholeMilliseconds: Double { Double(nanoseconds / 1_000_000) / 1000 }
 
-  /// Seconds with two decimals, as the demo prints them.
+  /// The duration in seconds with two decimals, as the demo prints it.
   var told: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
 
-  /// Returns seconds with `places` decimals, rounded.
+  /// Returns the duration in seconds with `places` decimals, rounded.
   func seconds(_ places: Int) -> String {
     var scale: Int64 = 1
     for _ in 0..<places { scale *= 10 }

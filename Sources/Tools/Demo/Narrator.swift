@@ -3,9 +3,9 @@ import LinkCore
 import LinkJSON
 import LinkWire
 
-/// A line of the demo.
+/// An event of the demo's output.
 struct StoryEvent: Sendable, Hashable {
-  /// The party that the line is about.
+  /// The party that an event is about.
   enum Who: String, Sendable, Hashable {
     case server, network, phone, assistant, app, bottle, story
   }
@@ -22,7 +22,7 @@ struct StoryEvent: Sendable, Hashable {
   var what: What
 }
 
-/// The output of the demo.
+/// A formatter of the demo's output.
 public struct Narrator: Sendable, Hashable {
   /// The form of the output.
   public enum Form: Sendable, Hashable {
@@ -35,7 +35,7 @@ public struct Narrator: Sendable, Hashable {
   /// The form of the output.
   public var form: Form
 
-  /// An output in the given form.
+  /// Creates an output in the given form.
   public init(_ form: Form) {
     self.form = form
   }
@@ -64,7 +64,7 @@ public struct Narrator: Sendable, Hashable {
     }
   }
 
-  /// Returns the text padded with spaces, on the left for a negative width.
+  /// Returns a text padded with spaces, on the left for a negative width.
   private static func pad(_ text: String, to width: Int) -> String {
     let space = String(repeating: " ", count: max(0, abs(width) - text.count))
     return width < 0 ? space + text : text + space

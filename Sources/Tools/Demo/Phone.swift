@@ -8,8 +8,9 @@ import HoldfastTestKit
   import Darwin
 #endif
 
-/// An app on the phone, or a thing near it: a process of its own, killed and launched again over
-/// the same data.
+/// An app on the phone, or a device near it, in a process of its own.
+///
+/// It can be killed and launched again with the same data.
 actor Phone {
   private let app: App
   private let words: [String]
@@ -17,7 +18,7 @@ actor Phone {
   private var process: LabProcess?
   private var listening: Task<Void, Never>?
 
-  /// An app that `words` launch.
+  /// Creates an app with the command line that launches it.
   init(_ app: App, words: [String], scene: Scene) {
     (self.app, self.words, self.scene) = (app, words, scene)
   }
@@ -44,25 +45,25 @@ actor Phone {
     }
   }
 
-  /// Bypasses a proxy of the environment, and the notifications of the desktop.
+  /// Variables that bypass a proxy of the environment and the notifications of the desktop.
   private static let environment = [
     "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
   ]
 
-  /// Moves it to the background or to the front.
+  /// Sends a signal to the app, such as one that moves it to the background or the foreground.
   func signal(_ number: Int32) { process?.signal(number) }
 
-  /// Types a line.
+  /// Types a line into the app's standard input.
   func type(_ line: String) { process?.send(line) }
 
-  /// Kills it.
+  /// Kills the app.
   func kill() async {
     process?.signal(SIGKILL)
     await listening?.value
     process = nil
   }
 
-  /// Asks it to end; kills it if it does not within two seconds.
+  /// Terminates the app, and kills it if it does not end within two seconds.
   func quit() async {
     guard let process else { return }
     process.signal(SIGTERM)

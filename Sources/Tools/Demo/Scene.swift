@@ -1,31 +1,31 @@
 import LinkCore
 import LinkWire
 
-/// The events of the demo so far, and the tasks that wait for further ones.
+/// The events of the demo so far, and the tasks that wait for further events.
 actor Scene {
   typealias Moment = ContinuousClock.Instant
   typealias Condition = @Sendable (Facts) -> Bool
 
-  /// The events that chapters look at.
+  /// The events that scenarios inspect.
   struct Facts: Sendable {
     var accepted: [Judge.Entry] = []
     /// The messages that each run of the phone showed.
     var runs: [[Judge.Shown]] = []
-    /// How many messages arrived in each way; each is counted when it is shown first.
+    /// The number of messages by the way in which they arrived. Each counts when it is first shown.
     var via: [String: Int] = [:]
-    /// The messages that were accepted and not shown yet.
+    /// The messages that were accepted and have not been shown yet.
     var unseen: Set<MessageID> = []
-    /// The pair that the phone's relay shows.
+    /// The word and code that the phone's relay shows.
     var pair: AppLine.Pair?
-    /// The last answer that the assistant got.
+    /// The last answer that the assistant received.
     var answer: Assistant.Answer?
-    /// The numbers of the lines of the feed that the app showed, in order.
+    /// The numbers of the feed's lines that the app showed, in order.
     var feed: [Int] = []
-    /// The states that prompts came into, in order, for each run of the session's app.
+    /// The changes of prompts in each run of the session's app, in order.
     var prompts: [[AppLine.Prompt]] = []
-    /// The ids of the drinks that each run of the bottle's app showed.
+    /// The IDs of the drinks that each run of the bottle's app showed.
     var drinks: [[Int]] = []
-    /// How many drinks the bottle has recorded.
+    /// The number of drinks that the bottle has recorded.
     var records = 0
     private var seen: Set<MessageID> = []
     private var apps: [App: AppFacts] = [:]
@@ -55,10 +55,10 @@ actor Scene {
     }
   }
 
-  /// What one app reported.
+  /// The events of one app.
   struct AppFacts: Sendable {
     var statuses: [(at: Moment, status: AppLine.Status)] = []
-    /// How its current run ended.
+    /// The way in which the current run ended; `nil` while it runs.
     var ending: String?
 
     var status: AppLine.Status { statuses.last?.status ?? AppLine.Status() }
@@ -73,7 +73,7 @@ actor Scene {
   private var waiting: [Int: Waiting] = [:]
   private var lastWaiting = 0
 
-  /// Changes the facts, and resumes the tasks whose condition now holds.
+  /// Changes the facts, and resumes the tasks whose conditions now hold.
   func note(_ change: (inout Facts) -> Void) {
     change(&facts)
     let now = Moment.now
@@ -108,7 +108,8 @@ actor Scene {
     note { $0[app].ending = ending }
   }
 
-  /// Waits until `condition` holds, and returns the time; `nil` if it did not within `limit`.
+  /// Waits until `condition` holds, and returns the time; returns `nil` if it does not hold within
+  /// `limit`.
   func wait(atMost limit: Duration, until condition: @escaping Condition) async -> Moment? {
     if condition(facts) { return .now }
     lastWaiting += 1

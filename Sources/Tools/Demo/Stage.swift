@@ -5,9 +5,9 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The parties of the demo, and the actions and measurements that chapters share.
+/// The environment of the demo: its parties, and the actions and measurements that scenarios share.
 actor Stage {
-  /// How long a recovery may take before it counts as failed.
+  /// The time that a recovery may take before it counts as failed.
   static let patience = Duration.seconds(12)
 
   let scene = Scene()
@@ -19,10 +19,10 @@ actor Stage {
   let policy: LinkPolicy
   let scratch: Scratch
   let seed: UInt64
-  /// When the phone's first token expires: after the first two chapters.
+  /// When the phone's first token expires, which is after the first two scenarios.
   let tokenEnd: Timestamp
   var ledger = Ledger(counts: Counts(), outcomes: [], sections: [])
-  /// The messages that chapters have waited for; later chapters do not wait for them again.
+  /// The messages that scenarios have waited for. Later scenarios do not wait for them again.
   var awaited: Set<MessageID> = []
   private let chapters: [any Chapter]
   let program: String
@@ -31,7 +31,7 @@ actor Stage {
   private let began = Scene.Moment.now
   private var endings: [@Sendable () async -> Void] = []
 
-  /// From the launch to the end of the phone's first token.
+  /// The time from the launch to the end of the phone's first token.
   private static let tokenLife = Duration.seconds(10)
 
   init(
@@ -43,7 +43,7 @@ actor Stage {
     ledger.hasTraffic = chapters.contains { $0.needsTraffic }
     (self.scratch, self.seed, self.program) = (scratch, seed, program)
     (self.narrator, self.tell) = (narrator, tell)
-    // A token counts whole seconds.
+    // The expiration time of a token is in whole seconds.
     let wall = BootClock().wall.advanced(by: Self.tokenLife).nanoseconds
     tokenEnd = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
     policy = try Self.checked { () throws(PolicyError) in try DemoPolicy.policy() }
@@ -69,7 +69,7 @@ actor Stage {
     ]
   }
 
-  /// Returns the result of `make`; its failure is that of the demo.
+  /// Returns the result of `make`, and converts its failure to one of the demo.
   static func checked<Value, Failure>(
     _ make: () throws(Failure) -> Value
   ) throws(DemoFailure) -> Value {
@@ -80,7 +80,7 @@ actor Stage {
     }
   }
 
-  /// Returns an app of the phone that `words` tell more, behind the proxy.
+  /// Returns an app of the phone behind the proxy, with additional arguments.
   func app(_ app: App, _ words: [String]) -> Phone {
     let phone = Phone(
       app, words: Self.words(program, app, proxy, scratch) + words, scene: scene)
@@ -99,10 +99,10 @@ actor Stage {
     return phone
   }
 
-  /// Registers work for the end of the demo, also of one that fails.
+  /// Registers work for the end of the demo, even if it fails.
   func atEnd(_ work: @escaping @Sendable () async -> Void) { endings.append(work) }
 
-  /// Ends all parties that still run.
+  /// Ends all parties that are still running.
   func clear() async {
     await customers.leave()
     for ending in endings.reversed() { await ending() }
@@ -112,7 +112,7 @@ actor Stage {
 
   // MARK: - Telling
 
-  /// Plays all chapters; returns whether the ledger is clean.
+  /// Plays all scenarios and returns whether the ledger is clean.
   func play() async throws(DemoFailure) -> Bool {
     if ledger.hasTraffic {
       say(.title("A phone follows a shop's messages while everything under it breaks."))
@@ -153,12 +153,13 @@ actor Stage {
     }
   }
 
-  /// Waits, less if the demo is interrupted.
+  /// Waits for a time, or until the demo is interrupted.
   func pause(_ time: Duration) async throws(DemoFailure) {
     _ = try await wait(atMost: time) { _ in false }
   }
 
-  /// Waits until `condition` holds, and returns the time; `nil` if it did not within `limit`.
+  /// Waits until `condition` holds, and returns the time; returns `nil` if it does not hold within
+  /// `limit`.
   @discardableResult
   func wait(
     atMost limit: Duration = Stage.patience, until condition: @escaping Scene.Condition
@@ -178,10 +179,11 @@ actor Stage {
   /// Plays a trouble between `begin` and `end`, and measures how an app recovers.
   ///
   /// - Parameters:
-  ///   - moment: when the trouble begins and ends if that is not what `begin` and `end` do.
-  ///   - time: how long the trouble lasts after the app has noticed it.
-  ///   - recovered: what the app has done by then, as text.
-  ///   - end: ends the trouble, and returns the condition for the app to be whole again.
+  ///   - moment: The time at which the trouble begins and ends, if `begin` and `end` do not
+  ///     determine it.
+  ///   - time: The time that the trouble lasts after the app has noticed it.
+  ///   - recovered: A text that describes the recovered app.
+  ///   - end: Ends the trouble, and returns the condition for the app to be complete again.
   func play(
     _ trouble: Trouble, of app: App = .messages, at moment: Scene.Moment? = nil,
     lasting time: Duration, recovered: String = "is connected and whole again",
@@ -206,9 +208,9 @@ actor Stage {
     say(app.who, text)
   }
 
-  /// Waits for the first status of an app that is not connected; returns how long that took.
+  /// Waits for an app's first status that is not connected, and returns the time that it took.
   ///
-  /// A status up to 0.5 s earlier counts: another clock may have begun the trouble.
+  /// A status up to 0.5 s earlier counts, since another clock may have begun the trouble.
   private func notice(
     by app: App, since start: Scene.Moment
   ) async throws(DemoFailure) -> Duration? {
@@ -229,7 +231,7 @@ actor Stage {
     return time
   }
 
-  /// Waits until `isWhole` holds; returns how long that took.
+  /// Waits until `isWhole` holds, and returns the time that it took.
   func heal(
     _ app: App, since end: Scene.Moment, _ isWhole: @escaping Scene.Condition
   ) async throws(DemoFailure) -> Duration? {
@@ -252,7 +254,7 @@ actor Stage {
   }
 }
 
-/// The backend through all its lives: the same port, the same data.
+/// The backend across its restarts, with the same port and the same data.
 actor Server {
   nonisolated let directory: String
   private var backend: Backend?
@@ -277,7 +279,7 @@ actor Server {
     backend = next
   }
 
-  /// Ends without a word, as a crash does.
+  /// Ends the backend without a close, as a crash does.
   func crash() async {
     await backend?.kill()
     backend = nil

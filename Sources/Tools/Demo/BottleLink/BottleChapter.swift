@@ -9,15 +9,16 @@ import LinkCore
   import Darwin
 #endif
 
-/// A bottle sleeps and its phone is put away while drinks are poured; then both are killed while
-/// drinks are synced.
+/// A scenario in which drinks are poured while a bottle sleeps and its phone is out of reach.
+///
+/// Both are then killed while drinks are synced.
 struct BottleDrinks: Chapter {
   let name = "bottle"
   let needsTraffic = false
   let title = "A bottle wakes, and each drink is stored once"
   let troubles = [Trouble.bottleAsleep, .bottleKilled]
 
-  /// The drinks while the app is open, those far from the phone, and those at the kill.
+  /// The number of drinks while the app is open, far from the phone, and at the kill.
   private static let (open, away, last) = (1, 40, 12)
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
@@ -38,7 +39,7 @@ struct BottleDrinks: Chapter {
     await bottle.quit()
   }
 
-  /// The phone finds the bottle while the app is open.
+  /// Lets the phone find the bottle while the app is open.
   private func meet(
     _ bottle: Phone, _ phone: Phone, on stage: isolated Stage
   ) async throws(DemoFailure) {
@@ -50,7 +51,7 @@ struct BottleDrinks: Chapter {
     stage.say(.phone, "finds a bottle that somebody takes, and has the first drink")
   }
 
-  /// Drinks are poured far from a phone that is put away.
+  /// Pours drinks far from a phone whose app is in the background.
   private func sleep(
     _ bottle: Phone, _ phone: Phone, on stage: isolated Stage
   ) async throws(DemoFailure) {
@@ -72,7 +73,7 @@ struct BottleDrinks: Chapter {
     }
   }
 
-  /// Both ends die between the storing of drinks and their acknowledgement.
+  /// Kills both ends after drinks are stored and before they are acknowledged.
   private func kill(
     _ bottle: Phone, _ phone: Phone, _ place: BottlePlace, on stage: isolated Stage
   ) async throws(DemoFailure) {
@@ -112,37 +113,39 @@ struct BottleDrinks: Chapter {
 }
 
 extension Trouble {
-  /// The bottle sleeps while the phone is put away. From its return: the phone looks for it every
-  /// quarter of a second; a queued connect that broke is armed again after 1 s.
+  /// A trouble in which the bottle sleeps while the app is in the background.
+  ///
+  /// The bound counts from the bottle's return. The phone looks for the bottle every quarter of a
+  /// second, and a queued connect that broke is armed again after 1 s.
   static let bottleAsleep = Trouble("bottleAsleep", "bottle asleep") { _ in
     .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
   }
 
-  /// The phone and the bottle are killed while drinks are on their way.
+  /// A trouble that kills the phone and the bottle while drinks are on their way.
   static let bottleKilled = Trouble("bottleKilled", "phone, bottle killed") { _ in
     .init(noticed: nil, whole: .seconds(2) + DemoPolicy.work)
   }
 }
 
 extension Scene.Facts {
-  /// How many drinks any run of the app has shown.
+  /// The number of drinks that all runs of the app have shown.
   fileprivate var shownDrinks: Int { Set(drinks.joined()).count }
 }
 
-/// The outcome for the drinks.
+/// The counts of drinks.
 struct DrinkCounts: Sendable, Hashable {
-  /// The drinks that the bottle recorded, numbered from 1.
+  /// The number of drinks that the bottle recorded, with IDs from 1 on.
   var poured: Int
-  /// Drinks that are stored once.
+  /// The number of drinks that are stored once.
   var stored = 0
-  /// Drinks that are not stored.
+  /// The number of drinks that are not stored.
   var lost = 0
-  /// Drinks that are stored or shown more than once, over all runs of the app.
+  /// The number of drinks that are stored or shown more than once, over all runs of the app.
   var repeated = 0
-  /// Drinks that are stored and were not shown.
+  /// The number of drinks that are stored but were not shown.
   var hidden = 0
 
-  /// Counts the ids in the store, and those that each run of the app has shown.
+  /// Counts the IDs in the store and those that each run of the app has shown.
   init(poured: Int, stored ids: [Int], shown: [[Int]]) {
     self.poured = poured
     let shown = Array(shown.joined())
@@ -156,7 +159,7 @@ struct DrinkCounts: Sendable, Hashable {
     }
   }
 
-  /// Its section of the ledger.
+  /// The drinks' section of the ledger.
   var section: LedgerSection {
     LedgerSection(
       "drinks",

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 
-/// A directory with the radio of a bottle, the bottle's flash, and the data of its phone.
+/// A directory with a bottle's radio socket, the bottle's flash, and the data of its phone.
 struct BottlePlace: Sendable {
   private let directory: String
   private let program: String
@@ -17,13 +17,14 @@ struct BottlePlace: Sendable {
     }
   }
 
-  /// Returns `holdfast bottle` with these words, run in the directory: the path of a socket has at
-  /// most 100 bytes.
+  /// Returns the `holdfast bottle` command with these arguments.
+  ///
+  /// It runs in the directory, since the path of a socket has at most 100 bytes.
   private func words(_ words: [String]) -> [String] {
     ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program, "bottle"] + words
   }
 
-  /// Returns a bottle that sleeps until it is moved; a notification carries four of its records.
+  /// Returns a bottle that sleeps until it is moved. One notification carries four of its records.
   func bottle(on stage: isolated Stage) -> Phone {
     app(
       .peripheral,
@@ -33,7 +34,7 @@ struct BottlePlace: Sendable {
       ], on: stage)
   }
 
-  /// Returns the phone's app, with its waits cut down.
+  /// Returns the phone's app with shorter waits.
   func phone(on stage: isolated Stage) -> Phone {
     let settings = [
       "gate.background=300ms standby", "gate.foreground=100ms", "standby.fastFailure=100ms",
@@ -52,7 +53,7 @@ struct BottlePlace: Sendable {
     return phone
   }
 
-  /// Returns once the app has noted every drink that it has shown.
+  /// Waits until the app has recorded every drink that it has shown.
   func noted(on stage: isolated Stage) async throws(DemoFailure) {
     let end = Scene.Moment.now + Stage.patience
     while Scene.Moment.now < end {
@@ -62,7 +63,7 @@ struct BottlePlace: Sendable {
     }
   }
 
-  /// The ids in the phone's store.
+  /// Returns the IDs in the phone's store.
   func stored() async throws(DemoFailure) -> [Int] {
     let lines = try await run(["drinks", "--data", "data", "--limit", "1000", "--json"])
     return lines.compactMap { line in

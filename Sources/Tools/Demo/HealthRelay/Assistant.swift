@@ -1,20 +1,20 @@
 import Foundation
 import LinkRuntime
 
-/// An assistant that speaks MCP over streamable HTTP, past the broken network.
+/// An assistant that speaks MCP over streamable HTTP and bypasses the broken network.
 ///
-/// It reads answers by Foundation's decoder, as a stranger to this package would.
+/// It decodes answers with Foundation's decoder, as a client from outside this package would.
 actor Assistant {
-  /// What it tells people, or why it cannot.
+  /// The result of a question.
   enum Answer: Sendable, Hashable {
-    /// Each answer that came to the one question.
+    /// The answers that arrived to a single question.
     case told([Set<DaySteps>])
     case refused(String)
   }
 
   /// The newest version with sessions (MCP, "Lifecycle").
   private static let version = "2025-11-25"
-  /// Longer than a question may wait for its phone: 45 s.
+  /// The time-out of a request: longer than a question may wait for its phone, which is 45 s.
   private static let timeout = Duration.seconds(50)
 
   private let http: any HTTPClient
@@ -27,7 +27,7 @@ actor Assistant {
     url = server + "/mcp"
   }
 
-  /// Opens a session; `nil` when that worked, else why not.
+  /// Opens a session. Returns the reason for a failure, or `nil` if it succeeded.
   func open() async -> String? {
     let hello = Hello(protocolVersion: Self.version)
     guard let answer = await post(Call(id: 1, method: "initialize", params: hello)) else {
@@ -41,14 +41,15 @@ actor Assistant {
     return status == 202 ? nil : "status \(status.map(String.init) ?? "none")"
   }
 
-  /// Pairs with the phone that shows these; `nil` when that worked, else why not.
+  /// Pairs with the phone that shows this word and code. Returns the reason for a failure, or `nil`
+  /// if it succeeded.
   func signIn(word: String, code: String) async -> String? {
     let results = await call("direct_login", ["word": word, "code": code])
     guard results.count == 1, let result = results.first else { return "\(results.count) answers" }
     return result.refusal
   }
 
-  /// Asks how many steps were made, day by day; the days are those of the phone.
+  /// Asks for the number of steps of each day, in the phone's time zone.
   func steps(from start: String, to end: String) async -> Answer {
     let results = await call(
       "get_health_metrics",
@@ -58,14 +59,14 @@ actor Assistant {
       ])
     guard !results.isEmpty else { return .refused("no answer") }
     if let refusal = results.lazy.compactMap(\.refusal).first { return .refused(refusal) }
-    // The ledger compares sources; the merged value of all is no source.
+    // The ledger compares sources, and the merged value is not a source.
     return .told(
       results.map { result in
         Set((result.structuredContent?.healthData ?? []).filter { $0.source != "merged" })
       })
   }
 
-  /// Calls a tool; every result that came to this very call.
+  /// Calls a tool and returns every result that belongs to this call.
   private func call(_ tool: String, _ arguments: [String: String]) async -> [Result] {
     lastCall += 1
     let id = lastCall
@@ -92,7 +93,7 @@ actor Assistant {
         maxBodyBytes: 1 << 20))
   }
 
-  /// A JSON body is one message; of an event stream each line of data is.
+  /// Returns the messages of an answer: its JSON body, or each data line of an event stream.
   private static func messages(in answer: HTTPAnswer) -> [Message] {
     let bodies =
       answer.headers["content-type"]?.hasPrefix("text/event-stream") == true
@@ -103,7 +104,7 @@ actor Assistant {
   }
 }
 
-/// What it sends.
+/// The messages that the assistant sends.
 extension Assistant {
   private struct Call<Params: Encodable>: Encodable {
     var jsonrpc = "2.0"
@@ -124,7 +125,7 @@ extension Assistant {
   }
 }
 
-/// What it reads.
+/// The messages that the assistant receives.
 extension Assistant {
   private struct Message: Decodable {
     var id: Int?
@@ -135,7 +136,7 @@ extension Assistant {
     var isError: Bool?
     var structuredContent: Content?
 
-    /// Why there is no content.
+    /// The reason why there is no content.
     var refusal: String? {
       guard isError == true || structuredContent == nil else { return nil }
       return structuredContent?.message ?? structuredContent?.reason ?? "an error"
@@ -154,18 +155,18 @@ extension Assistant {
   }
 }
 
-/// The outcome of an assistant's questions.
+/// The counts of an assistant's questions.
 struct Questions: Sendable, Hashable {
-  /// How many it asked.
+  /// The number of questions.
   var asked = 0
-  /// How many got exactly one answer.
+  /// The number of questions with exactly one answer.
   var answeredOnce = 0
-  /// How many got no answer or a refusal.
+  /// The number of questions with a refusal or no answer.
   var unanswered = 0
-  /// How many got an answer that differs from the phone's data.
+  /// The number of questions with an answer that differs from the phone's data.
   var wrong = 0
 
-  /// Counts one question with its answer and the right one.
+  /// Counts a question by its answer and the right answer.
   mutating func note(_ answer: Assistant.Answer, expecting right: Set<DaySteps>) {
     asked += 1
     switch answer {
@@ -176,7 +177,7 @@ struct Questions: Sendable, Hashable {
     }
   }
 
-  /// Its section of the ledger.
+  /// The questions' section of the ledger.
   var section: LedgerSection {
     LedgerSection(
       "questions",

@@ -1,6 +1,6 @@
 import HoldfastTestKit
 
-/// An assistant pairs with the phone, asks, asks again while the link is cut, and once more.
+/// A scenario in which an assistant pairs with the phone and asks it, also while the link is cut.
 struct AssistantQuestions: Chapter {
   let name = "assistant"
   let needsTraffic = false
@@ -72,7 +72,7 @@ struct AssistantQuestions: Chapter {
     tell(answer, week, data, &questions, on: stage)
   }
 
-  /// Counts an answer and tells it.
+  /// Counts an answer and prints it.
   private func tell(
     _ answer: Assistant.Answer?, _ week: (start: String, end: String), _ data: HealthData,
     _ questions: inout Questions, on stage: isolated Stage
@@ -91,7 +91,7 @@ struct AssistantQuestions: Chapter {
 }
 
 extension Trouble {
-  /// Every connection ends while a question is open.
+  /// A trouble that ends every connection while a question is open.
   static let openQuestion = Trouble("openQuestion", "cut while asked") { _ in
     .init(noticed: DemoPolicy.work, whole: DemoPolicy.relayWait + DemoPolicy.work)
   }

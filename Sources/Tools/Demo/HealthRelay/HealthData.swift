@@ -5,9 +5,9 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// The steps of one day that one source counted.
+/// The steps that one source counted on one day.
 struct DaySteps: Sendable, Hashable, Decodable {
-  /// Such as `2025-10-26`.
+  /// The date, such as `2025-10-26`.
   var day: String
   var source: String
   var steps: Double
@@ -22,7 +22,7 @@ struct DaySteps: Sendable, Hashable, Decodable {
     case steps = "value"
   }
 
-  /// As an assistant is told it.
+  /// Decodes the value in the form that an assistant receives.
   init(from decoder: any Decoder) throws {
     let point = try decoder.container(keyedBy: CodingKeys.self)
     day = String(try point.decode(String.self, forKey: .day).prefix(10))
@@ -31,25 +31,26 @@ struct DaySteps: Sendable, Hashable, Decodable {
   }
 }
 
-/// Two weeks of a person whom nobody knows: an export, imported into the phone's store.
+/// The health data of a generated person for two weeks: an export, imported into the phone's store.
 struct HealthData: Sendable {
-  /// How many samples the phone holds.
+  /// The number of samples in the phone's store.
   let samples: Int
   private let steps: Set<DaySteps>
 
-  /// Where the person lives, and with them the generator's days.
+  /// The time zone of the person and of the generated days.
   static let zone = "Europe/Zurich"
-  /// The first ends with the day of 25 hours, 2025-10-26. Ends are those of the question: the
-  /// first moment that is not asked for.
+  /// The two weeks of the questions. The first ends with the day of 25 hours, 2025-10-26.
+  ///
+  /// The end of a week is the first day that is not part of the question.
   static let weeks = [
     (start: "2025-10-20", end: "2025-10-27"), (start: "2025-10-27", end: "2025-11-03"),
   ]
   /// 2025-10-20, counted from 1970-01-01.
   private static let firstDay = 20_381
-  /// Of the readings of a real watch, so that nobody waits for the import.
+  /// The share of a real watch's readings, which keeps the import short.
   private static let density = 0.2
 
-  /// Writes an export into `directory`, and imports it into the data directory `phone`.
+  /// Creates an export in `directory` and imports it into the data directory `phone`.
   init(seed: UInt64, in directory: String, phone: String) async throws(DemoFailure) {
     let path = "\(directory)/export.xml"
     var generator = HealthExportGenerator(
@@ -84,12 +85,12 @@ struct HealthData: Sendable {
     return report.addition.added
   }
 
-  /// What is right to answer for a week.
+  /// Returns the right answer for a week.
   func steps(of week: (start: String, end: String)) -> Set<DaySteps> {
     steps.filter { week.start <= $0.day && $0.day < week.end }
   }
 
-  /// Adds up what the text of an export says, without the reader of the product.
+  /// Adds up the steps in the text of an export, without the reader of the product.
   static func steps(in export: String) -> Set<DaySteps> {
     struct Key: Hashable {
       var day: String

@@ -2,16 +2,18 @@ import Foundation
 import HoldfastTestKit
 import LinkCore
 
-/// Health samples reach the server while phone and server are killed; a newer export deletes some.
+/// A scenario in which phone and server are killed while health samples are uploaded.
+///
+/// A newer export then deletes some of the samples.
 struct HealthSyncing: Chapter {
   let name = "health-sync"
   let needsTraffic = false
   let title = "Health samples reach the server once"
   let troubles = [Trouble.syncKilled]
 
-  /// Slow enough for a kill in the middle of an upload, in bytes a second.
+  /// The rate of the upload in bytes a second: slow enough for a kill in the middle of it.
   private static let slow = 20_000
-  /// So many bytes are on their way when phone and server are killed.
+  /// The number of bytes on their way when phone and server are killed.
   private static let inTheMiddle = 24_000
 
   func play(on stage: isolated Stage) async throws(DemoFailure) {
@@ -48,7 +50,7 @@ struct HealthSyncing: Chapter {
     stage.ledger.sections.append(counts.section)
   }
 
-  /// Kills both in the middle of an upload; returns when.
+  /// Kills phone and server in the middle of an upload, and returns the time.
   private func kill(
     _ phone: SyncPhone, _ server: Server, _ proxy: FaultProxy, on stage: isolated Stage
   ) async throws(DemoFailure) -> Scene.Moment {
@@ -69,17 +71,19 @@ struct HealthSyncing: Chapter {
 }
 
 extension Trouble {
-  /// The phone and the server are killed while samples are on their way.
+  /// A trouble that kills the phone and the server while samples are on their way.
   static let syncKilled = Trouble("syncKilled", "killed while syncing") { _ in
     .init(noticed: nil, whole: .seconds(4) + DemoPolicy.work)
   }
 }
 
-/// `holdfast health sync` as a process of its own.
+/// The command `holdfast health sync` in a process of its own.
 private struct SyncPhone {
   private let words: [String]
 
-  /// - Parameter server: The data directory of the server, which has the secret.
+  /// Creates the command's arguments and the file with its secret.
+  ///
+  /// - Parameter server: The data directory of the server, which contains the secret.
   init(
     _ stage: isolated Stage, _ server: String, at port: UInt16, _ data: String
   ) throws(DemoFailure) {
@@ -109,6 +113,6 @@ private struct SyncPhone {
     return process
   }
 
-  /// Sends everything; returns the exit status.
+  /// Sends everything and returns the exit status.
   func sync() async throws(DemoFailure) -> Int32 { await (try launch()).exit() }
 }

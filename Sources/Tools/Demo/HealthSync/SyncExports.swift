@@ -8,9 +8,9 @@ import LinkRuntime
 import LinkWire
 import StoreSQLite
 
-/// Two exports of a person whom nobody knows, of which the newer one lacks samples of the older.
+/// Two exports of a generated person. The newer one lacks some samples of the older one.
 struct SyncExports: Sendable {
-  /// The files.
+  /// The paths of the exports.
   let older: String
   let newer: String
   /// The data directory of the phone.
@@ -19,7 +19,7 @@ struct SyncExports: Sendable {
   /// 2025-10-20, counted from 1970-01-01.
   private static let firstDay = 20_381
   private static let density = 0.2
-  /// The types whose samples are synced if no others are named.
+  /// The types that are synced by default.
   private static let types = SyncTypes.usual
 
   init(seed: UInt64, in directory: String) throws(DemoFailure) {
@@ -41,7 +41,7 @@ struct SyncExports: Sendable {
     }
   }
 
-  /// The same export of a later day without every tenth count of steps.
+  /// Returns an export with a later date and without every tenth count of steps.
   private static func thinned(_ text: String) -> String {
     var steps = 0
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -59,7 +59,7 @@ struct SyncExports: Sendable {
     return thin.replacingCharacters(in: value.upperBound..<end, with: "2025-12-01")
   }
 
-  /// Imports an export; returns how many samples there are more.
+  /// Imports an export and returns the change of the number of samples.
   func bring(_ export: String) async throws(DemoFailure) -> Int {
     do {
       let store = try await Platform.healthStore(in: phone)
@@ -73,7 +73,7 @@ struct SyncExports: Sendable {
     }
   }
 
-  /// Compares all samples of the phone with those of a server that does not run.
+  /// Compares all samples of the phone with those of a server that is not running.
   func compare(with server: String) async throws(DemoFailure) -> SyncCounts {
     do {
       let phone = try await Platform.healthStore(in: phone)
@@ -88,7 +88,7 @@ struct SyncExports: Sendable {
     }
   }
 
-  /// Counts samples by what they are: type, source and times.
+  /// Counts samples by type, source and times.
   private static func count(
     _ page: (HealthSampleQuery) async throws -> HealthSamplePage
   ) async throws -> [String: Int] {
@@ -108,13 +108,13 @@ struct SyncExports: Sendable {
   }
 }
 
-/// The outcome of the sync.
+/// The counts of the sync.
 struct SyncCounts: Sendable, Hashable {
-  /// Samples of the phone.
+  /// The number of the phone's samples.
   var samples = 0
-  /// Samples of the phone that the server lacks.
+  /// The number of the phone's samples that the server lacks.
   var lost = 0
-  /// Samples of the server beyond those of the phone: repeated, or deleted ones.
+  /// The number of the server's samples that exceed those of the phone: repeated or deleted ones.
   var surplus = 0
 
   init(_ phone: [String: Int], _ server: [String: Int]) {
@@ -123,7 +123,7 @@ struct SyncCounts: Sendable, Hashable {
     surplus = server.reduce(0) { $0 + max(0, $1.value - phone[$1.key, default: 0]) }
   }
 
-  /// Its section of the ledger.
+  /// The sync's section of the ledger.
   var section: LedgerSection {
     LedgerSection(
       "sync",

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A WebSocket server with a protocol of its own: a feed of numbered lines, one every 50 ms.
 ///
-/// A client begins with `after N` and receives the lines behind N. Every other text of a client is
-/// an order, which the server only records.
+/// A client begins with `after N` and receives the lines after N. Any other text of a client is an
+/// order, which the server only records.
 actor FeedServer {
   private static let pause = Duration.milliseconds(50)
 
@@ -17,10 +17,10 @@ actor FeedServer {
   private var server: SocketServer<FeedHandler>?
   private var writing: Task<Void, Never>?
 
-  /// The orders that arrived, in order.
+  /// The received orders, in the order of arrival.
   nonisolated var orders: [String] { received.withLock { $0 } }
 
-  /// Starts the server, on the same port as before, and the first time also the feed.
+  /// Starts the server on the same port as before, and on the first call also the feed.
   func start() async throws(DemoFailure) {
     do throws(SocketServerError) {
       var configuration = SocketServerConfiguration()
@@ -39,14 +39,14 @@ actor FeedServer {
     if writing == nil { writing = Task { await self.write() } }
   }
 
-  /// Ends the server; the feed goes on without it.
+  /// Stops the server. The feed continues without it.
   func stop() async {
     let last = server
     server = nil
     await last?.stop()
   }
 
-  /// Ends the feed; returns the number of its last line.
+  /// Stops the feed and returns the number of its last line.
   func end() async -> Int {
     writing?.cancel()
     await writing?.value

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 
-/// An app holds a WebSocket to a server that knows nothing of Holdfast.
+/// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
 struct HeldFeed: Chapter {
   private typealias Act = (trouble: Trouble, begin: PhoneTrouble.Part, repair: PhoneTrouble.Part)
 
@@ -33,7 +33,7 @@ struct HeldFeed: Chapter {
         let last = await server.count
         return { $0[.feed].status.isConnected && $0.feed.contains(last) }
       }
-      // Until a pong has proved that the order arrived; then no later loss repeats it.
+      // A pong must prove that the order arrived, so that no later loss repeats it.
       for _ in 0..<50 where await !socket.snapshot.queue.entries.isEmpty {
         try await stage.pause(.seconds(0.1))
       }
@@ -73,7 +73,7 @@ struct HeldFeed: Chapter {
     ]
   }
 
-  /// Returns the app's socket, whose events the scene hears.
+  /// Returns the app's socket, whose events the scene receives.
   private static func socket(
     to proxy: FaultProxy, _ scene: Scene
   ) async throws(DemoFailure) -> HeldSocket {
@@ -110,7 +110,7 @@ extension Scene {
   }
 }
 
-/// The policy of held sockets with its waits cut down.
+/// The policy of held sockets with shorter waits.
 private enum FeedPolicy {
   static let retry = Duration.milliseconds(100)
   static let ping = Duration.seconds(1)
@@ -127,21 +127,21 @@ private enum FeedPolicy {
     ])
   }
 
-  /// The longest time from the repair until an attempt has connected: one may hang.
+  /// The longest time from the repair until an attempt has connected. One attempt may hang.
   static let recovery = open + retry + open + DemoPolicy.work
 }
 
-/// The outcome of the feed.
+/// The counts of the feed.
 struct FeedCounts: Sendable, Hashable {
-  /// Lines that the server wrote.
+  /// The number of lines that the server wrote.
   var lines = 0
-  /// Lines that the app showed, each counted once.
+  /// The number of lines that the app showed, without repetitions.
   var shown = 0
   var repeated = 0
   var outOfOrder = 0
-  /// Orders that the app sent.
+  /// The number of orders that the app sent.
   var sent = 0
-  /// Orders that arrived exactly once.
+  /// The number of orders that arrived exactly once.
   var arrivedOnce = 0
 
   mutating func count(lines shown: [Int], of written: Int, _ orders: [String]) {
@@ -155,7 +155,7 @@ struct FeedCounts: Sendable, Hashable {
     }
   }
 
-  /// Its section of the ledger.
+  /// The feed's section of the ledger.
   var section: LedgerSection {
     LedgerSection(
       "feed",

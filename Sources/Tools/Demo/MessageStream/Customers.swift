@@ -3,11 +3,11 @@ import LinkCore
 import LinkRuntime
 import LinkWire
 
-/// The other users: they write to the server without a pause, past the broken network.
+/// The other users, who post to the server continuously and bypass the broken network.
 ///
-/// A post that got no answer is made again with the same key, so that it counts once.
+/// A post without an answer is repeated with the same key, so that it counts once.
 actor Customers {
-  /// Two of them, ten messages a second each.
+  /// The pause between the messages of a customer. The two of them post ten messages a second each.
   static let pause = Duration.milliseconds(100)
   static let names = ["ann", "ben"]
   /// The name of the shop.
@@ -37,26 +37,26 @@ actor Customers {
     writing = tokens.map { token in Task { await self.write(with: token) } }
   }
 
-  /// Lets everybody finish the message at hand.
+  /// Lets every customer finish the current message.
   func stop() async {
     isOpen = false
     for task in writing { await task.value }
   }
 
-  /// Leaves at once, answered or not.
+  /// Stops all customers at once, even without answers.
   func leave() async {
     for task in writing { task.cancel() }
     await stop()
   }
 
-  /// How many messages the server's log holds by its own word; `nil` without an answer.
+  /// Returns the number of messages in the log as the server states it, or `nil` without an answer.
   func countInLog() async -> UInt64? {
     guard let token = tokens.first else { return nil }
     let answer = await ask(
       "GET", ShopRoute.paginated(shop).path, token: token,
       query: PageQuery.page(number: 1, limit: 1).parameters)
     guard let answer, answer.status == 200 else { return nil }
-    // Offsets count from 1 without holes.
+    // Offsets count from 1 without gaps.
     return (try? PageCodec.decode(answer.body, shop: shop))?.head?.offset
   }
 
@@ -97,7 +97,7 @@ actor Customers {
       body: NewMessage(shop: shop, text: text).encode())
     guard let answer else { return nil }
     guard answer.status == 201 || answer.status == 200 else {
-      // A server that starts or is busy says 503 or 429; anything else is a fault of the story.
+      // A server that starts or is busy answers 503 or 429. Any other status is a fault.
       if ![429, 503].contains(answer.status) {
         strangeAnswer = "a post was answered \(answer.status)"
       }
@@ -107,7 +107,7 @@ actor Customers {
   }
 }
 
-/// What customers write: often the same, sometimes what breaks careless programs.
+/// The texts that customers post: often the same one, sometimes one that breaks careless programs.
 enum Phrases {
   private static let usual = [
     "Is the sourdough ready?", "ok", "ok", "Two croissants, please", "On my way",

@@ -5,11 +5,11 @@ import LinkWire
 struct Judge: Sendable {
   /// A message and its text.
   struct Entry: Sendable, Hashable {
-    /// Its place in the order of creation.
+    /// The message's place in the order of creation.
     var key: TimelineKey
     /// The text as it was written, or as it was shown.
     var text: String
-    /// Its place in the server's log, if it is known.
+    /// The message's offset in the server's log, if it is known.
     var offset: UInt64?
   }
 
@@ -17,7 +17,7 @@ struct Judge: Sendable {
   struct Shown: Sendable, Hashable {
     var id: MessageID
     var text: String
-    /// How it arrived, in the phone's word.
+    /// The way in which the message arrived, as the phone names it.
     var via: String
   }
 
@@ -80,27 +80,27 @@ struct Judge: Sendable {
   private static let live = "live"
 }
 
-/// The number of messages by outcome.
+/// The numbers of messages by outcome.
 struct Counts: Sendable, Hashable {
-  /// Accepted by the server.
+  /// The number of messages that the server accepted.
   var sent = 0
-  /// Shown by the phone, each counted once.
+  /// The number of messages that the phone showed, without repetitions.
   var shown = 0
-  /// Accepted, but not shown or not stored.
+  /// The number of messages that were accepted, but not shown or not stored.
   var lost = 0
-  /// Shown again within one run, or stored twice.
+  /// The number of messages that were shown again within one run, or stored twice.
   var duplicated = 0
-  /// Shown after a message that they should have preceded.
+  /// The number of messages that were shown after one that they should have preceded.
   var outOfOrder = 0
-  /// Shown or stored with another text.
+  /// The number of messages that were shown or stored with another text.
   var altered = 0
-  /// Shown or stored, but never accepted.
+  /// The number of messages that were shown or stored, but never accepted.
   var unknown = 0
 
   /// Whether messages were sent, and all were shown and stored once, unaltered and in order.
   var isClean: Bool { section.isClean }
 
-  /// Its section of the ledger.
+  /// The messages' section of the ledger.
   var section: LedgerSection {
     LedgerSection(
       "messages",

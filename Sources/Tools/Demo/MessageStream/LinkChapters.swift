@@ -2,7 +2,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 
-/// The phone connects, and messages arrive.
+/// A scenario in which the phone connects and messages arrive.
 struct SteadyTraffic: Chapter {
   let name = "steady"
   let title = "Steady traffic"
@@ -24,7 +24,7 @@ struct SteadyTraffic: Chapter {
   }
 }
 
-/// One trouble that the phone recovers from by itself.
+/// A scenario with one trouble that the phone recovers from by itself.
 struct PhoneTrouble: Chapter {
   typealias Part = @Sendable (isolated Stage) async throws(DemoFailure) -> Void
 
@@ -87,7 +87,7 @@ struct PhoneTrouble: Chapter {
   }
 }
 
-/// The traffic ends, and the messages are counted.
+/// A scenario in which the traffic ends and the messages are counted.
 struct Calm: Chapter {
   let name = "calm"
   let title = "Calm"
@@ -112,7 +112,8 @@ extension Trouble {
   }
 
   static let halfOpen = Trouble("halfOpen", "half-open link") {
-    // An attempt that hangs when the path returns ends by its own timeout, and the next one works.
+    // An attempt that hangs when the path returns ends by its own time-out, and the next one
+    // succeeds.
     .init(
       noticed: ($0.liveness.silence ?? .zero) + DemoPolicy.work,
       whole: $0.establish.timeout + $0.longestRetry + DemoPolicy.work)

@@ -2,7 +2,7 @@ import HoldfastTestKit
 import LinkCore
 import LinkRuntime
 
-/// The token expires while the phone is connected.
+/// A scenario in which the token expires while the phone is connected.
 struct TokenExpiry: Chapter {
   let name = "expiry"
   let title = "The token expires"
@@ -26,7 +26,8 @@ struct TokenExpiry: Chapter {
   }
 }
 
-/// The server refuses connections, then offers no stream, so that the phone polls.
+/// A scenario in which the server refuses connections and then offers no stream, so that the phone
+/// polls.
 struct ServerRefusal: Chapter {
   let name = "refusal"
   let title = "Refused, polling, and back up"
@@ -63,7 +64,7 @@ struct ServerRefusal: Chapter {
     try await stage.set(.reset)
     try await stage.set(.refuse)
     stage.say(.network, "refuses every connect")
-    // Meanwhile the server restarts as one that offers no stream.
+    // Meanwhile the server restarts without a stream.
     await stage.server.crash()
     try await stage.server.start(offersStream: false)
   }

@@ -7,7 +7,7 @@ import LinkServerCore
 import OwnerFiles
 
 extension DemoPolicy {
-  /// The policy of the server: it pings every second instead of every 54 s.
+  /// Returns the policy of the server, which pings every second instead of every 54 s.
   static func server(offersStream: Bool) -> ShopServerPolicy {
     var policy = ShopServerPolicy()
     policy.pingInterval = .seconds(1)
@@ -25,14 +25,14 @@ extension Stage {
     await customers.start(tokens: tokens)
   }
 
-  /// Writes a new token where the phone reads it.
+  /// Writes a new token to the file that the phone reads.
   func giveToken(until expiry: Timestamp) throws(DemoFailure) {
     let file = OwnerFile(scratch("token"), maxBytes: 8_192, isSecret: true)
     let token = try token(of: "phone", until: expiry)
     try Self.checked { () throws(OwnerFileError) in try file.replace(with: Array(token.utf8)) }
   }
 
-  /// Signs a token; also while the server is down.
+  /// Signs a token. The server need not run.
   private func token(of user: String, until expiry: Timestamp) throws(DemoFailure) -> String {
     let tokens = try Self.checked { () throws(BackendError) in
       try Tokens.open(in: server.directory)
@@ -40,15 +40,15 @@ extension Stage {
     return tokens.issue(user: user, name: user, shops: [customers.shop], until: expiry)
   }
 
-  /// Returns how many messages arrived otherwise than live so far.
+  /// Returns the number of messages that have arrived by catch-up or poll so far.
   func caughtUp() async -> Int {
     let via = await scene.facts.via
     return via["catchUp", default: 0] + via["poll", default: 0]
   }
 
-  /// Returns the condition that all messages accepted by now are shown, and the status fits.
+  /// Returns the condition that all messages accepted so far are shown and the status fits.
   ///
-  /// Messages that an earlier chapter has waited for in vain are not waited for again.
+  /// Messages that an earlier scenario waited for without success are left out.
   func allShown(
     while isFit: @escaping @Sendable (AppLine.Status) -> Bool = \.isConnected
   ) async -> Scene.Condition {
@@ -57,7 +57,7 @@ extension Stage {
     return { isFit($0[.messages].status) && $0.unseen.isDisjoint(with: missing) }
   }
 
-  /// Compares all messages; the phone must have ended.
+  /// Compares all messages. The phone must have ended.
   func judge() async {
     let facts = await scene.facts
     var judge = Judge(accepted: facts.accepted, runs: facts.runs)

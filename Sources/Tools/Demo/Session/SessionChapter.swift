@@ -1,7 +1,9 @@
 import HoldfastTestKit
 import LinkCore
 
-/// Prompts go to a program over a session while both sides are killed; each is answered once.
+/// A scenario in which prompts are sent over a session while both ends are killed.
+///
+/// Each prompt must be answered once.
 struct SessionPrompts: Chapter {
   let name = "session"
   let needsTraffic = false
@@ -24,7 +26,7 @@ struct SessionPrompts: Chapter {
     stage.say(.app, "opens a session with a server that answers every prompt")
     let prompts = (1...Self.count).map { "question \($0)" }
     for prompt in prompts.prefix(Self.count / 2) { await app.type(prompt) }
-    // From then on they are the app's to remember.
+    // From then on the app must keep the prompts.
     try await stage.wait { $0.typed.count == Self.count / 2 }
     try await stage.play(
       .bothKilled, of: .session, lasting: .zero, recovered: "is connected, and has every answer,"
@@ -47,7 +49,7 @@ struct SessionPrompts: Chapter {
   }
 }
 
-/// The waits of the session, cut down.
+/// The arguments that shorten the waits of the session.
 private enum SessionPace {
   private static let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
   static let arguments = [
@@ -57,7 +59,7 @@ private enum SessionPace {
 }
 
 extension Trouble {
-  /// The app and its server are killed while prompts are on their way.
+  /// A trouble that kills the app and its server while prompts are on their way.
   static let bothKilled = Trouble("bothKilled", "app and server killed") {
     .init(noticed: nil, whole: $0.establish.timeout + DemoPolicy.work)
   }
@@ -75,24 +77,26 @@ extension Scene.Facts {
   }
 }
 
-/// The outcome of the session.
+/// The counts of the session.
 struct SessionCounts: Sendable, Hashable {
-  /// Prompts that the user typed.
+  /// The number of prompts that the user typed.
   var asked = 0
   var answered = 0
-  /// Prompts whose program was killed; they are told, and not run again.
+  /// The number of prompts whose program was killed. They are reported and not run again.
   var interrupted = 0
-  /// Prompts with another end, or with none.
+  /// The number of prompts with another end or none.
   var unanswered = 0
-  /// Prompts whose end a run of the app told more than once. A killed app may have told an end and
-  /// not recorded that; the next run tells it again.
+  /// The number of prompts whose end was printed more than once in a run of the app.
+  ///
+  /// An app that is killed may have printed an end without recording it. The next run prints it
+  /// again.
   var repeated = 0
 
   static let ends: Set<String> = ["answered", "failed", "interrupted", "unsure"]
 
-  /// Counts the ends of prompts in what an app told.
+  /// Counts the ends of prompts in the output of an app.
   ///
-  /// - Parameter runs: What each run of the app told.
+  /// - Parameter runs: The prompts that each run of the app printed.
   init(_ runs: [[AppLine.Prompt]], of prompts: [String]) {
     asked = prompts.count
     for prompt in prompts {
@@ -108,7 +112,7 @@ struct SessionCounts: Sendable, Hashable {
     }
   }
 
-  /// Its section of the ledger.
+  /// The session's section of the ledger.
   var section: LedgerSection {
     LedgerSection(
       "session",

@@ -66,13 +66,13 @@ func tests(_ name: String, uses: [Target.Dependency], besides data: [String] = [
     name: name, dependencies: uses, path: "Tests/\(name)", exclude: data, swiftSettings: strict)
 }
 
-// 1. Pure: values only. No clock, no randomness of its own, no tasks, no Foundation.
+// 1. Pure: values only. No clock, no randomness of their own, no tasks, no Foundation.
 let pure: [Target] = [
   played("LinkCore", at: "Core"),
   played("LinkJSON", at: "JSON", uses: ["LinkCore"]),
   played("LinkHealth", at: "Health", uses: ["LinkCore", "LinkJSON"]),
   played("LinkWire", at: "Wire", uses: ["LinkCore", "LinkJSON", "LinkHealth"]),
-  // What features store. Messages do not use it.
+  // The stored forms of feature data. Messages do not use them.
   played(
     "LinkStorage", at: "Storage", uses: ["LinkCore", "LinkJSON", "LinkHealth", "LinkWire"]),
   played("BottleFirmware", at: "Firmware"),
@@ -105,7 +105,7 @@ let pure: [Target] = [
 // 2. Runtime: the only place that owns tasks and time.
 let runtime: [Target] = [
   library("LinkDriver", at: "Driver", uses: ["LinkCore"]),
-  // The ports of the features. It re-exports the driver.
+  // The ports of the features. The module re-exports the driver.
   library(
     "LinkRuntime", at: "Runtime",
     uses: ["LinkCore", "LinkHealth", "LinkWire", "LinkStorage", "LinkDriver"]),

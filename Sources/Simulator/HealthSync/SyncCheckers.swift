@@ -101,7 +101,7 @@ struct SyncObserved: Sendable {
   /// When the system's grants end. The app receives a grant a moment later.
   var grants: [WakeID: Instant] = [:]
   private var pace = SyncPace()
-  /// The number of samples that the backend lacks, and of deleted samples that it still has.
+  /// The numbers of samples that the backend lacks and of deleted samples that it still has.
   var difference = (missing: 0, extra: 0)
 
   private struct Wake: Sendable {

@@ -26,7 +26,7 @@ extension SyncFeature {
     case deletesEarly
     /// Sends samples without their UUIDs.
     case omitsUUIDs
-    /// The server ignores deletions.
+    /// Makes the server ignore deletions.
     case ignoresDeletions
     /// Starts to read a type while a reading of it is under way.
     case readsTwice
@@ -120,7 +120,9 @@ extension SyncFeature {
       }
     }
 
-    /// The number of seeds to play. Few runs have a failed write, and restored data matters in few
+    /// The number of seeds to play.
+    ///
+    /// Three defects need more: few runs have a failed write, and restored data matters in few
     /// runs.
     public var seeds: Int {
       [.appendsBehind, .believesNumbers, .believesStatus].contains(self) ? 2_000 : 100

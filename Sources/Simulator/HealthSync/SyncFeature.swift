@@ -99,7 +99,7 @@ public enum SyncFeature: SimulatedFeature {
     case misshown(phone: Int, String)
     /// A request received an answer that the protocols do not allow.
     case misanswered(String)
-    /// The server received a batch to store that no phone of its user wrote.
+    /// The server received a batch that no phone of its user wrote.
     case damaged(user: String, String)
   }
 
@@ -124,7 +124,7 @@ public enum SyncFeature: SimulatedFeature {
     public var maxBody = 4 << 20
     /// The share of requests that an intermediary sends again later.
     public var again = 0.0
-    /// The longest time from a change to the call of the observers.
+    /// The maximum delay between a change and the calls of its observers.
     public var delivery = Duration.seconds(2)
     /// The smallest payload whose upload resumes, in bytes; 0 if no upload resumes.
     public var resumesFrom = 0
@@ -161,10 +161,10 @@ public enum SyncFeature: SimulatedFeature {
     var depth = 1
     /// The restrictions on uploads that the device reports.
     var conditions = SyncConditions()
-    /// The number of batches that wait, and of those that are quarantined.
+    /// The numbers of waiting and of quarantined batches.
     var pending = 0
     var parked = 0
-    /// The number of samples that the backend lacks, and of deleted samples that it still has, when
+    /// The numbers of samples that the backend lacks and of deleted samples that it still has, when
     /// the model was last complete.
     var missing = 0
     var extra = 0
@@ -497,7 +497,7 @@ extension SyncFeature {
 }
 
 extension Sketch<SyncFeature> {
-  /// Adds restored data and false successes to some runs.
+  /// Adds restored backups and false successes to some plans.
   fileprivate mutating func putThingsBack() {
     guard draw.happens(0.4) else { return }
     let phones = numbers.phones
@@ -505,7 +505,7 @@ extension Sketch<SyncFeature> {
       switch draw.count(0...4) {
       case 0, 1: Act(.serverReturns, for: draw.seconds(1, 30))
       case 2: Act(.storeReturns, on: draw.count(0...phones - 1))
-      // Longer than any earlier request can be under way.
+      // The span exceeds the time that any earlier request can be under way.
       case 3: Act(.queueReturns, for: draw.seconds(200, 900), on: draw.count(0...phones - 1))
       // Answers with a success status that report that nothing was stored.
       case _: Act(.restStatus, 200, for: draw.seconds(5, 300))

@@ -3,7 +3,8 @@ import LinkHealth
 import LinkServerCore
 import LinkWire
 
-/// The values that a person must be shown, computed second by second and without the server.
+/// The values that a person must be shown, computed second by second and independently of the
+/// server.
 struct SyncLook {
   /// A number, a text, or nothing.
   enum Shown: Equatable {
@@ -157,7 +158,7 @@ struct SyncLook {
       latest.first.map {
         .text(RFC3339.format(Timestamp(nanoseconds: $0.start * 1_000_000_000)))
       } ?? .nothing
-    // Any of several rates at the same moment may be the last.
+    // If several rates have the same time, any of them may be the last.
     shown["latest"] = Shown(latest.map(\.number).max())
     shown["avg_7d"] = Shown(rate(in: today - 6...today))
     let daily = readings(Self.kinds[1], in: days).sorted { $0.key < $1.key }
@@ -242,7 +243,7 @@ struct SyncLook {
     (shown["lastNight"], shown["lastNightDate"]) = (Shown.nothing, Shown.nothing)
   }
 
-  /// Adds a sleep session to the day in which it starts. Days of sleep begin at 21:00 of the date
+  /// Adds a sleep session to the day in which it starts. A day of sleep begins at 21:00 on the date
   /// before.
   private func add(_ run: [Sample], _ nights: inout [Int64: [String: Double]]) {
     let names = run.compactMap { sample -> String? in

@@ -3,10 +3,10 @@ import LinkCore
 import LinkWire
 
 extension SyncFeature: ReplayedFeature {
-  /// The facts about user and shell that a HealthSync journal contains.
+  /// The facts about the user and the shell that a HealthSync journal contains.
   public typealias Record = SyncRecord
 
-  /// The kinds that journals can be checked for. A journal does not contain the server's state.
+  /// The kinds of findings that a journal can show. It does not contain the server's state.
   public static var checkedInJournals: [Finding.Kind] {
     [
       .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue, .unread, .storm, .needless,
@@ -21,7 +21,7 @@ extension SyncFeature: ReplayedFeature {
   }
 }
 
-/// The facts about user and shell that a HealthSync journal contains.
+/// The facts about the user and the shell that a HealthSync journal contains.
 public struct SyncRecord: RunRecord {
   /// The feature whose journals are read.
   public typealias Feature = SyncFeature

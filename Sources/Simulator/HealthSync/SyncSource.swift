@@ -47,7 +47,7 @@ struct SyncSource {
     isVaried ? SyncSamples.types[Int(word % 8)] : Self.types[Int(word % 8) / 3]
   }
 
-  /// Returns the samples that a backend stores of the matching entries, one for each key.
+  /// Returns the samples that a backend stores for the matching entries, one for each key.
   ///
   /// Returns `nil` if two entries with the same key differ in value, since a backend keeps the one
   /// that came first.

@@ -296,10 +296,10 @@ extension SyncWorld {
       .request(RequestID(id), received, user: user(phone, request.secret), wall: wall(server)))
   }
 
-  /// Ends a body, which is complete or of which no more arrives.
+  /// Ends the body of a request: either it is complete, or no more of it arrives.
   mutating func bodyEnds(_ id: TrafficID) {
     guard let coming = backend.coming.removeValue(forKey: id) else { return }
-    // A request that an intermediary repeats has no client that waits.
+    // A request repeated by an intermediary has no client that waits for the answer.
     let place = exchange(id)
     let isLeft = place.map { kernel.exchanges[$0].isAbandoned || isHole(kernel.exchanges[$0].from) }
     guard coming.isCut || isLeft == true else {
@@ -361,15 +361,15 @@ extension SyncWorld {
   ) {
     let piece = SyncPiece(
       token: token, id: id, record: record, offset: offset, bytes: bytes, isLast: isLast)
-    // A plan may have hundreds of pieces left when the calm begins, which take minutes in a slow
-    // store.
+    // A plan may have hundreds of pieces left when the calm begins, for which a slow store needs
+    // minutes.
     let delay = isCalm ? .milliseconds(2) : numbers.storeDelay
     write(.keeps(piece), on: server, after: max(diskDelay(server), delay))
   }
 
   /// Writes a piece to an upload's file and replaces what a failed write left after its offset.
   mutating func keep(_ piece: SyncPiece) -> Feature.Cue? {
-    // Half of the processes that die with a write do so in the middle of it.
+    // Half of the processes that die during a write die in the middle of it.
     if kernel.hosts[server.place].doom == .durable, piece.token.number % 2 == 0 {
       tear(piece, isKilled: true)
       return nil
@@ -447,7 +447,7 @@ extension SyncWorld {
 
   // The end.
 
-  /// Finds files that still exist a day after their last bytes arrived, or were removed earlier.
+  /// Finds files that the server does not remove a day after their last bytes, or removes earlier.
   mutating func checkUploads() {
     guard kernel.hosts[server.place].isRunning else { return }
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {

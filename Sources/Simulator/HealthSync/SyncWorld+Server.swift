@@ -71,7 +71,7 @@ extension SyncWorld {
     perform(effects)
   }
 
-  /// Carries out effects in order. A process that is set to die between two effects does so.
+  /// Carries out effects in order. A process may be set to die between two of them.
   private mutating func perform(_ effects: [SyncServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where kernel.hosts[server.place].isRunning { perform(effect) }
@@ -159,7 +159,9 @@ extension SyncWorld {
     arrived(id, question)
   }
 
-  /// Handles a request that an intermediary without an answer sends again. The answer is discarded.
+  /// Handles a request that an intermediary repeats after it received no answer.
+  ///
+  /// The answer is discarded.
   mutating func repeated(_ question: Feature.Question) {
     guard kernel.hosts[server.place].isRunning, !isCalm else { return }
     arrived(kernel.newNumber(), question)

@@ -308,7 +308,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 extension SyncWorld {
   // Observers.
 
-  /// Calls the observers of changed types within a time limit.
+  /// Schedules the calls of the observers of changed types within a time limit.
   ///
   /// Types that change until then are included.
   mutating func fireSoon(_ phone: HostID, within limit: Duration) {
@@ -354,7 +354,7 @@ extension SyncWorld {
     phones[phone.index].grants.insert(id)
     kernel.counts[.wakes] += 1
     note(.granted(phone: phone.index, id, until: now.advanced(by: budget)))
-    // The grant counts from when the system makes it. The app receives it a moment later.
+    // The time counts from the grant itself. The app receives the grant a moment later.
     let wait = kernel.hosts[phone.place].chance.duration(below: .milliseconds(200))
     kernel.answerLater(.input(.fired(types, id, budget: budget)), to: phone, after: wait)
   }
@@ -558,7 +558,7 @@ extension Result<SyncFeature.Reply, LinkFailure> {
   /// The epoch that the answer names.
   var epoch: String? { if case .success(let reply) = self { reply.epoch } else { nil } }
 
-  /// The reason for which the result is not a success; `nil` if it is one.
+  /// The reason why the result is not a success; `nil` if it is one.
   fileprivate var failure: LinkFailure? {
     switch self {
     case .success(let reply): reply.answer.refusal
@@ -653,7 +653,7 @@ extension SyncWorld {
 
   /// The requests that people make during a run.
   struct Glances {
-    /// A random source of their own, so that the requests change nothing else.
+    /// A separate random source, so that the requests change nothing else.
     var chance: Chance
     /// The number of requests that may still be made.
     var left = 6

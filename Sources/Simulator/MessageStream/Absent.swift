@@ -6,11 +6,11 @@ import MessageStream
 /// The messages in a server's log that the phone does not store, in the order in which a cursor
 /// covers them.
 ///
-/// A commit of `n` messages costs a binary search each, so the value can be queried after every
+/// A commit of `n` messages costs `n` binary searches, so the value can be queried after every
 /// commit.
 struct Absent: Sendable {
-  /// Whether messages are ordered by stamp, as on a plain server that sorts its pages by stamp, and
-  /// not as in the log.
+  /// Whether messages are ordered by stamp rather than by log order, as on a plain server that
+  /// sorts its pages by stamp.
   private(set) var isByStamp = false
   /// The missing messages, ordered by key.
   private var missing: [(key: TimelineKey, message: Message)] = []

@@ -3,11 +3,12 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Finds a stream that reports right after a connect that it is complete, although the head that
-/// the server stated is not at its cursor, for example because it is in another epoch.
+/// Finds a stream that reports right after a connect that it is complete, although its cursor is
+/// not at the head that the server stated.
 ///
-/// An answer to a post or a page may move the cursor beyond the stated head while the socket opens.
-/// The cursor must then be within the log, which is shorter if it was restored to an earlier state.
+/// The head may be in another epoch, for example. An answer to a post or a page may move the cursor
+/// beyond the stated head while the socket opens. The cursor must then be within the log, which is
+/// shorter if it was restored to an earlier state.
 struct Heads: StreamChecker {
   private(set) var found = Findings()
   /// The end of the server's log.

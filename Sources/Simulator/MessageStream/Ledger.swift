@@ -3,7 +3,8 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Checks that no message is lost, duplicated or reordered: compares accepted with shown messages.
+/// Checks that no message is lost, duplicated or reordered, by comparing accepted and shown
+/// messages.
 struct Ledger: StreamChecker {
   private(set) var found = Findings()
   /// The messages of the server's log, in the order of acceptance.

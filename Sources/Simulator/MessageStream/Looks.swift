@@ -3,8 +3,8 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Determines what the client of a plain server could know about its own posts when it repeated
-/// one.
+/// Determines what the client of a plain server could know about one of its posts when it repeated
+/// the post.
 ///
 /// Such a server has no idempotency keys. If a request is still on its way when the client looks
 /// for its message, the server accepts both the request and the next attempt. Only then may a

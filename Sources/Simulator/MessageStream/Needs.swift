@@ -157,8 +157,8 @@ struct Needs: StreamChecker {
       found.add(.needless, at: facts.now, "older messages were requested although no reader waits")
     }
     let disk = facts.own.disk
-    // Nothing is known about an older epoch, or about a log that started over before this was
-    // reported.
+    // Nothing is known about an older epoch, or about a log that started over before the client
+    // received its new epoch.
     guard let epoch = head?.epoch, position.epoch == epoch, position.offset >= 1,
       disk.cursor.position.map({ $0.epoch == epoch }) ?? true
     else { return }
@@ -181,7 +181,7 @@ extension Needs {
   /// Whether a message is no longer in memory and not requested from the store, since it is newer
   /// than the oldest shown message.
   ///
-  /// A clock went back, or the log lost messages that are shown there.
+  /// This occurs if a clock went back, or if the log lost messages that are shown.
   private func isForgotten(_ kept: Message, _ facts: Facts) -> Bool {
     guard let top, top < kept.key else { return false }
     return !facts.own.disk.isNewest(kept.key, of: facts.own.settings.memory)

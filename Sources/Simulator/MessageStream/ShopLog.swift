@@ -66,7 +66,8 @@ struct ShopLog {
     forgotten = min(forgotten, UInt64(left.count))
   }
 
-  /// Gives a message a later text; returns `nil` if the clock shows no later time.
+  /// Edits the text of a message; returns `nil` if the clock shows no later time than the last
+  /// change.
   mutating func edit(_ message: Message, at time: Timestamp) -> Message? {
     var edited = edits[message.id] ?? message
     guard time > edited.updatedAt ?? edited.createdAt else { return nil }

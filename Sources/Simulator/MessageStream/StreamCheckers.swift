@@ -104,6 +104,6 @@ extension StreamChecker {
   mutating func settled(_ facts: Facts) {}
   mutating func conclude(_ facts: Facts) {}
 
-  /// The broken promises so far.
+  /// The findings so far.
   var findings: [Finding] { found.all }
 }

@@ -139,7 +139,7 @@ extension Sketch<StreamFeature> {
 // The swarm: a plan that only its seed determines.
 extension Sketch<StreamFeature> {
   mutating func swarm() {
-    // A few clients are away for so long that only the newest page is fetched.
+    // In a few runs the client is away for so long that only the newest page is fetched.
     let isLong = draw.happens(0.08)
     length = isLong ? draw.seconds(9000, 14_400) : draw.seconds(3600, 4500)
     drawWeather()
@@ -152,7 +152,7 @@ extension Sketch<StreamFeature> {
     }
   }
 
-  /// Adds the troubles of only some servers and networks, in every second run.
+  /// Adds troubles that only some servers and networks have, in half of the runs.
   private mutating func oddities() {
     guard draw.happens(0.5) else { return }
     numbers.drainWindow = draw.one(.seconds(10), .seconds(60), .seconds(300), .seconds(900))

@@ -1,6 +1,6 @@
 /// A deliberate defect of MessageStream.
 public enum StreamDefect: String, DeliberateDefect {
-  /// Fetches, connects, and does not fetch again, so that messages in between are lost.
+  /// Fetches before it connects but not afterward, so that messages in between are lost.
   case noSecondFetch
   /// Connects and fetches, but drops live frames meanwhile.
   case noBuffer
@@ -35,7 +35,7 @@ public enum StreamDefect: String, DeliberateDefect {
   case fetchesAfterLeaving
   /// Fetches after each connect, even if nothing was missed.
   case asksInVain
-  /// Keeps sockets whose token has expired (on the server).
+  /// Makes the server keep sockets whose token has expired.
   case outlivesToken
 
   public var catchable: [ServerKind] {

@@ -3,7 +3,8 @@ import LinkStorage
 import LinkWire
 import MessageStream
 
-/// Gives each attempt to send another key, as a client does that creates the key with the request.
+/// Gives each attempt to send a message a new key, like a client that creates the key with the
+/// request.
 struct Keys: Sendable {
   /// The entries by key. A key's low half is an index.
   private var entries: [UUID128] = []

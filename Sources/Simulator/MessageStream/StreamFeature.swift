@@ -145,7 +145,7 @@ public enum StreamFact: Sendable, Equatable {
 
 /// The state of a phone that the checkers see in addition to its link.
 public struct StreamState: Sendable {
-  /// The settings that the client is meant to use.
+  /// The settings that the client should use.
   public var settings: StreamSettings
   /// The server's contract.
   public var server: ServerKind

@@ -19,7 +19,7 @@ public struct StreamNumbers: PlanNumbers {
   public var ignoresSince = 0
   /// The number of messages in the log before the run begins.
   public var history = 60
-  /// The number of messages in each page of older ones that the client requests.
+  /// The number of messages in each page of history that the client requests.
   public var historyPage = 50
   /// The number of messages in each page of the client's catch-ups.
   public var catchUpPage = 100

@@ -43,7 +43,7 @@ extension StreamFeature {
   /// A scheduled event of this world.
   public enum Cue: Sendable {
     case signsIn
-    /// Others post the next of the messages that are left.
+    /// Others post the next of their remaining messages.
     case othersPost(left: Int)
     case logAnswers(StoreToken, LogQuestion)
     case refreshed(TokenRefresh)

@@ -31,9 +31,9 @@ extension StreamFeature {
 }
 
 extension Words {
-  /// Whether an input is part of a trace that need not be complete.
+  /// Whether a shortened trace includes an input.
   ///
-  /// Inputs that only confirm something, or that their effects already describe, are not.
+  /// It omits inputs that only confirm something and inputs whose effects already describe them.
   static func isWorth(_ input: StreamModel.Input, _ consequences: [StoryPart]) -> Bool {
     switch input {
     case .link(.ping, at: _), .link(.pong, at: _), .committed: false

@@ -17,8 +17,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   var phone: Phone
   var backend: Backend
   var screen = Screen()
-  /// The store as seen by a client that is answered before its changes are durable; `nil` for
-  /// others.
+  /// The store as the client sees it if changes are acknowledged before they are durable; otherwise
+  /// `nil`.
   var shadow: StoredTimeline?
 
   let phoneID: HostID
@@ -223,7 +223,7 @@ extension StreamWorld {
     }
   }
 
-  /// Whether the user looks at the shop and wants live messages, and the client was told so.
+  /// Whether the user looks at the shop and wants live messages, as reported to the client.
   func isWanted(_ host: HostID) -> Bool {
     phone.told.isOpen && phone.told.isRealtime
       && kernel.hosts[host.place].told.lifecycle == .foreground
@@ -245,7 +245,7 @@ extension StreamWorld {
     give(.send(text: "own \(phone.sent)", parent: nil, at: phoneWall), to: phoneID)
   }
 
-  /// Sends again all messages that failed, as a user does.
+  /// Retries all failed messages, as a user would.
   mutating func retryFailed() {
     for entry in disk.outbox {
       if case .failed = entry.state { give(.retry(entry.id), to: phoneID) }
@@ -553,7 +553,7 @@ extension StreamWorld {
     post(text: "the last word")
   }
 
-  /// Retries as a user does who sees a failure.
+  /// Retries like a user who sees a failure.
   ///
   /// A failure that was on its way when the calm began, such as a foreign certificate, may still
   /// have ended the link.
@@ -663,15 +663,15 @@ extension StreamWorld {
     note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
   }
 
-  /// Whether the next message would fill the log up to what the phone knows of it, before the phone
-  /// can detect that it was restored.
+  /// Whether the next message would fill the log up to the phone's last known position before the
+  /// phone can detect that the log was restored.
   ///
   /// No client can distinguish a log that was filled up again from the old one.
   var fillsLogUp: Bool {
     guard let cursor = disk.cursor.position, cursor.epoch == backend.log.epoch else { return false }
     let head = backend.log.head.offset
     let next = head + UInt64(backend.posting) + 1
-    // The phone also knows the messages that its store has not accepted yet.
+    // The phone also has the positions of messages that its store has not accepted yet.
     let isUnstored = kernel.bench.views[0].standing.own.memoryUse.unstored > 0
     return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
   }
@@ -754,7 +754,7 @@ extension StreamWorld {
     }
   }
 
-  /// Reacts to an effect on a socket of another device, which answers pings and close frames.
+  /// Schedules the reaction of another device's socket, which answers pings and close frames.
   mutating func tellRival(_ effect: ShopServer.Effect) {
     switch effect {
     case .ping(let id) where backend.rivals[id.number] != nil:

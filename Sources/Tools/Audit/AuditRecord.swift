@@ -29,7 +29,7 @@ public struct AuditRecord: Sendable, Hashable {
   /// The kinds of events.
   public enum Kind: Sendable, Hashable {
     case opening
-    /// The upgrade succeeded; names of header fields are in lower case.
+    /// The upgrade succeeded. The names of header fields are in lowercase.
     case opened(headers: [String: String])
     /// A message or bytes were sent. The text describes them without secrets.
     case sent(String)

@@ -17,7 +17,7 @@ public struct AuditReport: Sendable, Hashable {
     public var gaps: [Probe]
   }
 
-  /// The counts of some entries.
+  /// The counts of a list of entries.
   public struct Counts: Sendable, Hashable {
     /// The number of practices that are met.
     public var met = 0
@@ -30,7 +30,7 @@ public struct AuditReport: Sendable, Hashable {
     /// The number of gaps. A probe counts once for each practice that it determines.
     public var gaps = 0
 
-    /// Counts entries.
+    /// Counts a list of entries.
     public init(_ entries: [Entry]) {
       for entry in entries {
         switch entry.verdict {

@@ -125,7 +125,7 @@ extension AuditEvidence {
       guard isAnswered else { return .unseen(words + record.aftermath(of: start)) }
       return record.absence(after: start, words)
     }
-    // The first delivery may be no replay, if the handler ended while this connection was open.
+    // The first delivery may not be a replay, if the handler ended while this connection was open.
     words += record.between(start, first.at) + "; without `message_ack` again, "
     guard let again = record.sent("connect", on: 2), record.first("connected", on: 2) != nil else {
       throw .unseen(words + "there was no third connection: " + record.outline)
@@ -217,7 +217,7 @@ extension AuditEvidence {
 }
 
 extension SessionServerMessage {
-  /// Whether the message answers a prompt that was sent as this text, or replays its response.
+  /// Whether the message answers a prompt with the given JSON text, or replays its response.
   ///
   /// Only the names that the message contains are compared.
   fileprivate func answers(_ sent: String) -> Bool {
@@ -264,7 +264,7 @@ extension AuditEvidence {
     throw try emptyHistory()
   }
 
-  /// Returns the reason for which there is no history with messages.
+  /// Returns the reason why there is no history with messages.
   private func emptyHistory() throws(Finding) -> Finding {
     let record = try session(.main)
     guard let start = record.sent("{\"type\":\"subscribe\"") else { throw .unseen(record.outline) }

@@ -203,7 +203,7 @@ extension AuditEvidence {
 
   /// Finds whether a message was refused by `auth_error` and a close.
   ///
-  /// A client that is neither admitted nor told so is partly refused.
+  /// A client that is not admitted, but does not receive both, is partly refused.
   func refused(
     _ name: AuditScript.Name, sent: String, on socket: Int = 0
   ) throws(Finding) -> Finding {
@@ -531,7 +531,7 @@ extension AuditEvidence {
 
   /// Finds the unsolicited signs of life after an event; `nil` if there are none.
   ///
-  /// A sign of life that came only once, although it was due again, counts as half.
+  /// A sign of life that came only once, although it was due again, counts in part.
   private func beats(in record: AuditRecord, after start: Int) -> Finding? {
     let next = record.sent("", after: start) ?? record.events.count
     let places = (start..<next).filter { place in
@@ -652,7 +652,7 @@ extension AuditEvidence {
 }
 
 extension AuditMessage {
-  /// Whether it confirms or answers a prompt.
+  /// Whether the message confirms or answers a prompt.
   fileprivate var isTaken: Bool {
     if case .response(let response) = content, case .failure = response.result { return false }
     return type == "ack" || type == "response"

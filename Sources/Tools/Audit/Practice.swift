@@ -1,4 +1,4 @@
-/// A category of practices, in the order of the review.
+/// A category of practices. The cases are in the order of the review.
 public enum PracticeCategory: String, Sendable, Hashable, CaseIterable {
   case connection = "Connection Management"
   case delivery = "Message Delivery"

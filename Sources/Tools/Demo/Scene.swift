@@ -21,7 +21,7 @@ actor Scene {
     var answer: Assistant.Answer?
     /// The numbers of the feed's lines that the app showed, in order.
     var feed: [Int] = []
-    /// The changes of prompts in each run of the session's app, in order.
+    /// The state changes of prompts in each run of the session's app, in order.
     var prompts: [[AppLine.Prompt]] = []
     /// The IDs of the drinks that each run of the bottle's app showed.
     var drinks: [[Int]] = []
@@ -58,7 +58,7 @@ actor Scene {
   /// The events of one app.
   struct AppFacts: Sendable {
     var statuses: [(at: Moment, status: AppLine.Status)] = []
-    /// The way in which the current run ended; `nil` while it runs.
+    /// The description of how the current run ended; `nil` while it runs.
     var ending: String?
 
     var status: AppLine.Status { statuses.last?.status ?? AppLine.Status() }

@@ -9,7 +9,8 @@ import LinkCore
   import Darwin
 #endif
 
-/// A scenario in which drinks are poured while a bottle sleeps and its phone is out of reach.
+/// A scenario in which drinks are poured while the bottle is out of reach of an app in the
+/// background.
 ///
 /// Both are then killed while drinks are synced.
 struct BottleDrinks: Chapter {

@@ -1,6 +1,7 @@
 import HoldfastTestKit
 
-/// A scenario in which an assistant pairs with the phone and asks it, also while the link is cut.
+/// A scenario in which an assistant pairs with the phone and asks questions, also while the link is
+/// cut.
 struct AssistantQuestions: Chapter {
   let name = "assistant"
   let needsTraffic = false

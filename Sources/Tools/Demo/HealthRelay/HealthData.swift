@@ -90,7 +90,7 @@ struct HealthData: Sendable {
     steps.filter { week.start <= $0.day && $0.day < week.end }
   }
 
-  /// Adds up the steps in the text of an export, without the reader of the product.
+  /// Adds up the steps in the text of an export, without using the product's reader.
   static func steps(in export: String) -> Set<DaySteps> {
     struct Key: Hashable {
       var day: String

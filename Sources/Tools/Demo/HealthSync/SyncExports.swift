@@ -114,7 +114,7 @@ struct SyncCounts: Sendable, Hashable {
   var samples = 0
   /// The number of the phone's samples that the server lacks.
   var lost = 0
-  /// The number of the server's samples that exceed those of the phone: repeated or deleted ones.
+  /// The number of the server's samples that the phone does not have: repeated or deleted ones.
   var surplus = 0
 
   init(_ phone: [String: Int], _ server: [String: Int]) {

@@ -43,7 +43,7 @@ actor Customers {
     for task in writing { await task.value }
   }
 
-  /// Stops all customers at once, even without answers.
+  /// Stops all customers at once, without waiting for answers.
   func leave() async {
     for task in writing { task.cancel() }
     await stop()

@@ -30,7 +30,7 @@ struct PhoneTrouble: Chapter {
 
   let title: String
   let trouble: Trouble
-  /// How long the trouble lasts after the phone has noticed it.
+  /// The time that the trouble lasts after the phone has noticed it.
   let time: Duration
   let begin: Part
   let end: Part

@@ -120,7 +120,7 @@ extension SyncFeature {
       }
     }
 
-    /// The number of seeds to play.
+    /// The number of seeds within which the defect is caught.
     ///
     /// Three defects need more: few runs have a failed write, and restored data matters in few
     /// runs.

@@ -33,9 +33,9 @@ public enum StreamFeature: SimulatedFeature {
     [
       """
       Each seed draws at least an hour of trouble for a phone, its network and a server: the \
-      real client and the real server's rules in a world without a clock. Checkers watch each \
-      promise: nothing lost, twice or out of order, something always outstanding, no storm, no \
-      false "connected". Then calm begins, and everything must become whole in a stated time.
+      real client and the real server's rules in virtual time. Checkers verify each promise: no \
+      message lost, duplicated or out of order, always something outstanding, no storm, no \
+      false "connected". Then calm begins, and everything must become complete in a stated time.
       """
     ]
   }

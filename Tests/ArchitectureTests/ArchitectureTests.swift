@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Rules of this package that neither the compiler nor the formatter checks, applied to every file.
+/// Checks every file for the rules that neither the compiler nor the formatter enforces.
 @Suite struct ArchitectureTests {
   let tree = Tree.here
 

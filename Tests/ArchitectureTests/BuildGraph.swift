@@ -1,11 +1,11 @@
-/// What the manifest says of modules: those that each uses, and those that a product consists of.
+/// The dependencies between targets and the targets of each product, as the manifest declares them.
 ///
-/// It is read from the text, as all rules are: each target and each product is one call with
-/// literals. Edges of any platform count.
+/// The graph is parsed from the manifest's text, in which each target and each product is one call
+/// with literals. It includes the dependencies of every platform.
 struct BuildGraph {
-  /// The targets that each target uses.
+  /// The targets that each target depends on directly.
   private(set) var uses: [String: Set<String>] = [:]
-  /// The folder of each target of ours under `Sources`, such as `Core`.
+  /// The folder of each of this package's targets under `Sources`, such as `Core`.
   private(set) var folders: [String: String] = [:]
   /// The targets of each product.
   private(set) var products: [String: Set<String>] = [:]
@@ -42,7 +42,7 @@ struct BuildGraph {
     }
   }
 
-  /// Returns targets and all that they use, directly or not.
+  /// Returns the given targets and all their dependencies, direct or transitive.
   func closure(of targets: Set<String>) -> Set<String> {
     var found: Set<String> = []
     var waiting = Array(targets)
@@ -52,13 +52,14 @@ struct BuildGraph {
     return found
   }
 
-  /// Returns the targets that use a target, directly or not.
+  /// Returns the targets that depend on a target, directly or transitively.
   func users(of target: String) -> Set<String> {
     Set(uses.keys.filter { $0 != target && closure(of: [$0]).contains(target) })
   }
 
-  /// The calls whose first argument is a literal, the name: calls, and not the functions' own
-  /// declarations, whose first argument is a parameter.
+  /// Returns the name and the arguments of each call whose first argument is a literal.
+  ///
+  /// The functions' own declarations are left out, since their first argument is a parameter.
   private static func calls(of maker: String, in text: String) -> [(String, [String])] {
     text.ranges(of: maker).compactMap { range in
       if !maker.hasPrefix("."), let before = text[..<range.lowerBound].last,
@@ -72,7 +73,7 @@ struct BuildGraph {
     }
   }
 
-  /// The arguments that stand before the parenthesis that closes.
+  /// Returns the arguments up to the closing parenthesis.
   private static func arguments(_ text: Substring) -> [String] {
     var parts = [""]
     var depth = 0

@@ -1,6 +1,6 @@
 import Testing
 
-/// What apps and tests compile: the modules that the manifest leads to.
+/// Checks which modules apps and tests compile.
 @Suite struct BuildGraphTests {
   /// All targets of the `HeldSocket` product; none belongs to another feature.
   private static let socket: Set<String> = [
@@ -9,7 +9,8 @@ import Testing
     "ReachabilityNetlink", "CCurl", "CLinux", "CSystemd", "CZlib",
   ]
 
-  /// The targets that may build the simulator, which is larger than what the others test.
+  /// The targets that may depend on the simulator, which is larger than anything else that tests
+  /// build.
   private static let simulating: Set<String> = [
     "HoldfastSimulator", "SimulatorCommand", "SimulatorTests", "SimulateTests", "HoldfastBench",
   ]

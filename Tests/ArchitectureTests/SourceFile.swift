@@ -1,9 +1,9 @@
-/// A file of the package, and its code without comments and texts.
+/// A file of the package, with its code stripped of comments and string literals.
 struct SourceFile: Sendable {
-  /// Relative to the package root.
+  /// The file's path, relative to the package root.
   let path: String
   let lines: [String]
-  /// The same lines without comments, texts and names in backticks.
+  /// The same lines without comments, string literals and names in backticks.
   let code: [String]
 
   init(path: String, text: String) {
@@ -20,7 +20,9 @@ struct SourceFile: Sendable {
 
   func isUnder(_ folder: String) -> Bool { path.hasPrefix(folder + "/") }
 
-  /// A text of several lines begins at a line's end and ends at a line's beginning.
+  /// Strips comments and literals, including multi-line literals.
+  ///
+  /// The opening delimiter of a multi-line literal ends its line; the closing one begins a line.
   private static func bare(_ lines: [String]) -> [String] {
     var isText = false
     return lines.map { line in
@@ -33,9 +35,9 @@ struct SourceFile: Sendable {
     }
   }
 
-  /// An interpolation counts as a part of its text.
+  /// Strips comments and literals from one line. An interpolation counts as part of its literal.
   private static func bare(_ line: String) -> String {
-    // Most lines have none of these.
+    // Most lines contain no quotation mark, slash or backtick.
     guard line.utf8.contains(where: { [0x22, 0x2F, 0x60].contains($0) }) else { return line }
     var code = ""
     var fence: Character?
@@ -54,10 +56,10 @@ struct SourceFile: Sendable {
   }
 }
 
-/// A place where a rule of the house is broken, as `path:line: what`.
+/// A violation of a rule, described as `path:line: what`.
 struct Breach: Equatable, CustomStringConvertible {
   var path: String
-  /// Counted from 1.
+  /// The line number, counted from 1.
   var line: Int
   var what: String
 

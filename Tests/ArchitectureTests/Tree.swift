@@ -1,6 +1,6 @@
 import Foundation
 
-/// The text files of this package, read once.
+/// The text files of this package.
 struct Tree: Sendable {
   let root: URL
   let files: [SourceFile]
@@ -18,7 +18,7 @@ struct Tree: Sendable {
     FileManager.default.fileExists(atPath: root.appending(path: path).path)
   }
 
-  /// The folders directly under `path`, sorted.
+  /// Returns the names of the folders directly under `path`, sorted.
   func folders(in path: String) -> [String] {
     let names = try? FileManager.default.contentsOfDirectory(
       at: root.appending(path: path), includingPropertiesForKeys: [.isDirectoryKey])
@@ -34,8 +34,8 @@ struct Tree: Sendable {
     }
   }
 
-  /// What `.gitignore` leaves out is left out here too, and stubs of Apple's modules: they are
-  /// declarations of others.
+  /// Returns whether a file or folder is skipped: whatever `.gitignore` excludes, and the stubs of
+  /// Apple's modules, whose declarations are not this package's.
   private static func isIgnored(_ name: String) -> Bool {
     [".git", ".build", ".venv", ".swiftpm", "out", "Stubs"].contains(name) || name.hasPrefix(".b-")
       || name.hasSuffix(".profraw")

@@ -3,7 +3,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// Plain files and zips as phones make them, and as they break.
+/// Tests of plain files and zip archives as phones create them, and of damaged ones.
 @Suite struct ExportFileTests {
   private static let export = Array(
     "<?xml version=\"1.0\"?>\n<HealthData locale=\"de\">\n</HealthData>\n".utf8)
@@ -29,7 +29,7 @@ import Testing
     ])
     try scratch.write(zip.bytes, to: "export.zip")
     let file = try ExportFile(path: scratch("export.zip"))
-    // In the locale C a name that is not ASCII cannot be told.
+    // In the locale C, a name that is not ASCII cannot be decoded.
     #expect((file.entry ?? "apple_health_export/\(name)") == "apple_health_export/\(name)")
     #expect(file.size == Self.export.count)
     #expect(try read(file, by: 1_000) == Self.export)
@@ -88,7 +88,7 @@ import Testing
   @Test func `an encrypted zip says that it is`() throws {
     let scratch = try Scratch()
     var bytes = Zip([("export.xml", Self.export)]).bytes
-    // The first bit of the flags, in the local header and in the directory (APPNOTE 4.4.4).
+    // Sets the first bit of the flags in the local header and in the directory (APPNOTE 4.4.4).
     bytes[6] |= 1
     let directory = try #require(bytes.firstRange(of: [0x50, 0x4B, 1, 2]))
     bytes[directory.lowerBound + 8] |= 1
@@ -100,7 +100,8 @@ import Testing
   @Test func `a symbolic link in place of the export says so, in a zip and as the file`() throws {
     let scratch = try Scratch()
     var bytes = Zip([("export.xml", Array("elsewhere.xml".utf8))]).bytes
-    // Unix, and S_IFLNK with 0777 in the external attributes (APPNOTE 4.4.2, 4.4.15).
+    // Sets Unix as the system, and S_IFLNK with 0777 in the external attributes (APPNOTE 4.4.2,
+    // 4.4.15).
     let directory = try #require(bytes.firstRange(of: [0x50, 0x4B, 1, 2])).lowerBound
     bytes[directory + 5] = 3
     (bytes[directory + 40], bytes[directory + 41]) = (0xFF, 0xA1)
@@ -136,7 +137,7 @@ import Testing
     #expect(error?.description.contains("a pipe that no program writes to") == true)
     async let fed: String = Shell.run(
       ["dd", "of=\(scratch("fed"))"], input: String(decoding: Self.export, as: UTF8.self))
-    // However late it begins to write.
+    // The patience covers a writer that begins late.
     let file = try ExportFile(path: scratch("fed"), patience: .seconds(100))
     #expect(!file.canRepeat)
     #expect(try read(file, by: 7) == Self.export)

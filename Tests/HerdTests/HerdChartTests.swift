@@ -13,10 +13,10 @@ import Testing
     #expect(svg.contains("role=\"img\" aria-labelledby=\"title desc\""))
     #expect(svg.contains("<title id=\"title\">message-stream: 200 clients after an outage of 90s"))
     for result in results {
-      // In the description and in the legend.
+      // The name is in the description and in the legend.
       #expect(svg.matches(of: result.name) >= 2, "\(result.name)")
     }
-    // Two panels, two curves each, and one mark in the legend.
+    // Each fleet has two curves in each of two panels, and one mark in the legend.
     #expect(svg.matches(of: "<polyline") == results.count * 5)
     #expect(svg.contains("prefers-color-scheme: dark"))
     #expect(!svg.contains("<script") && !svg.contains("href"))

@@ -37,7 +37,7 @@ import Testing
     let line = try #require(printed.output.first)
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-    // 61 clients within a minute need two a second.
+    // Admitting 61 clients within a minute takes a capacity of two per second.
     let plan = HerdPlan(
       clients: 61, outage: Outage(.crash, for: .seconds(10)),
       door: Door(capacity: 2, whenFull: .wait), seed: 7)

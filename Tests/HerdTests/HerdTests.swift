@@ -18,11 +18,11 @@ import Testing
 
   @Test func `spreads a fleet that the server closed over the five seconds of its policy`() {
     let result = messageStream.play(plan(.close))
-    // A spread of 5 s puts 1/5 = 200 of 1000 into each second; binomial, deviation
-    // sqrt(1000 · 0.2 · 0.8) = 12.6; five of them above is 263.
+    // Jitter of 5 s puts 1/5 of the clients, 200 of 1000, into each second. The distribution is
+    // binomial with a deviation of sqrt(1000 · 0.2 · 0.8) = 12.6. Five deviations above 200 is 263.
     #expect((200...263).contains(result.peak(of: \.tries).count))
-    // The last draw is just under 5 s; half a round trip for the news, one and a half for the try:
-    // at most 5 + 2 · 0.12 = 5.24 s.
+    // The longest wait is just under 5 s. The close takes half a round trip and the attempt one and
+    // a half, so at most 5 + 2 · 0.12 = 5.24 s pass.
     let all = result.time(untilBack: 1)
     #expect(all.map { $0 > .seconds(4.8) && $0 <= .seconds(5.24) } == true)
   }
@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: Naive.allCases)
   func `finds that naive clients come all at once`(naive: Naive) {
     let result = Herd.naive(naive).play(plan(.close))
-    // Their waits are equal, so that round trips of 20 ms to 120 ms are all that tells them apart.
+    // Their waits are equal, so they differ only in their round trips of 20 ms to 120 ms.
     #expect(share(result) > 0.9)
     #expect(result.away == 0)
   }
@@ -39,7 +39,8 @@ import Testing
     let bare = try LinkPolicy.session.setting([
       ("retry.reconnect", "1s*2 max 30s +-0.0 min 1s x20"), ("retry.spread", "1ms"),
     ])
-    // 30 s are over before try 6 (1 + 2 + 4 + 8 + 16 = 31 s): all meet the server there.
+    // The outage of 30 s ends before attempt 6 (1 + 2 + 4 + 8 + 16 = 31 s), in which all clients
+    // reach the server.
     let together = Herd.policy(bare).play(plan(.crash, for: .seconds(30)))
     let apart = Herd.policy(.session).play(plan(.crash, for: .seconds(30)))
     #expect(together.peak(of: \.tries, from: 30).count > 900)
@@ -65,19 +66,19 @@ import Testing
     for herd in [Herd.policy(.session), .naive(.fixed)] {
       let result = herd.play(plan(.crash, for: .seconds(5), clients: 500, door))
       let total = result.total
-      // A queue is served every 20 ms, which puts 50 turns, or 51 with both ends, into a second.
+      // The queue is served every 20 ms, so a second contains 50 turns, or 51 with both ends.
       #expect(result.peak(of: \.accepted).count <= (rule == .refuse ? 50 : 51), "\(herd.name)")
       #expect(result.away == 0, "\(herd.name)")
       #expect(total.accepted == total.backs + total.wasted, "\(herd.name)")
       #expect((total.refused > 0) == (rule == .refuse), "\(herd.name)")
-      // 500 clients at 50 a second need ten seconds, whoever they are.
+      // Admitting 500 clients at 50 per second takes ten seconds for any client.
       #expect(result.time(untilBack: 1).map { $0 > .seconds(9) } == true, "\(herd.name)")
     }
   }
 
   @Test func `says who gave up and waits for a person`() {
     let herd = Herd.policy(.healthRelayForeground)
-    // Tries come 2 s and 4 s after the loss; both are refused.
+    // The attempts are made 2 s and 4 s after the loss, and both are refused.
     let result = herd.play(plan(.crash, for: .seconds(30), clients: 100))
     #expect(result.gaveUp == 100)
     #expect(result.away == 0)
@@ -87,8 +88,8 @@ import Testing
 
   @Test func `is silent for as long as nobody can know`() {
     let result = messageStream.play(plan(.unreachable, for: .seconds(20)))
-    // The last ping came up to 54 s before the outage, and 90 s of silence are allowed: the first
-    // link is given up 36 s after it began.
+    // The last ping arrived at most 54 s before the outage, and the silence limit is 90 s. So the
+    // first link is closed 36 s after the outage began.
     #expect(result.seconds.prefix(36).allSatisfy { $0.tries == 0 })
     #expect(result.total.tries == 1000)
   }

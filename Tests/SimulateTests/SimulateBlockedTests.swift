@@ -1,7 +1,7 @@
 import HoldfastTestKit
 import Testing
 
-/// How calls end when nobody takes what they print.
+/// Tests of how commands end when nothing reads their output.
 @Suite(.timeLimit(.minutes(10))) struct SimulateBlockedTests {
   @Test func `a signal ends a story that nobody reads on, and it says why`() async throws {
     let words = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
@@ -12,7 +12,8 @@ import Testing
     #expect(outcome.errors == [])
   }
 
-  /// Runs a command whose output goes to a small pipe, and ends it after its first byte.
+  /// A program that runs a command with its output in a small pipe, and ends it after its first
+  /// byte.
   private static let unread = """
     import fcntl, os, subprocess, sys
     reader, writer = os.pipe()
@@ -49,8 +50,8 @@ import Testing
     }
   }
 
-  /// Runs a command with standard error on a terminal that was stopped (Ctrl-S); ends it after its
-  /// first line, or waits for its own end.
+  /// A program that runs a command with standard error on a stopped terminal (Ctrl-S), and ends it
+  /// after its first line or waits for it to end.
   private static let stopped = """
     import pty, subprocess, sys, termios
     terminal = pty.openpty()[1]

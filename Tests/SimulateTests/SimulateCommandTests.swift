@@ -133,7 +133,7 @@ import Testing
   @Test func `a signal ends it with what was played`() async throws {
     var outcome: CommandProcess.Outcome
     var wait = 0
-    // A signal that comes before the command listens ends it as it ends any process.
+    // A signal that arrives before the command handles signals ends it like any process.
     repeat {
       let process = try SimulatorProcess.start([
         "simulate", "message-stream", "--seeds", "1..100000000", "--json",
@@ -169,7 +169,7 @@ import Testing
     try await EndlessPlan.with { file in
       var outcome: CommandProcess.Outcome
       var wait = 0
-      // A signal that comes before the command listens ends it as it ends any process.
+      // A signal that arrives before the command handles signals ends it like any process.
       repeat {
         let process = try SimulatorProcess.start(["simulate", "held-socket", "--plan", file])
         wait += 1000
@@ -235,7 +235,7 @@ import Testing
     }
   }
 
-  /// The options of a help text that have a default of one word, each with that word.
+  /// Returns the options in a help text whose default is a single word, each with that word.
   private static func defaults(in help: [String]) -> [[String]] {
     var options: [[String]] = []
     for line in help {

@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// How calls end before everything was played, and what they print then.
+/// Tests of commands that end before everything was played, and of their output.
 @Suite(.timeLimit(.minutes(10))) struct SimulateEndingTests {
   @Test func `a signal ends all worlds`() async throws {
     let process = try SimulatorProcess.start([
@@ -37,7 +37,7 @@ import Testing
     try await EndlessPlan.with { file in
       var outcome: CommandProcess.Outcome
       var wait = 0
-      // Signals that come before the command listens and plays end it without a word.
+      // Signals that arrive before the command handles them and plays end it without any output.
       repeat {
         let process = try SimulatorProcess.start([
           "simulate", "held-socket", "--plan", file, "--json",
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// What the objects of a call say of its end.
+  /// Returns the number of runs, and whether the command was stopped, as its output reports them.
   private func summaries(_ outcome: CommandProcess.Outcome) throws -> [String] {
     try outcome.output.map {
       let event = try [String: Any].reading($0)
@@ -89,7 +89,7 @@ import Testing
   @Test func `what was found before the run to shrink is told and counted`() async throws {
     try await CommandProcess.scratch { directory in
       let call = ["simulate", "bottle", "--break", "confusesRecords"]
-      // The first of these seeds fails in another way than this defect should.
+      // The first of these seeds fails in a different way than this defect should.
       let shrunk = try await SimulatorProcess.run(
         call + ["--seeds", "7..100", "--shrink", "--corpus", directory + "/plan.json", "--json"])
       let sum = try #require(shrunk.output.first { $0.contains(#""event":"summary""#) })

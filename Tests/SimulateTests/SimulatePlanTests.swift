@@ -4,7 +4,7 @@ import LinkCore
 import LinkSimulator
 import Testing
 
-/// Plans in files, and options beside each other.
+/// Tests of plans in files, and of combinations of options.
 @Suite(.timeLimit(.minutes(10))) struct SimulatePlanTests {
   private func play(
     _ text: String, _ words: [String] = []

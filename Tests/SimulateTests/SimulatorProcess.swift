@@ -1,6 +1,6 @@
 import HoldfastTestKit
 
-/// The built `holdfast-sim` as a child.
+/// Runs the built `holdfast-sim` as a child process.
 enum SimulatorProcess {
   private static let program = "holdfast-sim"
 

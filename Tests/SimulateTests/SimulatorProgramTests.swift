@@ -2,7 +2,7 @@ import Foundation
 import HoldfastTestKit
 import Testing
 
-/// What `holdfast-sim` says of itself, of policies and of plans.
+/// Tests of the help, the version and the error messages of `holdfast-sim`.
 @Suite(.timeLimit(.minutes(10))) struct SimulatorProgramTests {
   @Test(arguments: [
     [], ["simulate"], ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],

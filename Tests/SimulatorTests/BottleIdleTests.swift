@@ -3,12 +3,12 @@ import LinkCore
 import LinkSimulator
 import Testing
 
-/// The idle state of a bottle's connection, and who keeps it: the phone, and its checkers.
+/// Tests of the idle time-out of a bottle's connection, in the phone and in its checkers.
 @Suite(.timeLimit(.minutes(10))) struct BottleIdleTests {
   private typealias Planned = PlannedAct<BottleFeature.Verb>
 
-  /// A bottle that is carried about for 300 s, so that it is awake beside a phone with nothing to
-  /// do.
+  /// Returns a plan in which a bottle is carried for 300 s, so that it is awake while the phone has
+  /// nothing to do.
   private static func plan(held: (at: Int64, for: Int64)? = nil) -> BottleFeature.Plan {
     var acts = [Planned(at: .seconds(100), Act(.carries, for: .seconds(300)))]
     if let held {
@@ -17,7 +17,7 @@ import Testing
     return BottleFeature.Plan(seed: 1, acts: acts, length: .seconds(600))
   }
 
-  /// A run, and when the phone was connected.
+  /// Plays a plan, and returns the findings and the times at which the phone was connected.
   private static func play(
     _ plan: BottleFeature.Plan, _ defect: BottleFeature.Defect? = nil
   ) -> (findings: [Finding], connected: [ClosedRange<Double>]) {
@@ -38,7 +38,7 @@ import Testing
     #expect(run.findings == [])
     let first = try #require(run.connected.first)
     #expect((60...61).contains(first.upperBound - first.lowerBound), "\(first)")
-    // It stays awake: after 30 s the system looks, and sees it within 5 to 15 s.
+    // The bottle stays awake. The system scans again after 30 s and finds it within 5 to 15 s.
     let pause = try #require(run.connected.dropFirst().first).lowerBound - first.upperBound
     #expect((35...47).contains(pause), "\(pause)")
   }
@@ -77,6 +77,6 @@ import Testing
       let kinds = Self.play(plan, .setsTimeOnce).findings.map(\.kind)
       isFound = isFound || kinds.contains(.untimed)
     }
-    #expect(isFound, "what sets the time once is found")
+    #expect(isFound, "a phone that sets the time only once is found")
   }
 }

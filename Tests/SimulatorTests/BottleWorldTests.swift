@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The world of a phone and a bottle.
+/// Tests of the simulated world of a phone and a bottle.
 @Suite(.timeLimit(.minutes(10))) struct BottleWorldTests {
   @Test(arguments: BottleFeature.presets)
   func `a bottle keeps its promises in many lives`(preset: DayPreset) {
@@ -15,9 +15,11 @@ import Testing
     }
   }
 
-  /// A full bottle whose number stays the same, a request that looks on after a loss, a bottle that
-  /// marks what it did not send, a loss in the moment of suspension, a crash of an evicted app, a
-  /// discovery that is reported again with its old state.
+  /// Seeds that once failed.
+  ///
+  /// Causes: a full bottle whose number stays the same; a request that keeps scanning after a loss;
+  /// a bottle that marks drinks that it did not send; a loss at the instant of suspension; a crash
+  /// of an evicted app; a discovery that is reported again with its old state.
   @Test(
     arguments: [
       1_022, 1_070, 1_408, 1_937, 2_026, 2_378, 2_456, 3_091, 3_906, 3_954, 3_964, 5_014, 5_022,
@@ -62,7 +64,7 @@ import Testing
   }
 }
 
-/// A journal of a bottle's link before its checkers.
+/// Tests of the checkers of a bottle's link on a journal.
 struct BottleJournalTests {
   @Test func `a run that went well satisfies the checkers`() {
     #expect(Self.findings() == [])
@@ -100,7 +102,7 @@ struct BottleJournalTests {
     #expect(Set(found.map(\.kind)) == [.duplicated])
   }
 
-  /// The findings in the journal of a short run, with its effects as `change` has them.
+  /// Returns the findings in the journal of a short run whose effects `change` has altered.
   private static func findings(
     change: @escaping (BottleModel.Effect) -> [BottleModel.Effect] = { [$0] }
   ) -> [Finding] {
@@ -121,7 +123,7 @@ struct BottleJournalTests {
   }
 }
 
-/// A short run of a bottle's link, and its journal before the checkers.
+/// A short run of a bottle's link whose journal the checkers examine.
 private struct BottleTape {
   static let bottle = PeripheralID(UUID128(high: 1, low: 2))
   static let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
@@ -157,7 +159,7 @@ private struct BottleTape {
   }
 }
 
-/// A usual day, and what it costs.
+/// Tests of an ordinary day and its cost.
 struct BottleDayTests {
   @Test func `the same seed makes the same day`() {
     #expect(BottleDay.played(35, seed: 1) == BottleDay.played(35, seed: 1))
@@ -173,7 +175,7 @@ struct BottleDayTests {
   }
 }
 
-/// How soon a bottle is connected again, as the benchmark measures it.
+/// Tests of the time until a bottle is reconnected, as the benchmark measures it.
 struct BottleReconnectTests {
   private static func played(
     _ situation: BottleReconnect.Situation, _ policy: LinkPolicy = .bottleLink

@@ -2,7 +2,7 @@ import LinkCore
 import LinkSimulator
 import MessageStream
 
-/// A client of a test that is a stream's own model, except for what the test changes.
+/// A client for tests that wraps a stream's model and changes a part of its behavior.
 protocol WrappingClient: StreamClient {
   var model: StreamModel { get }
 }
@@ -15,7 +15,7 @@ extension WrappingClient {
   var deadline: Instant? { model.deadline }
 }
 
-/// A client of a test that asks for nothing, whatever happens.
+/// A client for tests that returns no effects, whatever happens.
 protocol IdleClient: StreamClient {
   init()
 }

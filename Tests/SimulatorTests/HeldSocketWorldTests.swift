@@ -3,7 +3,7 @@ import LinkCore
 import LinkSimulator
 import Testing
 
-/// The world of held sockets.
+/// Tests of the simulated world of held sockets.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketWorldTests {
   @Test(arguments: HeldFeature.presets)
   func `a held socket keeps its promises in many lives`(preset: DayPreset) {
@@ -23,7 +23,7 @@ import Testing
     #expect(caught.map { HeldFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
   }
 
-  /// What is sent while nothing passes arrives behind what was on its way before.
+  /// Messages sent during a black hole arrive after those that were already in transit.
   @Test func `a black hole does not change the order on a line`() {
     var plan = HeldFeature.Plan(seed: 1206, acts: [], length: .milliseconds(3500))
     plan.weather.delay = .milliseconds(25)
@@ -64,7 +64,7 @@ import Testing
   }
 }
 
-/// A journal of a held socket before its checkers.
+/// Tests of the checkers of a held socket on a journal.
 struct HeldRecordTests {
   @Test(arguments: SocketSettings.Outbox.allCases)
   func `a run that went well satisfies the checkers`(outbox: SocketSettings.Outbox) {
@@ -153,9 +153,9 @@ struct HeldRecordTests {
         == [Finding(.stuck, at: .second(2), "is wanted, and nothing is outstanding")])
   }
 
-  /// The findings in the journal of a short run, with its effects as `change` has them.
+  /// Returns the findings in the journal of a short run whose effects `change` has altered.
   ///
-  /// Messages have no content there, as in any journal.
+  /// The messages are empty, as in any journal.
   private static func findings(
     _ outbox: SocketSettings.Outbox = .waiting, awaitsConfirmation: Bool = true,
     change: (SocketModel.Effect) -> [SocketModel.Effect] = { [$0] }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import LinkSimulator
 
-/// What the kernel does for every feature.
+/// Tests of the kernel that all features share.
 struct KernelTests {
   @Test func `nothing becomes durable while no process runs`() {
     var kills = 0
     for seed in UInt64(1)...10 {
       var plan = Plan.drawn(.cafe, seed: seed)
-      // Writes take seconds, so that kills fall while the disk writes.
+      // Writes take seconds, so that kills occur during writes.
       plan.acts += (1...20).flatMap { minute in
         [
           Planned(at: .seconds(60 * minute), Action(.storeSlow, for: .seconds(59))),
@@ -45,7 +45,7 @@ struct KernelTests {
   }
 }
 
-/// What ends a run that would go on for ever, and what reports a broken machine.
+/// Tests of the limits that end an endless run, and of the report of a broken invariant.
 struct EndlessTests {
   @Test func `as many events at one instant as any run needs are allowed, and not one more`() {
     var pace = Pace(mostInRun: 100, mostAtOnce: 3)
@@ -89,7 +89,7 @@ struct EndlessTests {
   }
 }
 
-/// A stream that breaks an invariant in its seventh step.
+/// A stream that violates an invariant in its seventh step.
 private struct Cracked: WrappingClient {
   private(set) var model: StreamModel
   private var steps = 0
@@ -113,14 +113,14 @@ private struct Cracked: WrappingClient {
   }
 }
 
-/// A phone that does nothing and a server, one of which never moves its deadline.
+/// A world with an idle phone and a server, one of which never moves its deadline.
 private struct SpinningWorld: SimulatedWorld, ~Copyable {
   typealias Feature = HeldFeature
 
   var kernel: Kernel<HeldFeature>
   var clients: [SocketModel]
   private let kind: HostKind
-  /// Whether each message of the network is followed by another one at once.
+  /// Whether each scheduled event immediately schedules another one.
   var repeats = false
 
   init(_ kind: HostKind, _ setup: RunSetup<HeldFeature> = RunSetup()) {

@@ -3,7 +3,7 @@ import LinkCore
 import LinkSimulator
 import Testing
 
-/// What plans can ask of the hosts and the time of a world.
+/// Tests of the hosts and times that a plan may name.
 struct PlanProblemTests {
   @Test func `plans that are drawn can be read in all worlds`() throws {
     for world in Worlds.all { try readDrawn(world) }

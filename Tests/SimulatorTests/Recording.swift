@@ -3,7 +3,7 @@ import LinkSimulator
 import LinkWire
 import MessageStream
 
-/// A run with everything that happened in it.
+/// A run, with all observations in order.
 struct Recording {
   var outcome: Outcome
   var happenings: [(at: Instant, what: Happening)] = []
@@ -16,14 +16,14 @@ struct Recording {
     self.happenings = happenings
   }
 
-  /// The inputs that the client was given, with their times.
+  /// The inputs that the client received, with their times.
   var inputs: [(at: Instant, input: StreamModel.Input)] {
     happenings.compactMap {
       if case .told(_, let input, _, _) = $0.what { ($0.at, input) } else { nil }
     }
   }
 
-  /// What the client asked for, with its time.
+  /// The effects that the client returned, with their times.
   var effects: [(at: Instant, effect: StreamModel.Effect)] {
     happenings.flatMap { entry -> [(at: Instant, effect: StreamModel.Effect)] in
       switch entry.what {
@@ -41,14 +41,15 @@ struct Recording {
     }
   }
 
-  /// Times of what a test looks for.
+  /// Returns the times of the observations that match a predicate.
   func times(_ isMeant: (Happening) -> Bool) -> [Instant] {
     happenings.filter { isMeant($0.what) }.map(\.at)
   }
 }
 
 extension Plan {
-  /// Ten minutes of good weather on a server with positions, unless a test says otherwise.
+  /// Returns a plan of ten minutes under good network conditions, by default on a server with
+  /// positions.
   static func short(
     seed: UInt64 = 1, server: ServerKind = .positions, _ acts: [(Int, Action)],
     change: (inout Plan) -> Void = { _ in }

@@ -11,7 +11,7 @@ extension Facts {
     return id
   }()
 
-  /// A user who looks at a shop over a connection that stands.
+  /// The state of a user who views a shop over an open connection.
   static var connected: Facts {
     let settings = StreamSettings(shop: shop, policy: .messageStream, user: "me")
     var state = StreamState(
@@ -30,7 +30,9 @@ extension Facts {
 extension Message {
   static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
-  /// The message `m` and its number, a second after the one before, at the position of its number.
+  /// Returns the message whose text is `m` and its number.
+  ///
+  /// Consecutive messages are one second apart. The offset of a message is its number.
   static func number(_ number: Int, text: String? = nil) -> Message {
     Message(
       id: UUID128(high: 7, low: UInt64(number)), shop: Facts.shop, user: "you", username: nil,

@@ -6,12 +6,11 @@ import Testing
 
 @testable import LinkSimulator
 
-/// The checkers of what a phone says, shows and stores of its session: what they find although no
-/// deliberate defect shows it.
+/// Tests of the checkers of a session's phone, for the findings that no deliberate defect causes.
 @Suite struct SessionPhoneTests {
   typealias Change = @Sendable (SessionModel.Effect) -> [SessionModel.Effect]
 
-  /// What a faulty phone would do, and what is found.
+  /// The faults of a phone, each with the finding that it causes.
   private static let faults: [(name: String, kind: Finding.Kind, change: Change)] = [
     ("no prompts of before", .untrue, shown { if case .pending = $0 { [] } else { [$0] } }),
     ("no failure", .untrue, shown { if case .notice(.store) = $0 { [] } else { [$0] } }),
@@ -77,8 +76,7 @@ import Testing
   }
 }
 
-/// A session with one prompt, one answer, one failure of its store and one loss, before its
-/// checkers.
+/// A session with one prompt, one answer, one store failure and one loss, examined by its checkers.
 private struct PhoneScript {
   private static let conversation = SessionsFeature.shared
   private static let wall = Timestamp(nanoseconds: 1_000_000_000_000)
@@ -88,25 +86,25 @@ private struct PhoneScript {
   private var checkers = SessionCheckers()
   private var disk = StoredClientSession()
   private var now = Instant.zero
-  /// Whether the next change is refused.
+  /// Whether the store rejects the next change.
   private var isFull = false
-  /// The keys of the prompts that were sent last.
+  /// The idempotency key of the most recently sent prompt.
   private var key: String?
   private let change: SessionPhoneTests.Change
 
   private init(_ change: @escaping SessionPhoneTests.Change) { self.change = change }
 
-  /// Plays it with changed effects.
+  /// Plays the script with altered effects, and returns the findings.
   static func findings(_ change: @escaping SessionPhoneTests.Change) -> [Finding] {
     var script = PhoneScript(change)
     script.play()
-    // The script has no server, so checkers that compare with one find that its word is missing.
+    // The script has no server, so checkers that compare with one report missing messages.
     return script.checkers.findings.filter {
       $0.kind != .unannounced && !$0.detail.hasSuffix("is answered and never ran")
     }
   }
 
-  /// What an earlier run has stored: a prompt without an answer, and a message that was not shown.
+  /// Stores the state of an earlier run: a prompt without an answer, and a message not yet shown.
   private mutating func prepare() {
     _ = disk.open(as: Self.client)
     var change = ClientSessionChange()

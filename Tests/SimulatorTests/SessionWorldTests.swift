@@ -5,7 +5,7 @@ import LinkWire
 import Session
 import Testing
 
-/// The world of sessions.
+/// Tests of the simulated world of sessions.
 @Suite(.timeLimit(.minutes(10))) struct SessionWorldTests {
   @Test(arguments: SessionsFeature.presets)
   func `sessions keep their promises in many lives`(preset: DayPreset) {
@@ -60,7 +60,7 @@ import Testing
   }
 }
 
-/// A journal of a session before its checkers.
+/// Tests of the checkers of a session on a journal.
 struct SessionRecordTests {
   @Test func `a run that went well satisfies the checkers`() {
     #expect(Self.findings() == [])
@@ -121,9 +121,9 @@ struct SessionRecordTests {
     #expect(tape.recorded.findings == [])
   }
 
-  /// The findings in the journal of a short run, with its effects as `change` has them.
+  /// Returns the findings in the journal of a short run whose effects `change` has altered.
   ///
-  /// Texts are empty there, as in any journal.
+  /// The texts are empty, as in any journal.
   private static func findings(
     change: @escaping (SessionModel.Effect) -> [SessionModel.Effect] = { [$0] }
   ) -> [Finding] {
@@ -140,7 +140,7 @@ struct SessionRecordTests {
   }
 }
 
-/// A short run of a session, and its journal before the checkers.
+/// A short run of a session whose journal the checkers examine.
 private struct Tape {
   static let client = UUID128(high: 1, low: 2)
   static let conversation = "00000000-0000-4000-8000-000000000001"
@@ -182,7 +182,7 @@ private struct Tape {
     recorded.see(nil, at: due, effects: effects.flatMap(change), then: model)
   }
 
-  /// A connection on which one prompt is answered.
+  /// Plays a connection on which one prompt is answered.
   mutating func talk(from second: Double) {
     guard let attempt = model.currentAttempt else { return }
     give(.opened(attempt), at: second)

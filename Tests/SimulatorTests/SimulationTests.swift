@@ -5,7 +5,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// A model of one's own: ours, except that it does not hear every tenth frame.
+/// A custom model that ignores every tenth frame.
 private struct Deaf: WrappingClient {
   private(set) var model: StreamModel
   private var frames = 0
@@ -27,7 +27,7 @@ private struct Deaf: WrappingClient {
 
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
   @Test func `a model of one's own stands in the world and is judged`() async throws {
-    // Without positions only a message that comes later would show that one is missing.
+    // Without positions, only a later message would reveal the missing one.
     let simulation = Simulation<StreamFeature>(servers: [.plain], preset: .lift)
     let failure = try #require(
       await simulation.with(Deaf.self).firstFailure(seeds: 1...50) { $0.kinds.contains(.lost) })
@@ -59,7 +59,7 @@ private struct Deaf: WrappingClient {
   }
 }
 
-/// Seeds up to the largest number.
+/// Tests of seeds up to the largest number.
 @Suite(.timeLimit(.minutes(10))) struct SeedRangeTests {
   private static let last = UInt64.max
 
@@ -85,7 +85,7 @@ private struct Deaf: WrappingClient {
   }
 }
 
-/// A model that never returns from its first step.
+/// A client that never returns from its first step.
 private struct Spinner: IdleClient {
   mutating func handle(_ input: StreamModel.Input, at now: Instant) -> [StreamModel.Effect] {
     while true {}
@@ -109,7 +109,7 @@ private struct Spinner: IdleClient {
       _ = await simulation.run(seeds: 7...1000)
     }
     let errors = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-    // As many seeds spin as there are threads; one of them is found first.
+    // As many seeds spin as there are threads. Any of them may be found first.
     let found = errors.firstMatch(of: /^seed \d+: tooLong\(0\.3 seconds\)\n/)
     #expect(found != nil)
   }

@@ -6,7 +6,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// The world of syncs.
+/// Tests of the simulated world of health sync.
 @Suite(.timeLimit(.minutes(10))) struct SyncWorldTests {
   @Test(arguments: SyncFeature.presets)
   func `syncs keep their promises in many lives`(preset: DayPreset) {
@@ -16,10 +16,11 @@ import Testing
     }
   }
 
-  /// Halves behind a page that was being stored; a secret read again for each old upload; an answer
-  /// to one record that is too large, behind a reset.
-  /// Among them those of a clock that is ahead, of uploads in a hundred pieces that calm finds, and
-  /// of successes that tell no offset.
+  /// Seeds that once failed.
+  ///
+  /// Causes: halves queued behind a page that was being stored; a secret read again for each old
+  /// upload; an answer to a single record that is too large, after a reset; a clock that is ahead;
+  /// uploads in a hundred pieces when calm begins; successes that carry no offset.
   @Test(
     arguments: [
       632, 712, 1_106, 1_794, 1_816, 2_350, 2_444, 5_474, 5_522, 7_376, 9_384,
@@ -28,7 +29,7 @@ import Testing
     #expect(SyncFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
-  /// These show in one of hundreds of runs, and have tests with plans of their own below.
+  /// Defects that show in one of hundreds of runs, and that have tests with their own plans below.
   private static let rare: Set<SyncFeature.Defect> = [
     .appendsBehind, .believesNumbers, .believesStatus,
   ]
@@ -91,11 +92,11 @@ import Testing
       continued += 1
     }
     #expect(outcome.findings == [])
-    // Systems speak the draft alone.
+    // The system's uploader supports only the draft.
     #expect(continued > 0 || (dialect == 1 && system == 1))
   }
 
-  /// A day on which the backend dies while it writes, or its disk is full.
+  /// Returns a plan in which the backend repeatedly dies during a write or has a full disk.
   private static func torn(_ seed: UInt64) -> SyncFeature.Plan {
     var plan = SyncFeature.Plan(seed: seed, acts: [], length: .seconds(400))
     (plan.numbers.resumesFrom, plan.numbers.piece) = (300, 700)
@@ -123,7 +124,7 @@ import Testing
       }
       #expect(outcome.findings == [], "seed \(seed)")
     }
-    #expect(odd > 0, "pieces were written in part")
+    #expect(odd > 0, "some pieces were written only in part")
   }
 
   @Test func `a server that writes behind the rest of a broken write is found out`() {
@@ -157,7 +158,7 @@ import Testing
     #expect(SyncFeature.play(plan).findings == [])
   }
 
-  /// A day with a first part that is in the backup of the server, and a second one that is not.
+  /// A plan whose first part is in the server's backup and whose second part is not.
   private static var putBack: SyncFeature.Plan {
     var plan = SyncFeature.Plan(seed: 1, acts: [], length: .seconds(200))
     plan.acts = [
@@ -234,7 +235,7 @@ import Testing
   }
 }
 
-/// A journal of a sync before its checkers.
+/// Tests of the checkers of health sync on a journal.
 struct SyncRecordTests {
   @Test func `a run of a sync that went well satisfies the checkers`() {
     #expect(Self.kinds { [$0] } == [])
@@ -271,7 +272,7 @@ struct SyncRecordTests {
     #expect(found == [.hasty])
   }
 
-  /// Types are read at the same time: a page that was stamped later may be there first.
+  /// Types are read concurrently, so a page with a later time stamp may arrive first.
   @Test func `pages of several types that come out of order are in order`() {
     #expect(Self.kinds(made: ["a": [5, 6, 9], "b": [1, 7], "c": [0]]) { [$0] } == [])
   }
@@ -281,9 +282,9 @@ struct SyncRecordTests {
     #expect(Self.kinds(made: ["a": [5], "b": [1, 7, 6]]) { [$0] } == [.reordered])
   }
 
-  /// What is found in the journal of a short run, with its effects as `change` has them.
+  /// Returns the kinds of findings in the journal of a short run with effects altered by `change`.
   ///
-  /// - Parameter made: The seconds at which the pages of each type were stamped.
+  /// - Parameter made: The time stamps of the pages of each type, in seconds.
   private static func kinds(
     made: [String: [Int64]] = [SyncTape.type: [0]],
     _ change: @escaping (SyncModel.Effect) -> [SyncModel.Effect]
@@ -294,7 +295,7 @@ struct SyncRecordTests {
   }
 }
 
-/// A short run of a sync, and its journal before the checkers.
+/// A short run of health sync whose journal the checkers examine.
 private struct SyncTape {
   static let type = "HKQuantityTypeIdentifierStepCount"
   static let wall = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
@@ -326,7 +327,7 @@ private struct SyncTape {
 
   private mutating func tick(at due: Instant) { note(nil, model.tick(at: due), at: due) }
 
-  /// Notes a step, and answers each effect at once.
+  /// Records a step, and answers each effect immediately.
   private mutating func note(
     _ input: SyncModel.Input?, _ effects: [SyncModel.Effect], at now: Instant
   ) {
@@ -347,7 +348,7 @@ private struct SyncTape {
     }
   }
 
-  /// The anchor is the number of the pages that were taken.
+  /// Returns the next page of a type. The anchor is the number of pages already read.
   private func page(_ type: String, from start: HealthPageStart) -> FetchedPage {
     var taken: UInt8 = 0
     if case .after(let anchor) = start { taken = anchor.bytes.first ?? 0 }

@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Each trouble does what it says, and a client that keeps its promises comes through.
+/// Tests that each fault has its documented effect, and that a correct client recovers from it.
 @Suite struct TroubleTests {
   private func clean(_ recording: Recording) {
     #expect(recording.outcome.findings.isEmpty)
@@ -18,7 +18,7 @@ import Testing
     #expect(recording.heard(of: 1).allSatisfy { $0.at <= .second(100) })
     let closes = recording.effects.filter { $0.effect == .close(AttemptID(1), code: 1001) }
     #expect(closes.count == 1)
-    // The last byte came with a ping of the server at 54 s, or with the upgrade.
+    // The last byte arrived with the server's ping at 54 s, or with the upgrade.
     #expect(closes.allSatisfy { $0.at > .second(140) && $0.at <= .second(190) })
   }
 
@@ -77,8 +77,8 @@ import Testing
         seed: seed, [(20, Action(.kill, for: .seconds(2))), (20, Action(.send))])
       let recording = Recording(plan)
       clean(recording)
-      // The disk takes 2 ms: what is durable later than the step that asked for it was not written
-      // by the end of the process, and its death in that instant is the disk's doing.
+      // A write takes 2 ms. A change that becomes durable later than the step that requested it was
+      // written by the disk, not by the end of the process. A kill in that instant falls between.
       var asked: Instant?
       var unheard: Instant?
       for (at, happening) in recording.happenings {
@@ -92,7 +92,7 @@ import Testing
           continue
         }
       }
-      // What was durable goes out once, what was not never.
+      // A durable message is sent once. A message that was not durable is never sent.
       #expect(recording.texts.count { $0 == "own 1" } <= 1)
     }
     #expect(between > 5)
@@ -258,7 +258,7 @@ import Testing
 }
 
 extension Recording {
-  /// What came over the socket of an attempt, besides the end that the phone made itself.
+  /// Returns the inputs from an attempt's socket, except a close that the phone initiated.
   func heard(of number: UInt64) -> [(at: Instant, input: StreamModel.Input)] {
     inputs.filter { _, input in
       if case .lost(_, .closed)? = input.event { false } else { input.belongs(to: number) }
@@ -267,7 +267,7 @@ extension Recording {
 }
 
 extension StreamModel.Input {
-  /// Whether it came over the socket of an attempt.
+  /// Returns whether the input came from the socket of an attempt.
   func belongs(to number: UInt64) -> Bool {
     let attempt: AttemptID? =
       switch self {

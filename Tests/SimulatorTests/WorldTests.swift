@@ -45,7 +45,7 @@ import Testing
     #expect(digests.count == 100)
   }
 
-  /// One number of one act, a millisecond of a delay: what differs leaves its mark on the tape.
+  /// A difference of one number in one planned event, or of one millisecond, changes the digest.
   @Test func `runs that differ little have different digests`() {
     let base = Plan.short([(100, Action(.unreachable, for: .seconds(5))), (120, Action(.send))])
     var changes: [Plan] = [base]
@@ -67,7 +67,7 @@ import Testing
   @Test(arguments: UInt64(1)...30)
   func `a socket delivers exactly what lies behind the place it was told`(_ seed: UInt64) {
     var plan = Plan.drawn(.swarm, seed: seed, server: .positions)
-    // What lies on purpose is no proof.
+    // Servers that lie deliberately prove nothing.
     let lies: [StreamVerb] = [.edit, .falseHead, .shortBacklog]
     plan.acts.removeAll { planned in lies.contains { planned.act.verb == .own($0) } }
     let recording = Recording(plan)
@@ -110,7 +110,7 @@ import Testing
 }
 
 extension Recording {
-  /// What the server accepted after the run began, in order.
+  /// The texts of the messages that the server accepted after the run began, in order.
   var texts: [String] {
     happenings.compactMap {
       if case .fact(.accepted(let message, isNew: true)) = $0.what { message.text } else { nil }

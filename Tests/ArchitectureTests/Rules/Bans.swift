@@ -1,8 +1,8 @@
-/// A spelling that is not used, and what is used instead.
+/// A banned spelling and its replacement.
 struct Ban: Sendable {
   let spelling: String
   let instead: String
-  /// Text later in the line that makes the spelling acceptable, such as `using:` for a generator.
+  /// Text that makes the spelling acceptable if it follows on the same line, such as `using:`.
   let unless: String?
 
   init(_ spelling: String, _ instead: String, unless: String? = nil) {
@@ -13,7 +13,7 @@ struct Ban: Sendable {
 
   var what: String { "`\(spelling)`: \(instead)" }
 
-  /// Whether a line holds the spelling, not as a piece of a longer word.
+  /// Returns whether a line contains the spelling as a whole word.
   func matches(_ line: String) -> Bool {
     guard holdsBytes(line) else { return false }
     return line.ranges(of: spelling).contains { range in
@@ -26,7 +26,9 @@ struct Ban: Sendable {
     }
   }
 
-  /// Searches bytes first: characters take ten times as long, and most lines hold no spelling.
+  /// Returns whether a line contains the spelling, by comparing bytes.
+  ///
+  /// Comparing characters takes ten times as long, and most lines contain no banned spelling.
   private func holdsBytes(_ line: String) -> Bool { line.utf8.contains(spelling.utf8) }
 
   private func isWord(_ character: Character?) -> Bool {
@@ -36,8 +38,8 @@ struct Ban: Sendable {
 
 extension Rules {
   static let impure = [
-    Ban("Foundation", "take what it would answer as a value"),
-    Ban("FoundationEssentials", "take what it would answer as a value"),
+    Ban("Foundation", "take the result as a value"),
+    Ban("FoundationEssentials", "take the result as a value"),
     Ban("Dispatch", "return an effect"),
     Ban("Synchronization", "hold values only"),
     Ban("Glibc", "return an effect"),
@@ -55,16 +57,16 @@ extension Rules {
     Ban(".randomElement()", "draw from the generator in the state"),
     Ban(".shuffled()", "draw from the generator in the state"),
     Ban("SystemRandomNumberGenerator", "draw from the generator in the state"),
-    Ban("print(", "return an effect, or let the journal tell it"),
+    Ban("print(", "return an effect, or rely on the journal"),
   ]
 
-  /// Finds uses of clocks, random sources, tasks and system libraries in a file of a pure module.
+  /// Returns the uses of clocks, random sources, tasks and system libraries in a pure file.
   static func purity(_ file: SourceFile) -> [Breach] { find(impure, in: file.code, of: file) }
 
-  /// Finds wildcards over enumerations in a file of a pure module: each case is named, so that a new
-  /// one is an error wherever it matters.
+  /// Returns the wildcards over enumerations in a file of a pure module.
   ///
-  /// `swift format` begins the lines of a switch in one column.
+  /// Each case must be named, so that adding a case is an error wherever it matters. `switch`,
+  /// `case` and `default` are matched by their column, in which `swift format` aligns them.
   static func wildcards(_ file: SourceFile) -> [Breach] {
     var switchesOverCases: Set<Int> = []
     return file.code.indices.compactMap { line in
@@ -83,20 +85,20 @@ extension Rules {
   static let unsafe = [
     Ban("@unchecked Sendable", "an actor, a `Mutex` or a value"),
     Ban("nonisolated(unsafe)", "an actor, a `Mutex` or a value"),
-    Ban("as!", "`as?` and an answer for the other case"),
+    Ban("as!", "`as?`, and handle the other case"),
     Ban("fatalError", "a typed error, or `preconditionFailure` with the proof in a comment"),
   ]
 
-  /// What the compiler cannot vouch for is not written.
+  /// Returns the uses of constructs that escape the compiler's checks.
   static func safety(_ file: SourceFile) -> [Breach] {
     find(unsafe, in: file.code, of: file)
   }
 
-  // In two pieces, so that this file does not break the rule it states.
+  // The spelling is in two parts, so that this file does not violate its own rule.
   static let leftovers = ["TODO", "FIXME", "XXX"]
     .map { Ban("// " + $0, "do it, or write an issue") }
 
-  /// Comments say why, not what is still to be done.
+  /// Returns the comments that mark unfinished work.
   static func nothingLeftOver(_ file: SourceFile) -> [Breach] {
     find(leftovers, in: file.lines, of: file)
   }
@@ -104,7 +106,7 @@ extension Rules {
   static let sleeps = ["Task.sleep", "Thread.sleep", "usleep(", "nanosleep(", " sleep("]
     .map { Ban($0, "wait for the event itself") }
 
-  /// A test waits for what happens; time that passes proves nothing.
+  /// Returns the sleeps in tests. A test waits for an event instead of an amount of time.
   static func noSleep(_ file: SourceFile) -> [Breach] {
     file.isUnder("Tests") ? find(sleeps, in: file.code, of: file) : []
   }

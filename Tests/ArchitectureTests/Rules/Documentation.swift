@@ -1,13 +1,16 @@
 extension Rules {
-  /// Declarations that say all by their shape.
+  /// Keywords and names of declarations that need no documentation.
   private static let selfEvident = [
     "import", "extension", "init", "init?", "hash", "encode", "description", "debugDescription",
     "==", "<", "unownedExecutor",
   ]
 
-  /// Whoever reads the interface learns what each part of it is for.
+  /// Returns the public declarations without a doc comment.
   ///
-  /// What a protocol of ours requires is documented there: `inherited` are such names.
+  /// Implementations of a requirement are exempt, since the requirement is documented in its
+  /// protocol.
+  ///
+  /// - Parameter inherited: The names of the documented requirements.
   static func publicDocs(_ file: SourceFile, inherited: Set<String>) -> [Breach] {
     guard file.isUnder("Sources") else { return [] }
     return file.code.indices.filter { line in
@@ -16,7 +19,7 @@ extension Rules {
     }.map { Breach(file, $0, "public, and without a doc comment") }
   }
 
-  /// The documented requirements of a file's public protocols.
+  /// Returns the names of the documented requirements of a file's public protocols.
   static func requirements(_ file: SourceFile) -> [String] {
     var isInside = false
     return file.code.indices.flatMap { line -> [String] in
@@ -26,7 +29,7 @@ extension Rules {
     }
   }
 
-  /// The names after `func` and `var`.
+  /// Returns the names after `func` and `var`.
   private static func names(declaredIn line: String) -> [String] {
     let words = line.split { " (<:{".contains($0) }.map(String.init)
     return words.indices.dropLast().filter { ["func", "var"].contains(words[$0]) }
@@ -53,9 +56,9 @@ extension Rules {
     return false
   }
 
-  /// No two invariants of the package have the same name: what is broken tells where.
+  /// Returns the invariants whose name is already taken. A unique name identifies the failed check.
   ///
-  /// An invariant is named by the last argument of `check.require(`, which ends a line.
+  /// An invariant's name is the last argument of `check.require(`, which ends a line.
   static func repeatedInvariants(_ files: [SourceFile]) -> [Breach] {
     var known: Set<String> = []
     return files.filter { $0.isUnder("Sources") }.flatMap { file -> [Breach] in

@@ -1,5 +1,5 @@
 extension Rules {
-  /// A relative link leads to a file of this repository.
+  /// Returns the relative links that lead to no file of this repository.
   static func links(_ page: SourceFile, exists: (String) -> Bool) -> [Breach] {
     var isCode = false
     return page.lines.enumerated().flatMap { line, text -> [Breach] in
@@ -10,7 +10,7 @@ extension Rules {
     }
   }
 
-  /// Each room is on the map.
+  /// Returns the modules that a page does not mention.
   static func mapped(_ folders: [String], on map: SourceFile) -> [Breach] {
     folders.filter { folder in
       let name = folder.split(separator: "/").last.map(String.init) ?? folder
@@ -18,10 +18,10 @@ extension Rules {
     }.map { Breach(map, 0, "does not mention \($0)") }
   }
 
-  // In two pieces, so that this file does not break the rule it states.
+  // Each path is in two parts, so that this file does not violate its own rule.
   private static let workplaces = ["/" + "work/", "/tmp/" + "wt", "/tmp/" + "plan", "/" + "root/"]
 
-  /// Text speaks of this repository, not of the machine that it was written on.
+  /// Returns the paths of the machine on which a text was written.
   static func noWorkplace(_ file: SourceFile) -> [Breach] {
     file.lines.indices.flatMap { index in
       workplaces.filter { mentions(file.lines[index], $0) }
@@ -29,14 +29,15 @@ extension Rules {
     }
   }
 
-  /// A path that only begins elsewhere, such as `~/work/` or a URL, is another path.
+  /// Returns whether a line contains a path that is not a part of a longer one, such as `~/work/`
+  /// or a URL.
   private static func mentions(_ line: String, _ path: String) -> Bool {
     guard let range = line.firstRange(of: path) else { return false }
     guard let before = line[..<range.lowerBound].last else { return true }
     return !(before.isLetter || before.isNumber || "~.-_})".contains(before))
   }
 
-  /// Targets of `[text](target)` on this machine, without their fragment.
+  /// Returns the targets of `[text](target)` that are paths, without their fragments.
   private static func targets(in line: String) -> [String] {
     line.ranges(of: "](").compactMap { range in
       guard let end = line[range.upperBound...].firstIndex(of: ")") else { return nil }

@@ -1,10 +1,10 @@
 extension Rules {
-  /// What stands in the proof's column where no test does; each is said in these words.
+  /// The texts that may replace a test in the proof column.
   static let withoutTest = [
     "no test yet", "cannot be run here", "nothing to run", "measured: `make bench`, ",
   ]
 
-  /// Each row of a seed's page names a test, or says in fixed words why none does.
+  /// Returns the rows of a page of requirements that name neither a test nor a reason for none.
   ///
   /// A row reads `requirement | where | proof | note`; a proof is `` `name of a test` (File) ``.
   static func proofs(_ page: SourceFile) -> [Breach] {
@@ -18,7 +18,7 @@ extension Rules {
     }
   }
 
-  /// Wherever a page names a test as `` `name` (SomeTests) ``, there is one.
+  /// Returns the tests that a page names as `` `name` (SomeTests) `` and that do not exist.
   static func namedTests(_ page: SourceFile, tests: [String: Set<String>]) -> [Breach] {
     page.lines.enumerated().flatMap { line, text -> [Breach] in
       let parts = text.split(separator: "`", omittingEmptySubsequences: false)
@@ -33,7 +33,7 @@ extension Rules {
     }
   }
 
-  /// The names of the tests of each file, by the file's name without its ending.
+  /// Returns the names of the tests in each file, keyed by the file's name without its extension.
   static func tests(in files: [SourceFile]) -> [String: Set<String>] {
     var found: [String: Set<String>] = [:]
     for file in files where file.path.hasPrefix("Tests/") {

@@ -1,6 +1,6 @@
-/// Which rooms belong to a feature, and which may not know any.
+/// The modules that belong to a feature, and those that must not name any.
 extension Rules {
-  /// The beginnings of names that belong to one feature.
+  /// The prefixes of the names that belong to one feature.
   static let featureNames = [
     "MessageStream", "ShopStream", "Shop", "StreamModel", "StreamFeature", "StreamSettings",
     "HealthRelay", "Relay", "HeldSocket", "SocketModel", "HeldFeature", "SessionModel",
@@ -8,15 +8,15 @@ extension Rules {
     "SessionServer", "SessionPolicy", "BottleLink", "HealthSync", "SyncModel", "SyncFeature",
   ]
 
-  /// The folders whose files belong to one feature, wherever they stand under `Sources`.
+  /// The folders whose files belong to one feature, at any depth under `Sources`.
   static let featureFolders: Set<Substring> = [
     "MessageStream", "HealthRelay", "HeldSocket", "Session", "BottleLink", "HealthSync", "Shop",
     "Relay", "Assistants", "Audit",
   ]
 
-  /// The files that hold one line for each feature; CONTRIBUTING lists the same.
+  /// The files that contain one line for each feature, as CONTRIBUTING.md lists them.
   ///
-  /// The manifest and the fuzz targets are lists as well, and are not under `Sources`.
+  /// The manifest and the fuzz targets are also such files, but are not under `Sources`.
   static let lists = [
     "Sources/Core/Policy/Presets.swift",
     "Sources/Simulator/Kernel/SimulatedFeature.swift",
@@ -30,21 +30,21 @@ extension Rules {
     "Sources/HoldfastSocket/Exports.swift",
   ]
 
-  /// A shared room names no feature, except in the lists.
+  /// Returns the names of features in shared modules, except in `lists`.
   static func featuresNamed(_ file: SourceFile) -> [Breach] {
-    // The claim `shops` is a part of the format of tokens.
+    // The claim `shops` is part of the token format.
     guard file.isUnder("Sources"), !file.isUnder("Sources/Wire/Token"), !lists.contains(file.path),
       featureFolders.isDisjoint(with: file.path.split(separator: "/").dropLast())
     else { return [] }
     return file.code.indices.compactMap { line in
       let words = file.code[line].split { !($0.isLetter || $0.isNumber || $0 == "_") }
       guard let name = words.first(where: isFeatures) else { return nil }
-      return Breach(file, line, "a shared room names `\(name)`; only \(lists.count) lists may")
+      return Breach(file, line, "a shared module names `\(name)`; only \(lists.count) lists may")
     }
   }
 
-  /// Whether a name begins with a feature's, as a word of its own: `Relay` and `RelayModel`, not
-  /// `Relayed`.
+  /// Returns whether a name begins with a feature's name as a whole word: `Relay` and `RelayModel`,
+  /// but not `Relayed`.
   private static func isFeatures(_ word: Substring) -> Bool {
     featureNames.contains { name in
       guard word.hasPrefix(name) else { return false }

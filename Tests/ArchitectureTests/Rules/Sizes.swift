@@ -1,9 +1,9 @@
-/// The rules of the house: functions from text to breaches.
+/// The rules of this package, as functions from a file to its violations.
 enum Rules {
   static let maxFileLines = 800
   static let maxFunctionLines = 40
 
-  /// A file that a script generates is as long as its source.
+  /// Returns a violation if a file is too long. Generated files may have any length.
   static func fileLength(_ file: SourceFile) -> [Breach] {
     guard file.lines.count > maxFileLines, !file.isGenerated else { return [] }
     return [Breach(file, maxFileLines, "\(file.lines.count) lines, at most \(maxFileLines)")]
@@ -26,8 +26,9 @@ enum Rules {
     }
   }
 
-  /// The line of the brace that closes the body, which stands in the column of the declaration;
-  /// nil for a requirement without a body, or one on a single line.
+  /// Returns the line of the brace that closes the body, in the column of the declaration.
+  ///
+  /// Returns nil for a requirement without a body, and for a function on a single line.
   private static func bodyEnd(of start: Int, in code: [String]) -> Int? {
     let indent = code[start].prefix { $0 == " " }
     let end = code[(start + 1)...].firstIndex { line in

@@ -6,10 +6,11 @@ import Testing
 
 @testable import LinkSimulator
 
-/// What the checkers of a message stream and of its link find, and no deliberate defect shows: for
-/// each finding a story in which it must be made.
+/// Tests of the findings of the stream and link checkers that no deliberate defect causes.
+///
+/// Each finding has a script that must cause it.
 struct UnbrokenTests {
-  /// What must be found, and a story in which it is.
+  /// An expected finding, and the script that causes it.
   struct Fault: Sendable, CustomTestStringConvertible {
     var kind: Finding.Kind
     var detail: String
@@ -159,7 +160,7 @@ struct UnbrokenTests {
   }
 }
 
-/// A story written by hand before the checkers: what happens, when, and how things stand then.
+/// A hand-written sequence of steps and facts, each with its time and state, for the checkers.
 struct Script {
   private var link = LinkCheckers<StreamFeature>()
   private var own = StreamCheckers()
@@ -185,19 +186,19 @@ struct Script {
     for message in messages { note(.accepted(message, isNew: true)) }
   }
 
-  /// A change becomes durable.
+  /// Makes a change durable.
   mutating func store(_ change: TimelineChange) {
     let commit = facts.own.disk.commit(change)
     note(.stored(change, commit))
   }
 
-  /// An effect goes out while there is a secret.
+  /// Returns an effect from the client while a secret exists.
   mutating func leak(_ effect: StreamModel.Effect) {
     facts.secrets = ["abc.def"]
     tick(at: 1, [effect])
   }
 
-  /// The last two messages of a log are kept; the reader scrolls up from the one of a number.
+  /// Stores the last two messages of a log, and scrolls up from the message with a given number.
   mutating func scroll(from number: UInt64, in log: [Message], isAsked: Bool = true) {
     accept(log)
     store(TimelineChange(messages: Array(log.suffix(2))))
@@ -206,7 +207,7 @@ struct Script {
     tell(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
   }
 
-  /// The run is over.
+  /// Ends the run.
   mutating func end() {
     link.conclude(facts)
     own.conclude(facts)

@@ -6,14 +6,14 @@ import Testing
 
 @testable import LinkSimulator
 
-/// What each fault of the relay's world does: a plan, and what came of it.
+/// Tests of the effect of each fault in the relay's world.
 struct RelayOddityTests {
-  /// A played plan with its facts, in order.
+  /// A played plan, with its facts in order.
   private struct Played {
     var outcome: RelayFeature.Outcome
     var facts: [RelayFact] = []
 
-    /// What assistants were told, with the call that it was about.
+    /// The outcomes that assistants received, each with its call.
     var told: [(call: RelayCallFacts, outcome: RelayOutcome)] {
       var calls: [RequestID: RelayCallFacts] = [:]
       return facts.compactMap { fact in
@@ -23,7 +23,7 @@ struct RelayOddityTests {
       }
     }
 
-    /// The refusals of questions of an assistant.
+    /// Returns the refusals of an assistant's calls.
     func refusals(of asker: Int) -> [RelayRefusal] {
       told.compactMap { call, outcome in
         guard call.asker == asker, case .refused(let reason) = outcome else { return nil }
@@ -31,13 +31,13 @@ struct RelayOddityTests {
       }
     }
 
-    /// The numbers of the questions that were answered with data, in order.
+    /// The numbers of the questions answered with data, in order.
     var answered: [Int] {
       told.compactMap { if case .data = $0.outcome { $0.call.question } else { nil } }
     }
   }
 
-  /// Plays acts at their seconds, over ten minutes unless a test says otherwise.
+  /// Plays events at the given seconds. The run takes ten minutes by default.
   private func play(
     _ acts: [(Int, Act<RelayVerb>)], length: Int = 600,
     _ change: (inout RelayNumbers) -> Void = { _ in }
@@ -133,7 +133,7 @@ struct RelayOddityTests {
       ], length: 1_000
     ) {
       $0.push = push
-      // The background ends its link at once.
+      // The link ends immediately when the app goes to the background.
       $0.services = 0
     }
     let isReplaced = played.refusals(of: 0).contains {

@@ -7,13 +7,14 @@ import Testing
 
 @testable import LinkSimulator
 
-/// What the relay's own checkers find, and no deliberate defect shows.
+/// Tests of the findings of the relay's checkers that no deliberate defect causes.
 struct RelayUnbrokenTests {
   private var checkers = RelayCheckers()
   private var standing = Standing<RelayFeature>(
     policy: .healthRelayService, status: LinkStatus(phase: .connected), own: RelayState())
 
-  /// An assistant has logged in, and asked a question of a phone that went.
+  /// Creates a state in which an assistant has logged in and asked a question, and its phone has
+  /// disconnected.
   init() {
     standing.own.turn = .seconds(5)
     standing.own.state = .running

@@ -6,7 +6,7 @@ import LinkSimulator
 import LinkWire
 import Testing
 
-/// Phones, a backend and assistants in one world.
+/// Tests of the simulated world of phones, a backend and assistants.
 struct RelayWorldTests {
   @Test(.timeLimit(.minutes(10)), arguments: DayPreset.allCases)
   func `every question has one answer or one honest error`(preset: DayPreset) {
@@ -89,7 +89,7 @@ struct RelayWorldTests {
   }
 }
 
-/// A journal of a relay before the checkers of its link.
+/// Tests of the checkers of a relay's link on a journal.
 struct RelayRecordTests {
   @Test func `a run that went well satisfies the checkers, and more tries than allowed do not`() {
     #expect(Self.findings() == [])
@@ -154,7 +154,7 @@ struct RelayRecordTests {
   }
 }
 
-/// Plans of relays that once failed, or show a defect.
+/// Tests that replay relay plans that once failed or that show a defect.
 struct RelayCorpusTests {
   static let folder = CorpusTests.folder.appending(path: "relay")
   static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])

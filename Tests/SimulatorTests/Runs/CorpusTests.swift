@@ -4,7 +4,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Plans that once failed, or show a defect, replayed for ever.
+/// Tests that replay plans that once failed or that show a defect.
 struct CorpusTests {
   static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Corpus")

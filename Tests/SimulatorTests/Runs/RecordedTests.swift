@@ -6,7 +6,7 @@ import Testing
 
 @testable import MessageStream
 
-/// What a journal tells, before the judges.
+/// Tests of the checkers on a journal.
 struct RecordedTests {
   @Test func `a run that went well satisfies the judges`() {
     #expect(Self.findings() == [])
@@ -41,7 +41,7 @@ struct RecordedTests {
   func `a refresh that failed leaves the user signed in, and a refusal does not`(
     event: HeldLink.CredentialsEvent, isSignedIn: Bool
   ) {
-    // A model that does nothing is stuck if the user is signed in.
+    // A model that does nothing counts as stuck if the user is signed in.
     let model = StreamModel(settings: Facts.connected.own.settings, seed: 1)
     var recorded = Recorded<StreamFeature>(model)
     let inputs: [StreamModel.Input] = [
@@ -66,7 +66,7 @@ struct RecordedTests {
     #expect(recorded.findings == [Finding(.brokenInvariant, at: .second(2), name)])
   }
 
-  /// The findings in the journal of a short stream, with its effects as `change` has them.
+  /// Returns the findings in the journal of a short stream whose effects `change` has altered.
   private static func findings(
     change: (StreamModel.Effect) -> [StreamModel.Effect] = { [$0] }
   ) -> [Finding] {

@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Group B: apps that are put away and taken out.
+/// Group B: apps that go to the background and return.
 struct BackgroundScenarios {
   @Test(arguments: ServerKind.allCases)
   func `what came while the app was away is there when it is in front again`(

@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Group D: messages lost, repeated or out of order.
+/// Group D: messages that are lost, duplicated or reordered.
 struct LossScenarios {
   @Test(arguments: ServerKind.allCases)
   func `frames that overtake the answers of a catch-up are shown once and in order`(

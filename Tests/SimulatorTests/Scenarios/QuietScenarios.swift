@@ -3,7 +3,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Groups G and H: links that are idle or slow, ways that forget them, and clocks that stop.
+/// Groups G and H: idle and slow links, network paths that forget mappings, and clocks that stop.
 struct QuietScenarios {
   @Test func `live data proves life where no pings come`() {
     let talk = (1..<12).map { (50 * $0, Action(.others, 1)) }

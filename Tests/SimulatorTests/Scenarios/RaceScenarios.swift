@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 import Testing
 
-/// Group E: callbacks that come late, twice or never, and orders that cross.
+/// Group E: callbacks that come late, twice or never, and events that overtake each other.
 struct RaceScenarios {
   @Test func `who left stays left, whatever comes late`() {
     for seed in UInt64(1)...20 {

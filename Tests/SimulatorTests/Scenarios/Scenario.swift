@@ -4,14 +4,14 @@ import LinkWire
 import MessageStream
 import Testing
 
-// What scenarios ask of a run.
+// Properties of a run that scenarios check.
 extension Recording {
-  /// When it tried to connect.
+  /// The times of the attempts to connect.
   var opens: [Instant] {
     effects.compactMap { if case .open = $0.effect { $0.at } else { nil } }
   }
 
-  /// When a text was first shown; `nil` for never.
+  /// Returns the time at which a text was first shown, or nil if it never was.
   func shown(_ text: String) -> Instant? {
     effects.first {
       if case .update(.messages(let messages, _)) = $0.effect {
@@ -22,13 +22,13 @@ extension Recording {
     }?.at
   }
 
-  /// How often the user was told that credentials are refreshed: what the client asked for.
+  /// The number of credential refreshes that the client requested.
   var refreshes: Int { effects.count { $0.effect == .refreshCredentials } }
 
-  /// The first try at or after a second.
+  /// Returns the time of the first attempt at or after a given second.
   func opens(after second: Double) -> Instant? { opens.first { $0 >= .second(second) } }
 
-  /// How many attempts were under way or stood at the same time, at most.
+  /// The largest number of attempts that were in progress or connected at the same time.
   var mostAtOnce: Int {
     var standing: Set<AttemptID> = []
     var most = 0
@@ -58,7 +58,7 @@ extension Recording {
   }
 }
 
-/// Plays a plan that everybody comes through.
+/// Plays a plan, and expects no findings.
 func whole(_ plan: Plan, _ location: SourceLocation = #_sourceLocation) -> Recording {
   let recording = Recording(plan)
   #expect(recording.outcome.findings == [], sourceLocation: location)

@@ -3,7 +3,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Group C: clients that try again too often, too much alike, or never.
+/// Group C: clients that retry too often, in lockstep, or never.
 struct StormScenarios {
   @Test(arguments: ServerKind.allCases)
   func `a server that takes connections and drops them is met with patience`(
@@ -28,7 +28,7 @@ struct StormScenarios {
       return recording.opens(after: 100).map { Double($0.nanoseconds) / 1e9 - 100 }
     }
     #expect(waits.count == 40)
-    // Evenly over 5 s: a quarter of them in each quarter, give or take.
+    // The waits are uniform over 5 s, so about a quarter of them fall into each quarter.
     for quarter in 0..<4 {
       let edges = Double(quarter) * 1.25..<Double(quarter + 1) * 1.25 + 0.1
       #expect((3...19).contains(waits.count { edges.contains($0) }))
@@ -61,7 +61,7 @@ struct StormScenarios {
     let recording = whole(
       .short([(99, Action(.upgradeStatus, status, for: .seconds(300))), (100, Action(.reset))]))
     let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(399) }
-    // A series of five, and a probe when a poll finds the server back, each half a minute.
+    // A series of five attempts, and a probe every half minute when a poll finds the server back.
     #expect((1...15).contains(tries.count))
   }
 

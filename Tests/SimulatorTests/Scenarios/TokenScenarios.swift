@@ -3,7 +3,7 @@ import LinkSimulator
 import MessageStream
 import Testing
 
-/// Group F: tokens that end, are void, or belong to somebody who may not come in any more.
+/// Group F: tokens that expire, are revoked, or belong to a user who has lost access.
 struct TokenScenarios {
   @Test func `refused at the upgrade: one refresh, then in`() {
     let recording = whole(

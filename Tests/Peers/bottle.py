@@ -1,6 +1,6 @@
-"""A bottle for `holdfast bottle watch`: it sleeps, leaves, dies, forgets; the phone is killed, too.
+"""A bottle for `holdfast bottle watch` that sleeps, leaves, dies and forgets, and kills the phone.
 
-docs/bottle.md has the frames of the radio on a Unix socket and the values of the characteristics.
+docs/bottle.md specifies the frames of the radio on a Unix socket and the characteristics' values.
 """
 import asyncio
 import datetime
@@ -27,7 +27,7 @@ def characteristic(number):
 
 
 class Lost(Exception):
-    """The bottle ends the connection here."""
+    """Raised when the bottle ends the connection."""
 
 
 class Record:
@@ -40,7 +40,7 @@ class Record:
                            int(self.amount >= 100), 2 * is_first)
 
     def shown(self):
-        """As the phone shows it, apart from its level."""
+        """Returns the drink as the phone shows it, without its level."""
         return self.id, self.amount, self.time if self.time >= CLOCK_WAS_SET else None
 
 
@@ -112,7 +112,7 @@ class Phone:
             check("content of a disconnect", b"", content)
             return self.unlink(tells=False)
         if not self.is_linked:
-            return None  # crossed the end of the link
+            return None  # the request crossed the end of the link
         check_that("length of a request", len(content) >= 18, "18 at least", len(content))
         number, uuid, value = content[:2], content[2:18], content[18:]
         check_that("number of a request", number not in self.numbers, "free", number.hex())
@@ -217,7 +217,7 @@ class Phone:
         self.sent, self.is_broken = 0, False
 
     def chunk(self):
-        """Sends the next chunk, perhaps with a fault."""
+        """Sends the next chunk, possibly with a fault."""
         bottle, chance = self.bottle, self.bottle.chance
         if self.chunks is None or self.sent >= len(self.chunks):
             return
@@ -326,7 +326,7 @@ class Bottle:
         phone.send(1, self.id + SERVICE + "Flasche Ä".encode())
 
     def foreign(self, phone):
-        """Advertises another bottle, or another thing, which is not to be connected to."""
+        """Advertises another bottle or device, to which the phone must not connect."""
         if self.all and self.all[0].is_synced:
             phone.send(1, os.urandom(16) + SERVICE + b"Other")
         phone.send(1, os.urandom(16) + os.urandom(16) + b"x" * 64)
@@ -353,7 +353,7 @@ class Bottle:
             self.server = await asyncio.start_unix_server(serve, self.path)
 
     def go(self):
-        """Out of range."""
+        """Goes out of range."""
         if self.server:
             self.server.close()
             self.server = None
@@ -383,7 +383,7 @@ class Bottle:
 
 
 class App:
-    """`holdfast bottle watch`, which is killed and started again."""
+    """A `holdfast bottle watch` process, which is killed and restarted."""
 
     def __init__(self, peer, bottle):
         self.peer, self.bottle, self.runs, self.killed = peer, bottle, 0, set()
@@ -397,7 +397,7 @@ class App:
                                          "--json", *WAITS, stdout=out)
 
     async def started(self):
-        """Waits until it has said something; before that a signal ends it like any program."""
+        """Waits for the first output; before it, a signal ends the process like any other."""
         while self.child.poll() is None and not os.path.getsize(self.peer.path(f"out-{self.runs}")):
             await asyncio.sleep(0.01)
 
@@ -420,7 +420,7 @@ class App:
         return child.returncode
 
     async def call(self, *words):
-        """Runs a command while the bottle serves it; returns its exit status and its output."""
+        """Runs a command while the bottle serves it, and returns its exit status and output."""
         name = self.peer.path("call")
         with open(name, "wb") as out:
             child = self.peer.start("bottle", *words, "--data", self.data, "--json", stdout=out)
@@ -437,7 +437,7 @@ class App:
         self.child.send_signal(number)
 
     async def count(self):
-        """How many drinks are stored."""
+        """Returns the number of stored drinks."""
         return (await self.call("status"))[1][0]["drinks"]
 
     def drinks(self, run):
@@ -453,7 +453,7 @@ def seen(line):
 
 
 def compare(bottle, app, stored):
-    """Compares what is stored and what was printed with what the bottle made."""
+    """Compares the stored and the printed drinks with those that the bottle recorded."""
     found = [seen(line) + (line["levelML"],) for line in stored]
     check("drinks that are stored twice", [], [key for key in set(found) if found.count(key) > 1])
     made = [record for record in bottle.all if not record.is_lost or (record.shown() + (record.level,)) in found]

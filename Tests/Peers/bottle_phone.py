@@ -1,6 +1,6 @@
-"""A phone for `holdfast bottle virtual`: it is cut, goes out of range, repeats itself and says nonsense.
+"""A phone for `holdfast bottle virtual` that is cut off, leaves, repeats and sends nonsense.
 
-docs/bottle.md has the frames of the radio on a Unix socket and the values of the characteristics.
+docs/bottle.md specifies the frames of the radio on a Unix socket and the characteristics' values.
 """
 import asyncio
 import json
@@ -16,8 +16,8 @@ SERVICE = bytes.fromhex("6F75616B766174652D00"[:16] + "2D00000000000000")[::-1]
 BATTERY = bytes.fromhex("00002A1900001000800000805F9B34FB")[::-1]
 STATE, CONFIG, SYNC, DRINKS, COMMAND, SETTINGS, ACTIVITY, CALIBRATION = range(1, 9)
 START, ACK = 1, 2
-LIMIT = 5  # seconds in which anything on this machine is answered
-UNITS = [23, 24, 36, 37, 50, 51, 65, 100, 185, 247, 288, 289, 400, 515]  # of the longest packet
+LIMIT = 5  # seconds for any answer on this machine
+UNITS = [23, 24, 36, 37, 50, 51, 65, 100, 185, 247, 288, 289, 400, 515]  # maximum packet sizes
 
 
 def characteristic(number):
@@ -25,11 +25,11 @@ def characteristic(number):
 
 
 class Cut(Exception):
-    """The phone ends the connection here."""
+    """Raised when the phone ends the connection."""
 
 
 class Lost(Exception):
-    """The bottle ended the connection, or the link."""
+    """Raised when the bottle has ended the connection or the link."""
 
 
 class Record:
@@ -52,13 +52,13 @@ class Record:
 
 
 class Bottle:
-    """`holdfast bottle virtual`, which is killed and started again, and the records that it should have."""
+    """A `holdfast bottle virtual` process that is killed and restarted, and its expected records."""
 
     def __init__(self, peer):
         self.peer, self.chance, self.path = peer, peer.chance, peer.path("radio")
         self.child, self.runs, self.read, self.longest, self.id = None, 0, 0, 20, None
         self.waiting, self.done, self.pending = [], [], []
-        self.is_set = False  # the clock; None if a write of it was cut
+        self.is_set = False  # whether the clock is set; None if a write of the time was cut off
         self.wire = open(peer.path("wire"), "a", encoding="utf-8")
 
     def note(self, text):
@@ -83,7 +83,7 @@ class Bottle:
         self.child.stdin.flush()
 
     async def event(self, is_it):
-        """Waits for a line of the bottle, and returns it."""
+        """Waits for a matching line of the bottle's output, and returns it."""
         until = time.monotonic() + LIMIT
         while True:
             with open(self.peer.path(f"out-{self.runs}"), "rb") as file:
@@ -114,20 +114,20 @@ class Bottle:
             self.waiting.append(record)
 
     def forget(self, records):
-        """These wait no more."""
+        """Removes records from those that wait."""
         self.done += records
         self.waiting = [record for record in self.waiting if record not in records]
         self.pending = []
 
     def resolve(self, number):
-        """Takes the number of records that wait, which tells whether the last write before a cut arrived."""
+        """Updates the waiting records: their number shows whether the last write arrived."""
         rest = [record for record in self.waiting if record not in self.pending]
         check_that("records that wait", number in (len(self.waiting), len(rest)),
                    f"{len(self.waiting)}, or {len(rest)} if the last write arrived", number)
         self.forget(self.pending if number == len(rest) else [])
 
     def is_one(self, record):
-        """Tells whether no other record has the same id."""
+        """Returns whether no other record has the same id."""
         return sum(other.id == record.id for other in self.waiting + self.done) == 1
 
     async def end(self, does_kill):
@@ -158,7 +158,7 @@ class Phone:
         return cls(bottle, *await asyncio.open_unix_connection(bottle.path), fuse)
 
     def burn(self):
-        """Cuts the connection at this frame if the seed says so."""
+        """Cuts the connection at the frame that the seed selects."""
         if self.fuse is not None:
             self.fuse -= 1
             if self.fuse < 0:
@@ -238,7 +238,7 @@ class Phone:
         self.bottle.peer.count("links")
 
     async def is_standing(self):
-        """Tells whether a link stands that a restart may have ended."""
+        """Returns whether the link survived a restart."""
         self.is_linked = True
         try:
             await self.look()
@@ -247,7 +247,7 @@ class Phone:
         return self.is_linked
 
     async def request(self, kind, content, pending=()):
-        """Sends a request; returns the value of its reply, or None if it was refused."""
+        """Sends a request, and returns the value of its reply, or None if it was refused."""
         self.number = (self.number + 1) % 65536
         number = struct.pack("<H", self.number)
         self.send(kind, number + content)
@@ -276,14 +276,14 @@ class Phone:
         return self.states(value)
 
     async def told(self, what):
-        """Waits until the state that is notified says how many records wait."""
+        """Waits until a notified state contains the expected number of waiting records."""
         until = time.monotonic() + LIMIT
         while self.state is None or self.state["number"] != len(self.bottle.waiting):
             check_that(f"the state after {what}", time.monotonic() < until, len(self.bottle.waiting), self.state)
             await self.frame()
 
     async def prepare(self):
-        """Does what the document says of a new link."""
+        """Performs the steps that the document requires for a new link."""
         known = b"".join(map(characteristic, range(1, 7)))
         check("reply to what it has", b"", await self.done("what it has", 18, known))
         check("what it has not", None, await self.request(18, known + characteristic(99)))
@@ -298,7 +298,7 @@ class Phone:
             await self.set_time()
 
     async def set_time(self):
-        """Sets the clock, perhaps after writes that cannot be a time."""
+        """Sets the clock, possibly after writes that are not a time."""
         for bad in (b"\x10", b"\x10\1\2", b"\x10\1\2\3\4\5\6"):
             if self.bottle.chance.random() < 0.3:
                 check("a time of another length", None, await self.request(21, characteristic(COMMAND) + bad))
@@ -309,7 +309,7 @@ class Phone:
         await self.look()
 
     def chunk(self):
-        """Takes a chunk from what was notified; one with 0 chunks says nothing."""
+        """Returns the notified chunk, or None; a chunk with a count of 0 is ignored."""
         values = [value for uuid, value in self.inbox if uuid == characteristic(DRINKS) and value[2:4] != b"\0\0"]
         self.inbox = []
         check_that("chunks at once", len(values) <= 1, "one", [value.hex() for value in values])
@@ -321,7 +321,7 @@ class Phone:
         return value
 
     async def sync(self):
-        """Fetches drinks, perhaps with a fault."""
+        """Fetches drinks, possibly with a fault."""
         bottle, chance = self.bottle, self.bottle.chance
         size = chance.choice([1, 3, 20, 20, 20])
         size = min(size, max(1, (bottle.longest + 3 - 9) // 14), 20)
@@ -340,7 +340,7 @@ class Phone:
             is_faulty = index == place_of_fault and fault not in bottle.peer.without
             if is_faulty and fault == "again":
                 bottle.peer.count("again")
-                return  # the next START begins anew
+                return  # the next START begins from the first chunk
             if is_faulty and fault == "deaf":
                 return await self.lose(wanted if index + 1 == len(chunks) else [])
             if is_faulty and fault == "pour":
@@ -354,12 +354,12 @@ class Phone:
         check("a chunk after the last", None, self.chunk())
 
     async def lose(self, records):
-        """Writes an acknowledgement that the bottle loses, unless a cut lets it hear again before."""
+        """Writes an acknowledgement that the bottle loses, unless a cut comes first."""
         self.bottle.say("deaf")
-        await self.bottle.pour()  # an action is done when the next one is
+        await self.bottle.pour()  # actions run in order, so the earlier one is complete
         self.bottle.pending = records
         self.send(21, b"\0\0" + characteristic(SYNC) + bytes([0, 0, 0, 0, ACK, 0, 0, 0]))
-        await self.look()  # which is what the next reply is for
+        await self.look()  # its reply is the next one
         self.bottle.pending = []
         check("a chunk after an acknowledgement that was lost", None, self.chunk())
         self.bottle.say("hear")
@@ -367,7 +367,7 @@ class Phone:
         self.bottle.peer.count("deaf")
 
     async def command(self):
-        """Writes commands and looks at what came of them."""
+        """Writes commands, and checks their effects."""
         bottle, chance = self.bottle, self.bottle.chance
         code = chance.choice([1, 2, 3, 4, 5, 6, 17, 18, 18, 32, 48, "settings", "configuration"])
         self.state = None
@@ -418,7 +418,7 @@ class Phone:
                        (steps[-1][0] == 0) == (value[0] == 33), "12 bytes, no failure, idle at the end", steps[-1].hex())
 
     async def configure(self):
-        """Writes the configuration within its bounds and beyond them."""
+        """Writes configurations within the bounds and beyond them."""
         old = await self.done("read of the configuration", 20, characteristic(CONFIG))
         check("length of the configuration", 12, len(old))
         scale = self.bottle.chance.choice([100, 800, 99.5, 800.5, float("nan"), 412.5])
@@ -430,14 +430,14 @@ class Phone:
         check(f"configuration after {new.hex()}", (new if is_good else old).hex(), value.hex())
 
     async def nonsense(self):
-        """Writes what means nothing; the link stands and nothing is lost."""
+        """Writes invalid values, which must neither end the link nor lose data."""
         chance, ack = self.bottle.chance, bytes([0, 0, 0, 0, ACK, 0, 0, 0])
         bad = [(COMMAND, b""), (COMMAND, b"\0" * 4), (COMMAND, b"\x07\0\0\0"), (COMMAND, b"\xff" * 4),
                (COMMAND, b"\x12\1"), (COMMAND, b"\x06"), (COMMAND, b"\x03\x09\0\0"), (COMMAND, b"\x11\1"),
                (COMMAND, struct.pack("<BI", 18, 0xFFFFFFFF)), (SYNC, b""), (SYNC, ack[:7]), (SYNC, ack + b"\0"),
                (SYNC, bytes([0, 0, 0, 0, 3, 0, 0, 0])), (SYNC, ack), (SYNC, ack), (SETTINGS, b""), (CONFIG, b"\1\2"),
                (STATE, bytes(14)), (DRINKS, bytes(6)), (99, b"\1")]
-        self.send(chance.choice([1, 2, 3, 4, 5]), bytes(40))  # a bottle's own, which is ignored
+        self.send(chance.choice([1, 2, 3, 4, 5]), bytes(40))  # a bottle's kinds are ignored
         for number, value in chance.sample(bad, 4):
             if value == ack and self.is_syncing:
                 continue
@@ -449,7 +449,7 @@ class Phone:
         self.bottle.peer.count("nonsense", 4)
 
     async def second(self):
-        """Another phone comes while this one is linked."""
+        """Connects a second phone while this one is linked."""
         other = await Phone.open(self.bottle)
         other.send(16)
         check("answer to a second phone, without an advertisement", 3, (await other.frame())[0])
@@ -463,7 +463,7 @@ class Phone:
         self.is_linked, self.is_leaving, self.subscribed = False, True, set()
 
     async def vanish(self, content):
-        """Sends what ends a connection, and waits for its end."""
+        """Sends bytes that must end the connection, and waits for its end."""
         self.bottle.note(f"phone sends {content.hex()}")
         self.writer.write(content)
         until = time.monotonic() + LIMIT
@@ -476,7 +476,7 @@ class Phone:
 
 
 async def use(bottle, phone):
-    """One connection, until the seed ends it."""
+    """Uses one connection until the seed ends it."""
     chance = bottle.chance
     await phone.connect()
     await phone.prepare()
@@ -540,7 +540,7 @@ async def is_there(bottle):
 
 
 async def between(bottle):
-    """What happens between two connections."""
+    """Injects faults between two connections."""
     chance = bottle.chance
     fault = chance.choice(["none", "none", "none", "pour", "restart", "erase", "kill", "end", "look", "early"])
     if fault == "none" or fault in bottle.peer.without:
@@ -551,7 +551,7 @@ async def between(bottle):
         await bottle.pour(chance.choice([1, 5]))
     elif fault in ("restart", "erase"):
         bottle.restart(fault)
-        await bottle.pour()  # an action is done when the next one is
+        await bottle.pour()  # actions run in order, so the earlier one is complete
         check_that("id after erase", fault == "restart" or bottle.waiting[0].id == 1, 1, bottle.waiting[0].id)
     elif fault in ("kill", "end"):
         await bottle.end(does_kill=fault == "kill")

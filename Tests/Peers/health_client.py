@@ -1,7 +1,7 @@
 """A health sync client against `holdfast serve`: batches, deletions, uploads, errors, kills.
 
-The model follows docs/health-sync.md: a sample is known by its content and goes with the last of
-its UUIDs, and the newest batch that names a UUID counts. Answers and totals are compared with it.
+The model follows docs/health-sync.md: a sample is identified by its content and is deleted with the
+last of its UUIDs, and the newest batch that names a UUID wins. Answers and totals must match it.
 """
 import collections
 import datetime
@@ -26,7 +26,7 @@ def instant(seconds):
 
 
 class Response(http.client.HTTPResponse):
-    """A response that collects interim ones, 104 among them."""
+    """A response that also collects interim responses such as 104."""
 
     def _read_status(self):
         self.interim = getattr(self, "interim", [])
@@ -38,7 +38,7 @@ class Response(http.client.HTTPResponse):
 
 
 class Client:
-    """One user: requests, and the model of what the backend has."""
+    """One user's requests, and the model of the user's data on the backend."""
 
     def __init__(self, peer, backend, user, secret):
         self.peer, self.backend, self.user, self.secret = peer, backend, user, secret
@@ -50,7 +50,7 @@ class Client:
     # Requests
 
     def ask(self, method, path, body=None, headers=None, secret=None, cut=None, is_answer_read=True):
-        """Returns status, headers, body and interim responses; None if it was cut."""
+        """Returns status, headers, body and interim responses, or None if the request was cut."""
         connection = http.client.HTTPConnection("127.0.0.1", self.backend.port, timeout=20)
         connection.response_class = Response
         try:
@@ -79,7 +79,7 @@ class Client:
     # Batches
 
     def sample(self, kind):
-        """Makes a sample in a minute of its own."""
+        """Creates a sample in an unused minute, and returns its index."""
         self.slot += self.chance.randint(1, 7)
         begin = self.slot * 60
         content = {"sourceName": self.chance.choice(["Watch", "Phone", "Ring é"]),
@@ -94,7 +94,7 @@ class Client:
         return len(self.samples) - 1
 
     def batch(self):
-        """Returns (stamp, kind, deleted uuids, [(sample, uuid)]); often names what is known."""
+        """Returns (stamp, kind, deleted uuids, [(sample, uuid)]); often names known samples."""
         kind = self.chance.choice([STEPS, STEPS, RATE, WORKOUT])
         known = [n for n, (k, _, _) in enumerate(self.samples) if k == kind]
         added, deleted = [], []
@@ -109,7 +109,7 @@ class Client:
         for number in self.chance.sample(rest, min(len(rest), self.chance.randint(0, 8))):
             deleted.append(self.chance.choice(self.samples[number][2]))
         self.stamp += 10
-        # Every fourth batch has an earlier stamp than those before it, and none has that of another.
+        # Every fourth batch has an earlier stamp than its predecessors. No two stamps are equal.
         stamp = self.stamp - (0 if self.chance.random() < 0.75 else self.chance.choice([25, 105]))
         if stamp in {batch[0] for batch in self.history}:
             stamp = self.stamp
@@ -127,7 +127,7 @@ class Client:
         return any(name in self.present for name in self.samples[number][2])
 
     def apply(self, batch):
-        """Applies a batch to the model; returns the new samples, and whether it named stale ones."""
+        """Applies a batch, and returns the number of new samples and whether any was stale."""
         stamp, _, deleted, added = batch
         stale = False
         for name in deleted:
@@ -157,7 +157,7 @@ class Client:
             check("inserted and skipped of a batch", len(batch[3]), inserted + value["skippedDuplicates"])
 
     def post(self, batch, is_exact=True):
-        """Sends a batch in one of all ways, until it is answered."""
+        """Sends a batch in a randomly chosen way, until it is answered."""
         body, headers = self.body(batch), {"Content-Type": "application/json"}
         expected = self.apply(batch)
         is_exact = is_exact and not self.history.count(batch)
@@ -189,7 +189,7 @@ class Client:
         self.history.append(batch)
 
     def upload(self, way, body, batch, expected, is_exact):
-        """Sends a batch in pieces, some of which are cut, across kills of the backend."""
+        """Sends a batch in pieces, some of which are cut off, across kills of the backend."""
         common = {"Tus-Resumable": "1.0.0"} if way == "tus" else {
             "Upload-Draft-Interop-Version": "8" if way == "draft" else "3"}
 
@@ -267,7 +267,7 @@ class Client:
               {d["date"]: (d["min"], d["max"]) for d in daily if d.get("max") is not None})
         found = []
         for workout in self.get("/api/health/workouts" + span)["workouts"]:
-            # A time without an offset is of the user's zone, in a repeated hour the first one.
+            # A time without an offset is in the user's zone, and in a repeated hour the first one.
             begin = datetime.datetime.fromisoformat(workout["start"])
             found.append((begin if begin.tzinfo else begin.replace(tzinfo=zone)).astimezone(
                 datetime.timezone.utc))
@@ -328,7 +328,7 @@ class Client:
         check("GET /api/sync without a secret", (200, {"status": "ok", "endpoint": "sync"}), (
             status, json.loads(body)))
         check("user of GET /api/sync", self.user, self.get("/api/sync").get("user"))
-        # A number is known by its value, however it is written.
+        # Numbers are equal if their values are, however they are written.
         for text, expected in (("72", 1), ("72.0", 0), ("7.2e1", 0)):
             body = batch(value="NUMBER", sourceName=self.user).replace(b'"NUMBER"', text.encode())
             answer = json.loads(self.ask("POST", "/api/sync", body)[2])

@@ -1,7 +1,7 @@
 """A health sync server for `holdfast health sync`: refusals, cuts, lost answers, kills of the phone.
 
-The peer writes exports of its own, has the phone import and sync them, and compares what it stored
-with the newest export. docs/health-sync.md says which answer the phone takes for what.
+The peer writes exports, lets the phone import and sync them, and compares the samples received with
+the newest export. docs/health-sync.md specifies how the phone interprets each answer.
 """
 import datetime
 import gzip
@@ -27,7 +27,7 @@ STAGES = ["InBed", "AsleepUnspecified", "Awake", "AsleepCore", "AsleepDeep", "As
 
 
 def local(moment):
-    """A time as exports write it, in a zone of its own."""
+    """Formats a time as exports do, in a zone derived from the time."""
     zone = datetime.timezone(datetime.timedelta(hours=moment % 5 - 2))
     return datetime.datetime.fromtimestamp(moment, zone).strftime("%Y-%m-%d %H:%M:%S %z")
 
@@ -37,7 +37,7 @@ def wire(moment):
 
 
 class Sample:
-    """A sample as the export has it and as the wire shows it."""
+    """A sample, in the form of an export and of the wire."""
 
     def __init__(self, chance, kind, begin):
         self.kind, self.begin, self.end = kind, begin, begin + chance.randint(1, 50)
@@ -69,7 +69,7 @@ class Sample:
 
 
 class Export:
-    """The phone's health data, and the exports of them."""
+    """The phone's health data and its exports."""
 
     def __init__(self, peer):
         self.peer, self.chance = peer, peer.chance
@@ -77,12 +77,12 @@ class Export:
         self.samples, self.expected, self.number = [], {}, 0
         self.slots = set()
         for kind in [*QUANTITIES, SLEEP, WORKOUT]:
-            # Its first and its last sample stay, so that each export covers the time between them.
+            # The first and the last sample stay, so that each export covers the time between them.
             for moment in (self.now - 100 * DAY, self.now - 60):
                 self.samples.append(Sample(self.chance, kind, moment))
             for _ in range(self.chance.choice([3, 40, 1500])):
                 self.add(kind, self.chance.choice([29, 29, 29, 99]))
-        # Samples before the first 30 days are not sent.
+        # Samples older than 30 days at the first export are not sent.
         for sample in self.samples:
             if sample.begin > self.now - 30 * DAY:
                 self.expected[sample.key()] = sample
@@ -90,7 +90,7 @@ class Export:
     def add(self, kind, days, is_later=False):
         slot = self.chance.randrange(60, days * DAY // 60)
         begin = self.now - slot * 60
-        # The boundary of 30 days is left free.
+        # No samples near the boundary of 30 days.
         if (kind, slot) in self.slots or 29 * DAY < self.now - begin < 31 * DAY:
             return
         self.slots.add((kind, slot))
@@ -100,7 +100,7 @@ class Export:
             self.expected[sample.key()] = sample
 
     def change(self):
-        """Deletes and adds samples anywhere; what is new is sent whatever its date."""
+        """Deletes and adds samples at any time; new samples are sent whatever their date."""
         for kind in [*QUANTITIES, SLEEP, WORKOUT]:
             mine = [s for s in self.samples if s.kind == kind and s.begin not in (
                 self.now - 100 * DAY, self.now - 60)]
@@ -123,7 +123,7 @@ class Export:
 
 
 class Store:
-    """What the server holds, and what it found out about the phone."""
+    """The data that the server stores, and the faults of the phone that it found."""
 
     def __init__(self, peer):
         self.peer, self.chance, self.lock = peer, peer.chance, threading.Lock()
@@ -146,7 +146,7 @@ class Store:
             self.broken = Broken(what, expected, actual)
 
     def take(self, batch):
-        """Stores a batch once; the newest batch that names a UUID counts."""
+        """Stores a batch once; the newest batch that names a UUID wins."""
         stamp, kind = batch["timestamp"], batch["dataType"]
         if stamp < self.newest.get(kind, ""):
             self.find(f"stamp of a batch of {kind}", f"{self.newest[kind]} or later", stamp)
@@ -165,7 +165,7 @@ class Store:
             if str(uuid.UUID(name)).upper() != name:
                 self.find("form of a UUID", str(uuid.UUID(name)).upper(), name)
             before = self.answered.get(name)
-            # A phone that was killed may not have stored the answer.
+            # A phone that was killed may have lost the answer.
             if before and (before[0] == self.run or before[0] not in self.killed):
                 self.find(f"a sample of {kind} that was acknowledged in run {before[0]}",
                           "not sent again", f"sent again in run {self.run}")
@@ -181,7 +181,7 @@ class Store:
 
 class Backend(http.server.ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        pass  # a phone that was killed ends its connections
+        pass  # the connections of a killed phone end
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -202,7 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.store.wire.flush()
 
     def idle(self):
-        """Tells that the next batch of the type may come, before the phone hears of it."""
+        """Allows the next batch of the type, before the phone receives the answer."""
         self.store.busy.discard(self.work)
 
     def reply(self, status, value=b"", kind="application/json", **fields):
@@ -286,7 +286,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.reply(401, {"error": "Unauthorized"}))
         if not self.is_let_in():
             return self.reply(401, {"error": "Unauthorized"})
-        # What was on its way when the answer came, or another run, may not know of it.
+        # A request in transit when the answer came, or one of another run, is not bound by it.
         begin, wait, run = store.closed
         since = arrival - begin
         if 0.4 < since < wait - 0.05 and run == store.run:
@@ -316,7 +316,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if size > store.limit:
             store.peer.count("413s")
             return self.reply(413, {"error": "too large"})
-        # A request of a phone that was killed may still be under way.
+        # A request of a killed phone may still be in progress.
         self.work = (store.run, batch["dataType"])
         with store.lock:
             if self.work in store.busy:
@@ -365,7 +365,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def sync(peer, store, url, secret):
-    """Runs the phone once, perhaps until it is killed; returns its exit status or None."""
+    """Runs the phone once, and returns its exit status, or None if it was killed."""
     store.run += 1
     child = peer.start("health", "sync", "--server", url, "--secret-file", secret, "--data",
                        peer.path("phone"), "--once", "--json", "--resume-from", "3000", *SHORT_WAITS,
@@ -384,7 +384,7 @@ def sync(peer, store, url, secret):
 
 
 def compare(export, store):
-    """Compares what the server stored with the newest export."""
+    """Compares the server's samples with the newest export."""
     found = {}
     for member in store.samples.values():
         key = member["kind"], member["sourceName"], member["startTime"], member["endTime"]
@@ -433,7 +433,7 @@ def play(peer):
         compare(export, store)
         for line in peer.call("health", "status", "--data", peer.path("phone"), "--json").splitlines():
             state = json.loads(line)
-            if "type" not in state:  # Whose progress it is.
+            if "type" not in state:  # a line about the owner of the queue
                 continue
             check(f"batches of {state['type']} that wait or are parked", (0, 0), (
                 state.get("pending"), state.get("parked")))

@@ -1,4 +1,4 @@
-"""What the peers share: options, children, checks and the line that tells the outcome."""
+"""The parts that all peers share: options, child processes, checks and the outcome's line."""
 import argparse
 import ctypes
 import json
@@ -23,14 +23,14 @@ SHORT_WAITS = ["--set", f"retry.first={WAIT}", "--set", f"retry.reconnect={WAIT}
 
 
 class Broken(Exception):
-    """A promise of the documents that does not hold."""
+    """A broken promise of the documentation."""
 
     def __init__(self, what, expected, actual):
         super().__init__(f"{what}: expected {shorten(expected)}, actual {shorten(actual)}")
 
     @classmethod
     def of(cls, several):
-        """Several broken promises in one."""
+        """Combines several broken promises into one."""
         broken = cls.__new__(cls)
         Exception.__init__(broken, "; ".join(map(str, several)))
         return broken
@@ -52,12 +52,12 @@ def check_that(what, holds, expected, actual):
 
 
 def end_with_parent():
-    """Runs in a child before its program: it is killed when its parent ends."""
+    """Asks the kernel to kill this child when its parent ends; runs before the child's program."""
     LIBC.prctl(KILLED_WITH_PARENT, signal.SIGKILL)
 
 
 class Peer:
-    """One run of a peer: its seed, its time, its directory and its children."""
+    """One run of a peer: its seed, duration, directory and child processes."""
 
     def __init__(self, program, seed, seconds, without=()):
         self.without = without
@@ -82,7 +82,7 @@ class Peer:
         self.counts[name] = self.counts.get(name, 0) + number
 
     def draws(self, fault, likelihood):
-        """Tells whether a fault strikes now; one that was left out never does."""
+        """Returns whether a fault occurs now. A fault that was left out never occurs."""
         return self.chance.random() < likelihood and fault not in self.without
 
     def is_over(self):
@@ -96,7 +96,7 @@ class Peer:
         return child
 
     def call(self, *words, timeout=60, code=0):
-        """Runs a command to its end and returns its standard output."""
+        """Runs a command to its end, and returns its standard output."""
         child = self.start(*words)
         try:
             output = child.communicate(timeout=timeout)[0].decode()
@@ -116,7 +116,7 @@ class Peer:
 
 
 class Backend:
-    """`holdfast serve`, which can be killed, ended and started again at the same port."""
+    """A `holdfast serve` process that can be killed, stopped and restarted on the same port."""
 
     def __init__(self, peer, *options):
         self.peer, self.options = peer, options
@@ -144,7 +144,7 @@ class Backend:
 
 
 def main(title, play):
-    """Plays a peer and prints one line; ends with 1 if a promise is broken."""
+    """Plays a peer, and prints one line. Exits with 1 if a promise is broken."""
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("program", help="the built holdfast")
     parser.add_argument("--seed", type=int, default=1, help="draws the faults (1)")
@@ -159,7 +159,7 @@ def main(title, play):
         peer.close(is_kept=False)
         os._exit(128 + number)
 
-    # What asyncio says about connections that were aborted is no outcome of a run.
+    # Messages of asyncio about aborted connections are not part of the outcome.
     logging.getLogger("asyncio").disabled = True
     sys.unraisablehook = lambda _: None
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,8 +1,8 @@
-"""Scripts of a plain session server for `holdfast session`: known answers that come again.
+"""Scripts of a plain session server for `holdfast session`: known answers that are repeated.
 
-A plain server names no prompt in its answers. Each case plays one order of frames that the contract
-of the original system allows; each prompt must come once and show its own answer. Where its end
-cannot be proven ("A server without keys" of docs/session.md), it is unsure and the status is 1.
+A plain server's answers do not name their prompts. Each case plays an order of frames that the
+original system's contract allows. Each prompt must arrive once and show its own answer. If its end
+cannot be proven ("A server without keys" in docs/session.md), it is unsure and the status is 1.
 """
 import asyncio
 import json
@@ -19,14 +19,14 @@ from websockets.legacy.server import serve  # noqa: E402
 STAMP = "2026-01-18T20:00:00Z"
 
 
-# A prompt is unsure this long after the last sign of it; a run waits for less than twice that.
+# A prompt is unsure after this time-out without an event. A run waits four times as long.
 ANSWER_TIMEOUT, WAIT = "15s", 60
 
 
 class Server:
-    """A plain server of 0.4 that answers each prompt; cases change what it says when."""
+    """A plain 0.4 server that answers each prompt. Cases change its frames and their order."""
 
-    unproven = ()  # the prompts whose end nothing proves
+    unproven = ()  # the prompts whose end cannot be proven
 
     def __init__(self):
         self.history, self.responses, self.prompts = [], [], []
@@ -42,7 +42,7 @@ class Server:
         return self.history[-1]
 
     def answer(self, text):
-        """Puts the answer into the history; returns its response."""
+        """Adds the answer to the history, and returns its response."""
         entry = self.add("assistant", f"answer to {text}")
         self.responses.append({
             "type": "response", "message_id": entry["uuid"], "success": True,
@@ -142,7 +142,7 @@ class Replayed(Server):
         await super().prompt(link, number, text)
         if number == 1:
             link.transport.close()
-            await asyncio.sleep(1)  # what the client sends meanwhile is lost
+            await asyncio.sleep(1)  # frames that the client sends in this time are lost
 
 
 class Killed(Server):
@@ -160,7 +160,7 @@ class Killed(Server):
 
 
 async def run(peer, url, folder, prompts, shown, states, wait, is_killed=False):
-    """Runs the client once, perhaps until its first message; returns its exit status or None."""
+    """Runs the client once, and returns its exit status, or None if it was killed."""
     child = await asyncio.create_subprocess_exec(
         peer.program, "session", "--server", url, "--key-file", peer.path("key"), "--data",
         folder, "--once", "--json", "--answer-timeout", ANSWER_TIMEOUT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -176,7 +176,7 @@ async def run(peer, url, folder, prompts, shown, states, wait, is_killed=False):
             if event["event"] == "message" and event["role"] == "assistant":
                 shown.append(event["text"])
                 if is_killed:
-                    await asyncio.sleep(0.5)  # until the client has recorded what it showed
+                    await asyncio.sleep(0.5)  # until the client has stored that it was shown
                     return
         await child.wait()
 

@@ -1,7 +1,7 @@
 """A session client against `holdfast serve`: 0.4 and 0.5, with and without keys and challenges.
 
-Three clients share conversations, cut their connections, keep back acknowledgements and repeat
-prompts while the backend is killed and restarted. docs/session.md says what holds then.
+Three clients share conversations, cut their connections, withhold acknowledgements and repeat
+prompts while the backend is killed and restarted. docs/session.md has the promises that they check.
 """
 import asyncio
 import datetime
@@ -40,7 +40,7 @@ def digest(text):
 
 
 def proof(key, hello, session, version, is_bound, stamp=None):
-    """The answer to a challenge, after "What is signed" of docs/session.md."""
+    """Returns the response to a challenge; see "What is signed" in docs/session.md."""
     text = hello["challenge"]
     if is_bound:
         parts = [hello["challenge"], session, version, str(stamp)]
@@ -49,7 +49,7 @@ def proof(key, hello, session, version, is_bound, stamp=None):
 
 
 def milliseconds(stamp):
-    """Whole milliseconds since 1970; what is less than one is cut off."""
+    """Returns the whole milliseconds since 1970, rounded down."""
     moment = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00"))
     return (moment - EPOCH) // datetime.timedelta(milliseconds=1)
 
@@ -77,12 +77,12 @@ class Client:
         self.cursors, self.signatures, self.seen = {}, {}, {}
         self.socket, self.connections = None, 0
         self.acked_here, self.kb = [], None
-        self.arrived, self.arrived_before = [], 0  # Acknowledgements that a pong followed.
+        self.arrived, self.arrived_before = [], 0  # acknowledgements confirmed by a later pong
 
     # Connections
 
     async def enter(self):
-        """Connects, and returns once the server agreed."""
+        """Connects, and returns once the server has confirmed the session."""
         peer, kills = self.world.peer, self.world.kills
         self.socket = await connect(self.world.url, max_size=None, open_timeout=5, ping_interval=None)
         hello = await self.receive()
@@ -116,7 +116,7 @@ class Client:
         return json.loads(await asyncio.wait_for(self.socket.recv(), timeout))
 
     async def live(self):
-        """One connection: replays, histories, prompts, faults."""
+        """Plays one connection: replays, histories, prompts and faults."""
         world, chance = self.world, self.chance
         awaited = await self.enter()
         replayed = set()
@@ -126,7 +126,7 @@ class Client:
         for conversation in world.conversations:
             if not conversation.is_new:
                 await self.subscribe(conversation)
-        for prompt in self.prompts:  # What has no answer goes again, in the order of writing.
+        for prompt in self.prompts:  # unanswered prompts are sent again, in the original order
             if prompt.answer is None and (self.is_keyed or not prompt.is_acked):
                 await self.send(prompt)
         end = time.monotonic() + chance.uniform(0.1, 3)
@@ -151,7 +151,7 @@ class Client:
         await self.leave()
 
     async def leave(self):
-        """Ends a connection in one of all ways; a pong tells that acknowledgements arrived."""
+        """Ends a connection in a random way. A pong proves that acknowledgements arrived."""
         pongs, limit = self.pongs, time.monotonic() + 10
         way = "close" if self.world.is_calm else self.chance.choice(["abort", "close", "disconnect"])
         if way != "abort":
@@ -174,21 +174,20 @@ class Client:
             await self.socket.close()
         self.world.peer.count(way)
 
-    # What is sent
-
+    # Sending
     async def write(self):
-        """Sends a new prompt, or something that was sent before."""
+        """Sends a new prompt, or repeats an earlier one."""
         chance, world = self.chance, self.world
         answered = [p for p in self.prompts if p.answer and self.is_keyed]
         if answered and chance.random() < 0.2:
             prompt = chance.choice(answered)
             world.peer.count("repeats")
-            await self.send(prompt)  # The same key earns the same answer: take() compares.
+            await self.send(prompt)  # the same key must get the same answer; take() compares
             return
         if sum(p.answer is None for p in self.prompts) > (20 if self.is_keyed else 0):
             return
         kinds = ["plain"] * 6 + ["slow", "long", "é\u2028\U0001f600"]
-        # A failure names its prompt by the key alone.
+        # A failure identifies its prompt only by the key.
         kind = chance.choice(kinds + ["fail"] * self.is_keyed)
         text = f"{kind} {self.number}-{len(self.prompts)} of {world.peer.seed}"
         key = str(uuid.UUID(int=chance.getrandbits(128))) if self.is_keyed else None
@@ -222,15 +221,14 @@ class Client:
                 frame["file_signature_seen"] = self.signatures[conversation.id]
         await self.say(frame)
 
-    # What comes
-
+    # Receiving
     async def take(self, frame):
         kind = frame["type"]
         if kind == "pong":
             self.pongs += 1
         elif kind == "ack":
             if self.is_keyed and "idempotency_key" not in frame:
-                self.kb = self.asked  # What was sent before is as long as it was.
+                self.kb = self.asked  # earlier frames had the old limit
             for prompt in self.prompts:
                 if prompt.key == frame.get("idempotency_key"):
                     prompt.is_acked = True
@@ -243,19 +241,21 @@ class Client:
         elif kind == "session_history":
             await self.window(frame)
         elif kind == "error":
-            # What is refused so is sent again on the next connection.
+            # A prompt refused with these codes is sent again on the next connection.
             check_that("code of an error", frame.get("code") in ("draining", "busy", "rate_limited"),
                        "draining, busy or rate_limited", frame)
             self.world.peer.count(frame["code"])
             self.is_refused = True
         if kind in ("response", "replay", "session_history"):
-            # A client that has not said its maximum gets 100 KB.
+            # The limit is 100 KB for a client that has not set its own.
             size, most = len(json.dumps(frame, ensure_ascii=False).encode()), (self.kb or 100) * 1024
             check_that(f"bytes of a {kind}", size <= most, f"{most} at most", size)
 
     def settle(self, frame):
-        """Notes that earlier acknowledgements are stored: a prompt that was sent once is stored after
-        them. A server that is killed within a second of one may not have it."""
+        """Records that earlier acknowledgements are stored.
+
+        A prompt that was sent once is stored after them. A server that is killed within a second of
+        an acknowledgement may have lost it."""
         if self.entered != self.arrived_before or self.entered != self.world.kills:
             self.arrived = []
         elif any(p.sends == 1 and p.key == frame.get("idempotency_key") for p in self.prompts if p.key):
@@ -265,7 +265,7 @@ class Client:
             self.arrived = []
 
     async def answered(self, frame, text, success, error):
-        """Compares an answer with its prompt, and acknowledges it or not."""
+        """Compares an answer with its prompt, and possibly acknowledges it."""
         name = frame.get("message_id")
         check_that("message_id of an answer", name, "one", frame)
         check_that("a message that was acknowledged", name not in self.settled or self.repeats(frame),
@@ -289,7 +289,7 @@ class Client:
             self.open.pop(name, None)
 
     def repeats(self, frame):
-        """Tells whether a prompt with this answer was sent again on this connection."""
+        """Returns whether a prompt with this answer was sent more than once."""
         return frame["type"] == "response" and any(
             p.answer and p.answer[0] == frame["message_id"] and p.sends > 1 for p in self.prompts)
 
@@ -299,7 +299,7 @@ class Client:
             if (key and prompt.key == key) or (prompt.answer and prompt.answer[0] == name) or (
                     text and digest(prompt.text) in text):
                 return prompt
-        # An answer without a key that says no more than that its handler was interrupted.
+        # An answer without a key may only report that its handler was interrupted.
         check_that("an answer belongs to a prompt of this client", not text or not self.is_keyed,
                    "a prompt of this client", frame)
         for prompt in self.prompts:
@@ -310,7 +310,7 @@ class Client:
 
     def judge(self, prompt, text, success, error):
         if success is False or success is None and digest(prompt.text) not in (text or ""):
-            # Without a key it may be an earlier prompt that was interrupted.
+            # Without a key, the interrupted prompt may be an earlier one.
             stops = prompt.stops if prompt.key else 0
             is_interrupted = "interrupted" in json.dumps(error) and self.world.stops > stops
             is_meant = prompt.text.startswith("fail") and "refused by the handler" in (error or "")
@@ -323,7 +323,7 @@ class Client:
             is_long or len(text) == 16), digest(prompt.text), (len(text), text[-200:]))
 
     async def window(self, frame):
-        """Takes a window of a history, and asks on where it is not whole."""
+        """Processes a window of a history, and requests the rest of an incomplete one."""
         name, known = frame["session_id"], self.seen.setdefault(frame["session_id"], {})
         cursor = self.cursors.get(name, 0)
         check_that("gap in a history that was not pruned", not frame.get("gap"), "none", frame)
@@ -354,7 +354,7 @@ class Client:
         return None
 
     async def catch_up(self, names):
-        """Reads histories from the cursors to their ends, on a connection of its own."""
+        """Reads histories from the cursors to their ends, on a separate connection."""
         await self.enter()
         for name in list(names):
             await self.subscribe_id(name)
@@ -386,7 +386,7 @@ class World:
         self.broken = None
 
     def mine(self, client):
-        """A conversation of the client's own, and one that two clients with keys share."""
+        """Returns the client's own conversation, and the one that two clients with keys share."""
         return [self.conversations[client.number]] + (
             [self.conversations[3]] if client.is_keyed else [])
 
@@ -424,7 +424,7 @@ class World:
         self.is_calm = True
 
     async def entrances(self):
-        """What opens a session and what does not."""
+        """Checks which first messages open a session."""
         session, key = str(uuid.uuid4()), self.key
 
         async def visit(make, replies=1):
@@ -493,14 +493,14 @@ class World:
             self.peer.count("entrances")
 
     async def refusals(self):
-        """Prompts that the backend refuses: none of them runs."""
+        """Checks that the backend runs none of the prompts that it refuses."""
         client, conversation = Client(self, 8), str(uuid.uuid4())
         await client.enter()
         prompt = {"type": "prompt", "text": "first", "new_session_id": conversation,
                   "idempotency_key": str(uuid.uuid4())}
         other = {"resume_session_id": conversation, "idempotency_key": str(uuid.uuid4())}
         later = {name: prompt[name] for name in ("type", "text")} | other
-        # The last one is as long as it may be.
+        # The last prompt has the maximum length.
         for frame, code in ((prompt, None), (prompt | {"text": "second"}, "any"),
                             (later | {"text": "third", "system_prompt": "x" * 131_049}, "too_long"),
                             (later | {"system_prompt": "x" * 131_048}, None)):
@@ -515,7 +515,7 @@ class World:
         check("runs of the handler for two accepted prompts", [digest("first")] * 2, self.ran())
 
     async def histories(self):
-        """Reads each conversation from its beginning in both versions, and compares it with all."""
+        """Reads each conversation from its beginning in both versions, and compares the results."""
         whole = {}
         for client in self.clients:
             await client.catch_up(client.seen)

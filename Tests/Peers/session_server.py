@@ -1,8 +1,8 @@
 """A plain session server for `holdfast session`: 0.4 and 0.5, without idempotency keys.
 
-It delays, repeats and reorders what the contract of the original system leaves open, answers
-acknowledgements with errors as the original does, loses what it keeps in memory, dies and returns.
-A prompt whose end cannot be proven may be unsure; then the exit status is 1.
+It delays, repeats and reorders frames as far as the original system's contract allows, answers
+acknowledgements with errors as the original does, loses its memory, dies and restarts. A prompt
+whose end cannot be proven may be unsure, and then the exit status is 1.
 """
 import asyncio
 import hashlib
@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed  # noqa: E402
 from websockets.legacy.server import serve  # noqa: E402
 
 KEY = "untethered-" + "0123456789abcdef" * 2
-# A prompt is unsure --answer-timeout after the last sign of it, or sooner.
+# A prompt is unsure at the latest --answer-timeout after its last event.
 PATIENCE = 330
 ENDS = ("answered", "unsure")
 
@@ -30,7 +30,7 @@ def answer_to(text):
 
 
 class Conversation:
-    """A history: what was asked and answered, and where a compaction has put it."""
+    """A history of prompts and answers, whose offsets a compaction changes."""
 
     def __init__(self, name, chance):
         self.name, self.chance, self.entries, self.generation = name, chance, [], 0
@@ -42,7 +42,7 @@ class Conversation:
         return self.entries[-1]
 
     def offset(self, index):
-        """Bytes before an entry; a compaction makes each entry shorter."""
+        """Returns the number of bytes before an entry. A compaction shortens each entry."""
         size = 100 - min(self.generation, 9) * 10
         return sum(size + len(entry["text"].encode()) for entry in self.entries[:index])
 
@@ -51,7 +51,7 @@ class Conversation:
         return f"{self.offset(len(self.entries))}:{first}"
 
     def window(self, version, begin, end, is_whole):
-        """The envelope of the entries from begin to end."""
+        """Returns the envelope of the entries from begin to end."""
         frame = {"type": "session_history", "session_id": self.name}
         if version == "0.4.0":
             frame["messages"] = [entry | {"seq": index + 1} for index, entry in enumerate(
@@ -84,7 +84,7 @@ class Link:
         self.ended_at = None
 
     async def say(self, frame, lane=None):
-        """Sends a frame, perhaps late; frames of a lane keep their order."""
+        """Sends a frame, possibly late. Frames of the same lane keep their order."""
         if lane is not None and not self.server.is_calm:
             async with self.lanes.setdefault(lane, asyncio.Lock()):
                 await asyncio.sleep(self.chance.choice([0, 0, 0, 0.01, 0.1]))
@@ -174,7 +174,7 @@ class Link:
         server.spawn(self.accept(prompt))
 
     async def accept(self, prompt):
-        """Says ack and has the prompt answered. What dies before ack is asked again."""
+        """Acknowledges and answers a prompt. A prompt lost before its ack is sent again."""
         server = self.server
         await asyncio.sleep(self.chance.choice([0, 0.02, 0.2]) * (not server.is_calm))
         if self.ended_at is None:
@@ -226,10 +226,10 @@ class Link:
         self.later(window, "history")
 
     def live(self, conversation, lane=None):
-        """Pushes the newest entry in a window of one message, behind those of a lane."""
+        """Pushes the newest entry in a window of one message, after the frames of a lane."""
         if conversation.name in self.subscribed:
             length = len(conversation.entries)
-            if lane is None:  # 0.4 tells a client what to do about a gap
+            if lane is None:  # 0.4 specifies how a client handles a gap
                 lane = "history" if self.server.version == "0.5.0" else self.chance.choice(
                     ["history", "live"])
             self.later(conversation.window(self.server.version, length - 1, length, True), lane)
@@ -239,8 +239,8 @@ class Server:
     def __init__(self, peer):
         self.peer, self.chance = peer, peer.chance
         self.version = self.chance.choice(["0.4.0", "0.5.0"])
-        self.is_original = self.chance.random() < 0.5  # knows no message_ack
-        self.is_forgetful = self.chance.random() < 0.5  # keeps undelivered responses in memory alone
+        self.is_original = self.chance.random() < 0.5  # does not support message_ack
+        self.is_forgetful = self.chance.random() < 0.5  # keeps undelivered responses only in memory
         self.conversations, self.prompts, self.order = {}, {}, []
         self.names, self.acked, self.due, self.undelivered = set(), set(), set(), {}
         self.sent, self.is_replaced = set(), False
@@ -272,7 +272,7 @@ class Server:
         self.broke.set()
 
     def receive(self, text, conversation):
-        """Notes that a prompt came; one that was accepted must not come again."""
+        """Records a prompt's arrival. A prompt that was accepted must not arrive again."""
         prompt = self.prompts.get(text)
         if prompt is None:
             prompt = self.prompts[text] = Prompt(text, conversation)
@@ -307,7 +307,7 @@ class Server:
         finally:
             link.ended_at = link.ended_at or time.monotonic()
             self.links.discard(link)
-            # What was sent 2 s before the end was read, stored and acknowledged.
+            # Frames sent 2 s before the end have been read, stored and acknowledged.
             self.due.update(name for name, at in link.sent.items() if at < link.ended_at - 2)
 
     async def request(self, path, headers):
@@ -329,7 +329,7 @@ class Server:
             link.socket.transport.abort()
 
     async def die(self):
-        """Ends at once. Histories are on disk; what runs is run again."""
+        """Dies and restarts. Histories are on disk, and running prompts run again."""
         self.peer.count("deaths")
         self.listener.close()
         self.cut()
@@ -360,7 +360,7 @@ class Server:
 
 
 class Phone:
-    """Runs of `holdfast session`, and what they printed."""
+    """The runs of `holdfast session` and their output."""
 
     def __init__(self, peer, server):
         self.peer, self.server, self.chance = peer, server, peer.chance
@@ -369,7 +369,7 @@ class Phone:
         self.unsure, self.ended, self.heard = [], {}, 0
 
     async def run(self, count, kill_after):
-        """One run with new prompts; returns its exit status, None if it was killed."""
+        """Runs the client with new prompts; returns its exit status, or None if it was killed."""
         self.runs += 1
         self.ended, self.heard = {}, time.monotonic()
         prompts = [f"prompt {len(self.written) + n} of seed {self.peer.seed} " + self.chance.choice(
@@ -417,11 +417,11 @@ class Phone:
         return child.returncode
 
     def judge_end(self, code):
-        """Status 0 means that each prompt was answered, in this run or before it."""
+        """Checks that with status 0 each prompt was answered, in this run or an earlier one."""
         failed = {text[:60]: state for text, state in self.ended.items() if state not in ENDS}
         check("prompts that failed although the server refuses none", {}, failed)
         if code == 0:
-            # What a killed run had not stored may be gone; what was sent was stored.
+            # A killed run may lose prompts that it had not stored. Prompts that were sent were stored.
             left = {text[:60]: self.states.get(text, "unread") for text in self.written
                     if self.states.get(text) not in ENDS and (
                         text not in self.lost or self.states.get(text) in ("sent", "accepted"))}
@@ -429,7 +429,7 @@ class Phone:
             check("prompts without an answer, and status 0", {}, left)
 
     def judge_open(self):
-        """Tells which prompt holds up a run that does not end."""
+        """Reports the prompt that keeps a run from ending."""
         shown = {events[0][1].get("text") for events in self.shown.values()}
         for text, state in self.states.items():
             if state == "accepted":
@@ -465,7 +465,7 @@ class Phone:
 
 
 def judge(server, phone):
-    """Each prompt has its own answer, in order, and nothing was shown twice."""
+    """Checks that each prompt has its own answer, in order, and that nothing was shown twice."""
     kills = phone.peer.counts.get("kills", 0)
     repeated = [runs for runs in phone.shown.values() if len(runs) > 1]
     check_that("messages that were shown twice", len(repeated) <= kills, f"{kills} at most, one for "
@@ -482,17 +482,17 @@ def judge(server, phone):
             1, prompt.receipts + 1), f"1 to {prompt.receipts}", texts.count(answer_to(text)))
     phone.peer.count("prompts", len(server.prompts))
     judge_unsure(server, phone.unsure)
-    # A response is acknowledged once it is known whose it is, which a death can prevent.
+    # A response is acknowledged once its prompt is known, which a death can prevent.
     excused = {name for text in unsure & server.prompts.keys()
                for name in server.prompts[text].responses}
     check("responses that were not acknowledged", set(), server.due - server.acked - excused)
 
 
 def judge_unsure(server, unsure):
-    """The first unsure prompt had no response that its own connection survived by 2 s.
+    """Checks that the first unsure prompt had no response 2 s before its own connection ended.
 
-    From then on its turn may be open, and other ends may be of it; so may those of turns that a
-    file shows again which replaced another one.
+    From then on, its turn may be open, and later ends may belong to it. The same is true of the
+    ends of turns that a replaced file shows again.
     """
     first = server.prompts.get(unsure[0]) if unsure else None
     if first is None or server.is_replaced or first.receipts > 1:
@@ -519,7 +519,7 @@ def play(peer):
                                        peer.chance.uniform(0.1, 3) if is_killed else None)
                 if server.broken:
                     raise server.broken
-                # A run ends with 1 or 6 if the server refused or was away in six attempts.
+                # A run ends with 1 or 6 if the server refused, or was unavailable in six attempts.
                 is_unsure = "unsure" in phone.ended.values()
                 check_that("exit status of session --once", code in ((1 if is_unsure else 0,)
                            if is_last else (0, 1, 6, None)), "0, or 1 if one is unsure", code)

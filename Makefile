@@ -1,15 +1,15 @@
-# Everything that is done with this package from a shell. `make` alone lists it.
+# The tasks for this package. `make` without a target lists them.
 
 SWIFT ?= swift
 FUZZ_TIME ?= 60
-# Builds for tests and checks take warnings as errors. What people install does not, since a later
-# compiler may warn of more.
+# Builds for tests and checks treat warnings as errors. Installed programs do not, since a later
+# compiler may have more warnings.
 build test typecheck exports embedded apple-check example bluetooth kills instructions sanitize \
   fuzz: export HOLDFAST_STRICT = 1
-# An import of a module that the manifest does not grant builds silently otherwise.
+# Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
-# A program of a release is stripped. What is installed carries the runtime of Swift, so that it
-# runs on a machine without a toolchain.
+# Released programs are stripped. Installed programs contain the Swift runtime, so that they run on a
+# machine without a toolchain.
 RELEASE = $(SWIFT) build -c release $(STRICT) -Xlinker -s
 PORTABLE = .build/portable
 STAMP = .build/setup.stamp
@@ -22,7 +22,7 @@ PROGRAMS_STAMP = .build/programs.stamp
 help: ## lists the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
 
-setup: $(STAMP) ## installs what is missing from Debian
+setup: $(STAMP) ## installs missing Debian packages
 
 $(STAMP): scripts/setup
 	@scripts/setup
@@ -35,7 +35,7 @@ $(PROGRAMS_STAMP): scripts/setup
 build: setup ## builds everything, tests included
 	$(SWIFT) build --build-tests $(STRICT)
 
-test: lint build ## checks the style and what other platforms build, and runs every test
+test: lint build ## checks the style and other platforms' modules, and runs every test
 	@SWIFT="$(SWIFT)" scripts/test
 
 typecheck: build ## checks each module as a whole, as a release build does
@@ -50,7 +50,7 @@ exports: build ## writes the lists of names that an app sees, Exports.swift of H
 embedded: setup ## compiles firmware and core in Embedded Swift, and runs links there
 	@scripts/embedded
 
-apple-check: setup ## type-checks what an app builds for Apple's platforms and Android
+apple-check: setup ## type-checks an app's modules for Apple's platforms and Android
 	@SWIFT="$(SWIFT)" scripts/apple-check
 
 example: build ## builds and runs Examples/App, which depends on this package by its path
@@ -60,7 +60,7 @@ lint: ## checks the style without changing a file
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Benchmarks \
 	  Apple Examples
 
-demo: $(PROGRAMS_STAMP) ## shows on this machine that a link holds
+demo: $(PROGRAMS_STAMP) ## shows on this machine that a link survives faults
 	$(RELEASE) --product holdfast
 	.build/release/holdfast demo
 
@@ -69,12 +69,12 @@ PROGRAMS = $(PORTABLE)/release
 INSTALLED = holdfast holdfast-sim
 PLACE = $(DESTDIR)$(PREFIX)
 
-portable: $(PROGRAMS_STAMP) ## builds the programs with the Swift runtime in them, into .build/portable
+portable: $(PROGRAMS_STAMP) ## builds the programs with the Swift runtime into .build/portable
 	for program in $(INSTALLED); do \
 	  $(RELEASE) --product $$program --static-swift-stdlib --scratch-path $(PORTABLE) || exit 1; \
 	done
 
-# Root often has no Swift in its PATH, and installs what somebody else has built.
+# Root often has no Swift in its PATH, and installs programs that another user has built.
 install: ## installs programs, manual pages and completions; PREFIX=DIR (/usr/local)
 	@if command -v "$(SWIFT)" >/dev/null; then $(MAKE) portable; \
 	elif [ ! -x "$(PROGRAMS)/holdfast-sim" ]; then \
@@ -92,7 +92,7 @@ install: ## installs programs, manual pages and completions; PREFIX=DIR (/usr/lo
 	done
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add $(PREFIX)/bin to PATH" ;; esac
 
-uninstall: ## removes what install put below PREFIX
+uninstall: ## removes the installed files below PREFIX
 	for program in $(INSTALLED); do \
 	  rm -f "$(PLACE)/bin/$$program" "$(PLACE)/share/man/man1/$$program.1" \
 	    "$(PLACE)/share/man/man1/$$program"-*.1 \
@@ -123,7 +123,7 @@ peers: $(PROGRAMS_STAMP) ## runs peers that were written from the documents; SEC
 	$(RELEASE) --product holdfast
 	scripts/peer-runs .build/release/holdfast --seconds $(or $(SECONDS),120) --seed $(or $(SEED),1)
 
-bluetooth: setup ## a bottle and a phone over the real bluetoothd, in a virtual machine
+bluetooth: setup ## runs a bottle and a phone over the real bluetoothd, in a virtual machine
 	$(SWIFT) build --product holdfast $(STRICT)
 	scripts/bluetooth
 
@@ -131,31 +131,31 @@ kills: build ## kills phone and backend of health sync KILLS times (500), and co
 	HOLDFAST_SYNC_KILLS=$(or $(KILLS),500) .build/debug/HoldfastPackageTests.xctest \
 	  --testing-library swift-testing --filter '^HoldfastTests\.LongSyncCrashTests'
 
-mutants: setup ## counts mutants that are caught; SAMPLE=N, EACH=N or ALL=1, SEED=N, SEEDS=N, MODULES=Core
+mutants: setup ## counts the mutants caught; SAMPLE=N, EACH=N or ALL=1, SEED=N, SEEDS=N, MODULES=Core
 	@SWIFT="$(SWIFT)" scripts/mutants $(if $(ALL),--all,--sample $(or $(SAMPLE),200)) \
 	  $(EACH:%=--each %) --seed $(or $(SEED),1) $(SEEDS:%=--seeds %) $(MODULES:%=--modules %)
 
-docs: setup ## builds the reference of the public modules into .build/docs
+docs: setup ## builds the API reference of the public modules into .build/docs
 	@SWIFT="$(SWIFT)" scripts/docs
 
-bench: setup ## measures beside peers and limits, under 5 minutes; ONLY=ingest for one of them
+bench: setup ## measures in comparison with peers and limits, under 5 minutes; ONLY=ingest for one
 	@SWIFT="$(SWIFT)" scripts/bench $(ONLY:%=--only %)
 
-instructions: setup ## counts the instructions of one input of the engine, as Benchmarks/instructions.txt has them
+instructions: setup ## compares the instructions of one engine input with Benchmarks/instructions.txt
 	@SWIFT="$(SWIFT)" scripts/instructions
 
-bench-full: setup ## the same with more rounds and larger worlds
+bench-full: setup ## measures with more rounds and larger worlds
 	@SWIFT="$(SWIFT)" scripts/bench --full $(ONLY:%=--only %)
 
-conformance: setup ## heads, TLS refusals, Autobahn; QUICK=1 without slow cases, ONLY=tables
+conformance: setup ## runs heads, TLS refusals, Autobahn; QUICK=1 without slow cases, ONLY=tables
 	$(RELEASE) --product HoldfastBench
 	scripts/conformance
 
 sanitize: setup ## runs the risky suites under the thread and the address sanitizer
 	@SWIFT="$(SWIFT)" scripts/sanitize
 
-fuzz: setup ## lets a fuzzer think up input for every decoder, FUZZ_TIME seconds each (60)
+fuzz: setup ## fuzzes every decoder, FUZZ_TIME seconds each (60)
 	@SWIFT="$(SWIFT)" FUZZ_TIME="$(FUZZ_TIME)" scripts/fuzz
 
-clean: ## removes everything that was built
+clean: ## removes all build products
 	rm -rf --one-file-system .build .b-tsan .b-asan .b-fuzz

@@ -1,9 +1,9 @@
-// Tells the thread sanitizer what it cannot see: the slow path of Swift's `Mutex` on Linux.
+// Annotates the slow path of Swift's `Mutex` on Linux, which the thread sanitizer cannot see.
 //
-// The fast path is an atomic that is compiled into each client, so the sanitizer knows it. Under
-// contention the lock is taken inside libswiftSynchronization, which is not instrumented; what the
-// mutex guards then looks unguarded. Preloaded, this stands before those two functions. In a
-// process without the sanitizer it does nothing.
+// The fast path is an atomic that is compiled into each client, so the sanitizer instruments it.
+// Under contention the lock is taken inside libswiftSynchronization, which is not instrumented, and
+// the data that the mutex guards then appears unguarded. This library, when preloaded, wraps those
+// two functions. In a process without the sanitizer it does nothing.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

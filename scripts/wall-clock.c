@@ -1,6 +1,6 @@
 // Shifts the wall clock of a process by the seconds in the file $WALL_CLOCK, a signed 64-bit integer
-// that may change at any time. Preloaded by scripts/torture. Timers and the clocks that measure
-// intervals stay as they are, as on a device whose user sets the clock.
+// that may change at any time. scripts/torture preloads this library. Timers and the clocks that
+// measure intervals are not shifted, as on a device whose user sets the clock.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -52,7 +52,7 @@ class Record:
 
 
 class Bottle:
-    """A `holdfast bottle virtual` process that is killed and restarted, and its expected records."""
+    """A `holdfast bottle virtual` process, killed and restarted, and the expected records."""
 
     def __init__(self, peer):
         self.peer, self.chance, self.path = peer, peer.chance, peer.path("radio")

@@ -421,7 +421,8 @@ class Phone:
         failed = {text[:60]: state for text, state in self.ended.items() if state not in ENDS}
         check("prompts that failed although the server refuses none", {}, failed)
         if code == 0:
-            # A killed run may lose prompts that it had not stored. Prompts that were sent were stored.
+            # A killed run may lose prompts that it had not stored. Prompts that were sent were
+            # stored.
             left = {text[:60]: self.states.get(text, "unread") for text in self.written
                     if self.states.get(text) not in ENDS and (
                         text not in self.lost or self.states.get(text) in ("sent", "accepted"))}

@@ -1,4 +1,4 @@
-"""Checks the check: files that must fail with a text, files that must pass, and names that clash."""
+"""Tests the check with files that must fail with a text or must pass, and with clashing names."""
 import glob
 import os
 import re
@@ -6,16 +6,16 @@ import re
 from toolchain import Failure, ROOT, digest, once, read, run
 
 CHECKS = os.path.join(ROOT, "Apple", "Checks")
-# What an app imports.
+# The modules that an app imports.
 OURS = ["Holdfast"]
-# Names that clash and are still to be renamed; the list only shrinks.
+# Names that clash and have yet to be renamed. The list may only shrink.
 KNOWN = set()
-# Names that clash and stay all the same.
+# Names that clash and are accepted.
 ACCEPTED = set()
 
 
 def names():
-    """Returns the names of Apple's modules, and of others that apps use, by their module."""
+    """Returns the names in Apple's and other modules that apps use, by module."""
     return {
         os.path.basename(path)[: -len(".txt")]: read(path).decode().split()
         for path in sorted(glob.glob(os.path.join(CHECKS, "Names", "*.txt")))
@@ -23,7 +23,7 @@ def names():
 
 
 class Names:
-    """Modules that declare Apple's names and nothing else, and a file that uses each of them."""
+    """Modules that declare only Apple's names, and a file that uses each name."""
 
     def __init__(self, check):
         self.check, self.names = check, names()
@@ -47,7 +47,7 @@ class Names:
             self.emit("Clashing", file.read())
 
     def clashes(self, ours):
-        """Returns the names that an app cannot use when it imports these modules as well."""
+        """Returns the names that an app cannot use if it also imports these modules."""
         lines = [f"import {module}" for module in ours]
         lines += [f"import Names{module}" for module in self.names]
         wanted = sorted({name for declared in self.names.values() for name in declared})
@@ -66,7 +66,7 @@ class Names:
 
 
 def fixtures(check):
-    """Returns what is wrong with the files that must fail or pass."""
+    """Returns the faults of the files that must fail or pass."""
     wrong = []
     for path in sorted(glob.glob(os.path.join(CHECKS, "Failing", "*.swift"))):
         expected = re.match(r"// fails: (.*)", read(path).decode())[1]
@@ -115,4 +115,4 @@ def report(checks):
 
 
 class Wrong(Exception):
-    """Something is wrong, so that it must be checked again."""
+    """Raised if a fault was found, so that the next run checks again."""

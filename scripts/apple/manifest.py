@@ -1,11 +1,11 @@
-"""What the manifest declares on a Mac, and what an app of a platform builds of it."""
+"""The manifest as a Mac reads it, and the targets that an app builds on each platform."""
 import json
 import os
 import subprocess
 
 from toolchain import CACHE, Failure, Platform, SWIFT
 
-# The triple and the name of module files of each platform; VERSION is that of the manifest.
+# The triple of each platform, and the name of its module files. VERSION is the manifest's.
 TRIPLES = {
     "ios": ("x86_64-apple-iosVERSION-simulator", "x86_64-apple-ios-simulator"),
     "macos": ("x86_64-apple-macosxVERSION", "x86_64-apple-macos"),
@@ -27,7 +27,7 @@ def as_on_a_mac():
     with open("Package.swift", encoding="utf-8") as file:
         text = file.read()
     text = text.replace("#if os(Linux)", "#if os(macOS) || false")
-    # This host is no Mac, so that the condition is false; it says which side is meant.
+    # The condition is false on a host that is not a Mac; it marks the branch that a Mac takes.
     with open(os.path.join(folder, "Package.swift"), "w", encoding="utf-8") as file:
         file.write(text.replace("#if os(macOS) || false", "#if false"))
     done = subprocess.run(
@@ -49,7 +49,7 @@ def platforms(package):
 
 
 def edges(target, platform):
-    """Returns the names of the targets that a target uses on a platform."""
+    """Returns the names of the targets that a target depends on, on a platform."""
     for edge in target["dependencies"]:
         name, condition = edge.get("target") or edge.get("byName")
         wanted = condition and condition.get("platformNames")
@@ -58,9 +58,9 @@ def edges(target, platform):
 
 
 def closure(package, platform):
-    """Returns the targets of all library products, each after those that it uses.
+    """Returns the targets of all library products, each after its dependencies.
 
-    Those that a platform cannot build yet are left out, with all that use them.
+    Targets that a platform cannot build yet are left out, with all targets that depend on them.
     """
     targets = {target["name"]: target for target in package["targets"]}
     done = {}

@@ -1,4 +1,4 @@
-"""Type-checks the modules of a platform, each after those that it uses."""
+"""Type-checks the modules of a platform, each after its dependencies."""
 import concurrent.futures
 import glob
 import os
@@ -8,12 +8,12 @@ import manifest
 from toolchain import CACHE, Failure, ROOT, STUBS, digest, library, once, read, run, standard
 
 ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<text>.*)$", re.M)
-# Headers of libraries that are in Apple's SDKs as well; the rest of C is in Stubs/include.
+# Headers of libraries that Apple's SDKs also have. The other C headers are in Stubs/include.
 HEADERS = ["zlib.h", "zconf.h", "sqlite3.h"]
-# The bodies of functions that cannot depend on the platform are checked for iOS and Android, but not
-# once more for macOS and watchOS: their versions in the manifest have the standard library of iOS.
+# Bodies of functions that cannot depend on the platform are checked for iOS and Android, but not
+# again for macOS and watchOS: their versions in the manifest have the standard library of iOS.
 FIRST, LIKE_FIRST = "ios", ("macos", "watchos")
-# A platform is told apart by these; Embedded Swift and debug builds are none.
+# Conditions that distinguish platforms. Embedded Swift and debug builds are not platforms.
 CONDITION = re.compile(
     r"#\s*(?:if|elseif)\b(?!\s*!?\s*(?:hasFeature\(Embedded\)|DEBUG)\s*$)|[@#](?:un)?available\b", re.M)
 IMPORT = re.compile(
@@ -45,10 +45,10 @@ def headers():
 
 
 class Check:
-    """One platform: its modules, the errors in them, and how many were checked anew."""
+    """The check of one platform: its modules, their errors, and the number checked in this run."""
 
     def __init__(self, platform, package, names):
-        """`names`: those of all platforms of this run."""
+        """`names`: the names of all platforms of this run."""
         self.platform, self.errors, self.fresh = platform, [], 0
         self.names, self.skipped, self.depends = names, 0, set()
         self.targets, self.left_out = manifest.closure(package, platform)
@@ -74,7 +74,7 @@ class Check:
         return self
 
     def words(self):
-        """Returns the options of every call of the compiler."""
+        """Returns the options of every compiler call."""
         found = ["-target", self.platform.triple, "-parse-as-library", "-I", self.std]
         found += ["-I", self.stubs, "-I", self.folder]
         found += ["-enable-objc-interop", "-disable-objc-attr-requires-foundation-module"] if (
@@ -112,7 +112,7 @@ class Check:
         return [path for path in found if not any(path.startswith(out) for out in left_out)]
 
     def emit(self, target):
-        """Makes the module without looking into functions, for those that import it."""
+        """Creates the module without its function bodies, for the modules that import it."""
         name, sources = target["name"], self.sources(target)
         used = [self.keys[edge] for edge in manifest.edges(target, self.platform)]
         self.keys[name] = digest(
@@ -124,8 +124,8 @@ class Check:
             "-o", os.path.join(self.folder, name + ".swiftmodule"), *sources]))
 
     def may_differ(self, target):
-        """Returns whether the bodies of a module's functions may depend on the platform: by a
-        condition, by a module that is not ours, or by one of ours that may differ."""
+        """Returns whether the bodies of a module's functions may depend on the platform: through a
+        condition, a foreign module, or a module of this package that itself may depend on it."""
         text = "\n".join(read(path).decode() for path in self.sources(target))
         ours = {each["name"] for each in self.targets}
         used = set(IMPORT.findall(text))
@@ -141,7 +141,7 @@ class Check:
 
         def typecheck():
             self.fresh += 1
-            # The compiler warns that Android has no C library here; the stubs stand for it.
+            # The compiler warns that Android has no C library here; the stubs replace it.
             self.errors += self.typecheck(name, sources, more, strict=self.platform.is_apple)
             if any(error[0] == name for error in self.errors):
                 raise Broken
@@ -152,7 +152,7 @@ class Check:
             pass
 
     def typecheck(self, name, sources, more=(), strict=True):
-        """Returns the errors in some files, each with the module, the place and the text."""
+        """Returns the errors in the given files, each with its module, location and text."""
         more = [*more, "-warnings-as-errors"] if strict else [*more, "-suppress-warnings"]
         status, said = run(
             ["-typecheck", "-module-name", name, *self.words(), *features(), *more, *sources])
@@ -165,11 +165,11 @@ class Check:
 
 
 class Broken(Exception):
-    """A module has errors, so that it must be checked again."""
+    """Raised if a module has errors, so that the next run checks it again."""
 
 
 def report(checks):
-    """Prints each error once, with the platforms that have it, and returns how many there are."""
+    """Prints each error once, with its platforms, and returns the number of errors."""
     found = {}
     for check in checks:
         for _, place, text in check.errors:

@@ -1,7 +1,8 @@
 """Removes the bodies of functions from a .swiftinterface file.
 
-A type check needs declarations alone, and a compiler that reads no bodies builds the standard library
-in a quarter of the time. Written against what the compiler prints: one declaration begins on one line.
+A type check needs only declarations, and a compiler that reads no bodies builds the standard
+library in a quarter of the time. The parser relies on the compiler's layout, in which each
+declaration begins on its own line.
 """
 import re
 
@@ -22,7 +23,7 @@ def strip(text):
 class _Strip:
     def __init__(self, text):
         self.text, self.out, self.open = text, [], []
-        # Where the declaration begins that is being read, and how many parentheses are open.
+        # The start of the current declaration, and the number of open parentheses.
         self.start, self.parentheses = 0, 0
 
     def run(self):
@@ -55,7 +56,7 @@ class _Strip:
         return self._keep(at, at + 1)
 
     def _opened(self, at):
-        """Handles a brace: of a type, of accessors, or of a body, which is left out."""
+        """Handles the brace of a type, of accessors, or of a body, which is removed."""
         if self.parentheses:
             return self._keep(at, self._after_block(at))
         declaration = re.sub(r"//.*", "", self.text[self.start : at])
@@ -69,7 +70,7 @@ class _Strip:
         return self._keep(at, at + 1)
 
     def _after_word(self, at):
-        """Returns where a string or a comment ends."""
+        """Returns the end of a string or a comment."""
         if self.text.startswith("//", at):
             return self.text.index("\n", at)
         if self.text.startswith('"""', at):

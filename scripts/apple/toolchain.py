@@ -13,17 +13,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 STUBS = os.path.join(ROOT, "Apple", "Checks", "Stubs")
 CACHE = os.path.join(".build", "apple-check")
-# Not more compilers at a time than there are processors.
+# Limits the number of concurrent compilers to the number of processors.
 turns = threading.Semaphore(os.cpu_count() or 2)
 
-# In the order in which they need each other.
+# The standard modules, each after its dependencies.
 STANDARD = [
     "Swift", "_Concurrency", "SwiftOnoneSupport", "Synchronization", "Observation",
     "_RegexParser", "_StringProcessing",
 ]
 
 
-# With Objective-C the compiler converts no pointer unless the library has this one as well.
+# With Objective-C, the compiler converts no pointers unless the library also declares this type.
 AUTORELEASING = """
 @frozen @unsafe public struct AutoreleasingUnsafeMutablePointer<Pointee> : Swift._Pointer {
   public typealias Distance = Swift.Int
@@ -39,7 +39,7 @@ class Failure(Exception):
 
 
 class Platform:
-    """A platform by its name in the manifest, its triple, and the name of its module files."""
+    """A platform: its name in the manifest, its triple, and the name of its module files."""
 
     def __init__(self, name, triple, file, stubs, missing=frozenset()):
         self.name, self.triple, self.file = name, triple, file
@@ -51,7 +51,7 @@ class Platform:
 
     @property
     def headers(self):
-        """The options that replace the headers of this system by the stubs."""
+        """The options that replace this system's headers with the stubs."""
         found = [] if self.is_apple else ["-sdk", os.path.join(STUBS, "android")]
         if self.is_apple:
             found += ["-Xcc", "-nostdlibinc"]
@@ -70,12 +70,12 @@ def frontend():
 
 
 def library():
-    """Returns the folder of the toolchain with modules of its own."""
+    """Returns the folder with the toolchain's own modules."""
     return os.path.join(os.path.dirname(os.path.dirname(frontend())), "lib", "swift")
 
 
 def run(arguments):
-    """Runs the compiler's frontend, and returns its status and what it said."""
+    """Runs the compiler's frontend, and returns its status and output."""
     with turns:
         done = subprocess.run(
             [SWIFT + "c", "-frontend", *arguments], capture_output=True, text=True)
@@ -96,7 +96,7 @@ def read(path):
 
 
 def once(folder, name, key, make):
-    """Makes something unless it was made with the same key."""
+    """Calls `make` unless it has already completed with the same key."""
     mark = os.path.join(folder, name + ".key")
     if os.path.exists(mark) and read(mark).decode() == key:
         return False
@@ -113,7 +113,7 @@ def compiler_key():
 
 
 def interface(module, platform):
-    """Returns the interface of a module of this toolchain as one of another platform."""
+    """Returns the interface of one of this toolchain's modules, adapted to another platform."""
     with open(os.path.join(
         library(), "linux", module + ".swiftmodule", "x86_64-unknown-linux-gnu.swiftinterface"
     ), encoding="utf-8") as file:
@@ -122,7 +122,7 @@ def interface(module, platform):
     head = head.replace("-target x86_64-unknown-linux-gnu", f"-target {platform.triple}")
     head = head.replace(" -O ", " -Onone ")
     body = re.sub(r"(?m)^import Glibc$", "", separator + body)
-    # Bodies of what is back-deployed are not there; what remains is the version it reaches back to.
+    # Back-deployed bodies are absent, so these declarations keep the version they deploy back to.
     body = re.sub(r"(?m)^( *)@backDeployed\([^)]*\) ?", r"\1", body)
     text = head + strip(body)
     return text + AUTORELEASING if module == "Swift" and platform.is_apple else text
@@ -151,7 +151,7 @@ def build_standard(platform):
 
 
 def standard(platform):
-    """Makes the standard modules of a platform unless they are there."""
+    """Builds the standard modules of a platform unless they exist."""
     key = digest(compiler_key(), platform.triple)
     once(platform.folder, "std", key, lambda: build_standard(platform))
     return key

@@ -1,7 +1,6 @@
-// What a board's program calls: it owns the memory, the radio and the clock. Compiled by
-// scripts/embedded together with Sources/Firmware, never by the package.
-
-/// The flash that holds the records.
+// The functions that a board's program calls; the program owns the memory, the radio and the clock.
+// scripts/embedded compiles this file with Sources/Firmware. The package never does.
+/// The flash memory that stores the records.
 struct Flash: RecordStorage {
   let memory: UnsafeMutablePointer<DrinkRecord>
   var capacity: Int { RecordRing<Flash>.usualCapacity }

@@ -1,12 +1,12 @@
-// What a board's or a web page's program does with links: it plays one by hand and one of each
-// preset at random, and prints what they ask for. Compiled by scripts/embedded with Sources/Core,
-// for Embedded Swift and for the host, which must print the same; never by the package.
+// A program for boards and web pages that plays one scripted link and one random link of each
+// preset, and prints their effects. scripts/embedded compiles it with Sources/Core, for Embedded
+// Swift and for the host, whose outputs must be the same. The package never compiles it.
 
-/// A link with its clock, and what it asked for so far.
+/// A link with its clock, and a digest of its effects.
 struct Played {
   var link: HeldLink
   var now = Instant.zero
-  /// FNV-1a of every line.
+  /// The FNV-1a hash of all lines.
   var digest: UInt64 = 0xCBF2_9CE4_8422_2325
   var effects = 0
   let isShown: Bool
@@ -70,7 +70,7 @@ func text(of status: LinkStatus) -> String {
   return words.joined(separator: " ")
 }
 
-/// Dials, opens, hears nothing for too long, and comes back; then a server goes away for good.
+/// Plays a link that opens, times out in silence and reconnects, and then loses its server forever.
 func tell() {
   var played = Played(.messageStream, seed: 7, isShown: true)
   played.give(.reachability(.reachable(path: PathID("wlan0"))))
@@ -93,7 +93,7 @@ func tell() {
   played.give(.want(.none))
 }
 
-/// Gives a link of a preset inputs in any order, and prints the digest of what it asked for.
+/// Plays random inputs on a link of a preset, and prints the digest of its effects.
 func play(_ policy: LinkPolicy, steps: Int) {
   var chance = Chance(seed: 20)
   var played = Played(policy, seed: 3, isShown: false)
@@ -112,7 +112,7 @@ func play(_ policy: LinkPolicy, steps: Int) {
   print("\(policy.name): \(played.effects) effects in \(time), digest \(digest)")
 }
 
-/// Writes a preset as text, reads it back, and prints what it says.
+/// Writes a preset as text, prints the text, and reads it back.
 func copied(_ policy: LinkPolicy) -> LinkPolicy {
   print("\(policy.name): \(policy.values.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))")
   do {

@@ -1,6 +1,6 @@
-// What a link's program needs of its board: memory, the byte functions of C, arithmetic that the
-// processor lacks, output and an end. A real board brings its own. Compiled by scripts/embedded
-// for WebAssembly, where it calls WASI, and for RISC-V, where it calls Linux.
+// The functions that a link's program needs from its board: memory, C's byte functions, arithmetic
+// that the processor lacks, output and exit. A real board has its own. scripts/embedded compiles
+// this file for WebAssembly, where it calls WASI, and for RISC-V, where it calls Linux.
 typedef __SIZE_TYPE__ size_t;
 typedef __UINTPTR_TYPE__ address;
 typedef unsigned char u8;
@@ -15,7 +15,7 @@ typedef long long s64;
 #endif
 int program(int, char **) __asm__(MAIN);
 
-// Output and end.
+// Output and exit.
 
 #ifdef __wasm__
 struct bytes { const void *start; size_t count; };
@@ -60,7 +60,7 @@ int putchar(int character) {
   return character;
 }
 
-// Memory: blocks of powers of two, each with its class in front; a free one goes on a list.
+// Memory: blocks of powers of two, each preceded by its class. Free blocks are in a list.
 
 static u8 heap[1 << 20] __attribute__((aligned(16)));
 static size_t used;
@@ -113,7 +113,7 @@ int memcmp(const void *left, const void *right, size_t count) {
   return 0;
 }
 
-// Hash tables are seeded with it; what a link does must not depend on their order.
+// Seeds hash tables. The behavior of a link must not depend on their order.
 void arc4random_buf(void *to, size_t count) {
   static u32 state = 2463534242u;
   for (u8 *byte = to; count--;) {
@@ -122,7 +122,7 @@ void arc4random_buf(void *to, size_t count) {
   }
 }
 
-// Reads a decimal number of at most 15 digits and no exponent, which rounds once.
+// Reads a decimal number of at most 15 digits without an exponent, and so rounds only once.
 const char *_swift_stdlib_strtod_clocale(const char *text, double *number) {
   double digits = 0, scale = 1;
   int isFraction = 0;
@@ -141,7 +141,7 @@ const char *_swift_stdlib_strtod_clocale(const char *text, double *number) {
 address __stack_chk_guard = 0x5a17;
 void __stack_chk_fail(void) { __builtin_trap(); }
 
-// Arithmetic of 128 bits, which durations use; without operators that would call it again.
+// 128-bit arithmetic, which durations use. It avoids operators that would call it again.
 
 struct wide { u64 low, high; };
 
@@ -182,7 +182,7 @@ void __multi3(struct wide *to, u64 al, u64 ah, u64 bl, u64 bh) {
 #else
 struct wide __divti3(struct wide a, struct wide b) { return quotient(a, b); }
 
-// Arithmetic of 64 bits on a processor of 32.
+// 64-bit arithmetic on a 32-bit processor.
 
 u64 __ashldi3(u64 a, int by) {
   u32 low = (u32)a, high = (u32)(a >> 32);

@@ -1,5 +1,5 @@
 
-// The copy for mutants: the planted modules, their suites, and what these need.
+// The copy for mutants: the modules with mutants, their suites, and their dependencies.
 let planted: Set<String> = ["PLANTED"]
 let switchboard: [Target] = [
   .target(name: "CMutants", path: "Mutation/CMutants"),
@@ -29,12 +29,12 @@ while size < needed.count {
 }
 package.targets = package.targets.filter { needed.contains($0.name) }
 package.products = []
-// Only what the simulator plays is built well, all else quickly.
+// Only the modules that the simulator plays are optimized. All others are built quickly.
 let played = planted.union(["Mutants", "MutantRuns", "LinkSimulator"])
 for target in package.targets where target.type != .system && !played.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
 }
-// Where two modules have a member of one name, the import decides.
+// If two modules have a member of the same name, the import decides.
 for target in package.targets where target.type == .test || target.name == "LinkSimulator" {
   target.swiftSettings?.append(.enableUpcomingFeature("MemberImportVisibility"))
 }

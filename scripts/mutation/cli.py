@@ -17,14 +17,14 @@ import selftest
 import sieve
 
 SAMPLE = 200
-HELP = """Plants mutants into the pure modules, and counts which the simulator and the tests catch.
+HELP = """Plants mutants in the pure modules, and counts those that the simulator or the tests catch.
 
-All mutants are in one build of a copy of the package (.build/mutants), each behind a switch; the
-sources stay as they are. For each mutant, first the runs are found in which it would make a
-difference; then these runs are made with the mutant: up to 3,000 seeds of each world of the
+All mutants are in one build of a copy of the package (.build/mutants), each behind a switch. The
+sources are not changed. For each mutant, the tool first finds the runs in which it would make a
+difference. Then it makes these runs with the mutant: up to 3,000 seeds of each world of the
 simulator, then the suites of the pure modules. A mutant that compiles and that nothing catches is
-printed with its place. Results are kept: a run that was ended is continued by the next one, and
-after a change of tests only what survived runs again."""
+printed with its location. Results are kept: the next run continues one that was interrupted, and
+after a change of tests only the survivors run again."""
 
 
 def parser():
@@ -37,10 +37,10 @@ def parser():
         "--each", type=count, metavar="N",
         help="try N mutants of each module, in place of a sample of them all")
     made.add_argument(
-        "--suites", action="store_true", help="run the suites alone, without the simulator")
+        "--suites", action="store_true", help="run only the suites, without the simulator")
     made.add_argument(
         "--all", action="store_true",
-        help="try every mutant, which takes many hours; the next run goes on")
+        help="try every mutant, which takes many hours; the next run continues")
     made.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
     made.add_argument(
         "--seeds", type=seeds, metavar="N",
@@ -54,24 +54,24 @@ def parser():
         "--jobs", type=count, default=os.cpu_count(), metavar="N",
         help="processes at the same time (one for each processor)")
     made.add_argument(
-        "--minutes", type=float, metavar="N", help="end after N minutes; the next run goes on")
+        "--minutes", type=float, metavar="N", help="end after N minutes; the next run continues")
     made.add_argument("--json", action="store_true", help="print the report as JSON")
     made.add_argument(
         "--report", action="store_true",
         help="print the report of what was tried; what nothing caught before the tests changed "
         "counts as not caught")
-    made.add_argument("--show", type=int, metavar="N", help="print what mutant N is")
-    made.add_argument("--run", type=int, metavar="N", help="try mutant N alone, anew")
+    made.add_argument("--show", type=int, metavar="N", help="print a description of mutant N")
+    made.add_argument("--run", type=int, metavar="N", help="try only mutant N, again")
     made.add_argument(
         "--early", type=count, metavar="N",
-        help="of what an invariant found in this build, show N mutants: how long after their first "
+        help="show N mutants of this build that an invariant found: how long after their first "
         "difference it broke, and what another checker found in the same run")
     made.add_argument("--self-test", action="store_true", help="check this tool, in seconds")
     return made
 
 
 def count(text):
-    """Returns a number of things, of which nothing comes without one."""
+    """Returns a number that must be at least 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")
@@ -79,7 +79,7 @@ def count(text):
 
 
 def seeds(text):
-    """Returns a number of seeds, which are watched by the chunk."""
+    """Returns a number of seeds, which must be a multiple of a chunk."""
     number = int(text)
     if number <= 0 or number % play.CHUNK:
         raise argparse.ArgumentTypeError(f"must be a multiple of {play.CHUNK}")
@@ -87,7 +87,7 @@ def seeds(text):
 
 
 def modules(text):
-    """Returns folders below Sources; a feature's name alone means its rules."""
+    """Returns folders below Sources. The name of a feature means the folder with its rules."""
     found = []
     for name in text.split(","):
         name = name.rstrip("/")
@@ -107,9 +107,9 @@ def is_wanted(row, options):
 
 
 def sample(rows, options):
-    """Returns the mutants to try: those whose hashes with the seed are least.
+    """Returns the mutants to try: those with the lowest hashes of seed and key.
 
-    All of them are tried in the same order, so that a run that was ended is a sample too.
+    They are always tried in this order, so that an interrupted run is also a sample.
     """
     rows = [row for row in rows if row["isPlanted"] and is_wanted(row, options)]
     rows.sort(key=lambda row: hashlib.sha256(f"{options.seed} {row['key']}".encode()).digest())
@@ -122,7 +122,7 @@ def sample(rows, options):
 
 
 class Progress:
-    """One line on a terminal; elsewhere a line a minute."""
+    """Progress as one line on a terminal, or as a line a minute elsewhere."""
 
     def __init__(self, total, what):
         self.total, self.what, self.done = total, what, 0
@@ -146,16 +146,16 @@ class Progress:
 
 
 class Late(Exception):
-    """The time of --minutes is over."""
+    """Raised when the time of --minutes is over."""
 
 
 def work(jobs, count, what, end):
-    """Carries out jobs on some threads; ends all with the first failure."""
+    """Runs jobs on several threads, and ends all of them at the first failure."""
     if not jobs:
         return
     progress = Progress(len(jobs), what)
     pool = concurrent.futures.ThreadPoolExecutor(max(1, count))
-    # A wait looks at each future: only those of the next jobs are there.
+    # A wait examines each future, so only those of the next jobs exist.
     rest = iter(jobs)
     waiting = {pool.submit(job) for job in itertools.islice(rest, 2 * max(1, count))}
     try:
@@ -178,7 +178,7 @@ def work(jobs, count, what, end):
 
 
 def attempt(package, reach, results, row, is_anew=False):
-    """Tries what is not known yet of a mutant."""
+    """Tries a mutant with the parts that have no result yet."""
     trial = play.Trial(package, reach, row)
     before = None if is_anew else results.played(row["key"])
     simulator = None if is_anew else results.simulated(row["key"])
@@ -186,7 +186,7 @@ def attempt(package, reach, results, row, is_anew=False):
     if simulator is None:
         simulator = trial.simulate(before)
     if tests is None:
-        # What the simulator catches is caught; the suites would take most of the time.
+        # A mutant that the simulator catches is not tested: the suites take most of the time.
         tests = {"reached": [], "caught": None} if simulator["caught"] else trial.test()
     results.add(row, simulator, tests)
     return simulator, tests
@@ -206,7 +206,7 @@ def main():
         plant.say("mutants: the time is over; the next run continues")
         return 75
     except BrokenPipeError:
-        # Nobody reads the rest; Python would complain once more when it ends.
+        # Nothing reads the rest. Without this, Python would print another error when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, play.Stopped):

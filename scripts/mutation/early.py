@@ -1,16 +1,17 @@
-"""Tells how early invariants find mutants: when a mutant first makes a difference, when an
-invariant breaks, and what the other checkers say of the same run."""
+"""Measures how early invariants find mutants: when a mutant first makes a difference, when an
+invariant breaks, and what the other checkers find in the same run."""
 import play
 import report
 
-# A run in which a mutant makes a difference may end before it breaks anything: these many are played.
+# The number of runs played, since a mutant may make a difference in a run without breaking
+# anything.
 SEEDS = 50
 
 
 def chosen(rows, results):
     """Returns the mutants that the simulator first found by a broken invariant.
 
-    Bugs in invariants themselves show nothing: a wrong one breaks although all is well.
+    Mutants of invariants themselves are left out, since a wrong invariant breaks in a correct run.
     """
     for row in rows:
         said = results.played(row["key"]) or {}
@@ -20,7 +21,7 @@ def chosen(rows, results):
 
 
 def timed(package, reach, row):
-    """Returns the times of the first run in which a mutant breaks an invariant; `None` without one."""
+    """Returns the times of the first run in which a mutant breaks an invariant, or `None`."""
     for world in reach.worlds:
         seeds = reach.seeds(world, row)[:SEEDS]
         if not seeds:
@@ -35,7 +36,7 @@ def timed(package, reach, row):
 
 
 def parsed(lines):
-    """Returns what `mutant-runs time` says; `None` if no invariant broke."""
+    """Returns the parsed output of `mutant-runs time`, or `None` if no invariant broke."""
     said = {}
     for line in lines:
         name, _, rest = line.partition(" ")
@@ -51,7 +52,7 @@ def parsed(lines):
 
 
 def lines(row, found):
-    """Returns how early an invariant found a mutant, in words."""
+    """Returns a text that describes how early an invariant found a mutant."""
     yield from report.describe(row)
     yield (
         f"    {found['world']}, seed {found['seed']}, {found['server']}: makes a difference at "

@@ -1,4 +1,4 @@
-"""Plants mutants into a copy of the package, and builds it."""
+"""Plants mutants in a copy of the package, and builds it."""
 import hashlib
 import json
 import os
@@ -10,8 +10,8 @@ import sys
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HOME = os.path.join(ROOT, ".build", "mutants")
 TOOLS = os.path.join(ROOT, "scripts", "mutation")
-# The folders below Sources into which mutants are planted, with their targets; each after those that
-# it imports.
+# The folders below Sources in which mutants are planted, with their targets. Each target is after
+# those that it imports.
 MODULES = {
     "Core": "LinkCore", "JSON": "LinkJSON", "Health": "LinkHealth", "Wire": "LinkWire",
     "Storage": "LinkStorage", "Protocols": "LinkProtocols",
@@ -20,12 +20,12 @@ MODULES = {
     "Features/HealthSync": "HealthSync", "Features/BottleLink": "BottleLink",
     "Firmware": "BottleFirmware", "Tools/Audit": "SessionAudit", "ServerCore": "LinkServerCore",
 }
-# The parts of shared modules that are counted by themselves: each is a feature's.
+# The parts of shared modules that belong to one feature and are counted separately.
 PARTS = (
     "Wire/Session", "Wire/HealthSync", "Wire/BottleLink", "Storage/Session", "Storage/HealthSync",
     "Storage/BottleLink", "ServerCore/Session", "ServerCore/HealthSync",
 )
-# The only worlds that play a feature; shared modules are in all of them.
+# The only worlds that play a feature. All worlds play the shared modules.
 WORLDS = {
     "Features/MessageStream": ["message-stream"], "Features/HealthRelay": ["relay"],
     "Features/HeldSocket": ["held-socket"], "Features/Session": ["session"],
@@ -41,8 +41,8 @@ SUITES = [
     "BottleLinkTests", "FirmwareTests", "AuditTests", "ServerCoreTests", "FuzzTests",
     "RandomInputTests",
 ]
-# The only suites that reach a feature. SimulatorTests are in no run: most of their tests play the
-# worlds that the simulator plays anyway, for minutes.
+# The only suites that reach a feature. SimulatorTests are never run: for minutes, most of their
+# tests play the worlds that the simulator plays anyway.
 REACHING = {
     "Features/MessageStream": ["MessageStreamTests", "FuzzTests", "RandomInputTests"],
     "Features/HealthRelay": ["HealthRelayTests", "RandomInputTests"],
@@ -69,7 +69,7 @@ SWIFT = os.environ.get("SWIFT", "swift")
 
 
 class Failure(Exception):
-    """What ends the program, as a sentence with a remedy."""
+    """A failure that ends the program, described by a sentence with a remedy."""
 
 
 def folder(module):
@@ -77,7 +77,7 @@ def folder(module):
 
 
 def is_below(file, path):
-    """Returns whether a file is, or is in, what stands at a path below Sources."""
+    """Returns whether a file is at, or below, a path below Sources."""
     return file == folder(path) or file.startswith(folder(path) + "/")
 
 
@@ -113,7 +113,7 @@ def digest(root, paths):
 
 
 def planter():
-    """Compiles the program that finds places and plants; returns its path."""
+    """Compiles the program that plants mutants, and returns its path."""
     sources = sorted(
         os.path.join(TOOLS, "planter", name) for name in os.listdir(os.path.join(TOOLS, "planter")))
     name = digest(TOOLS, ["planter"])
@@ -137,7 +137,7 @@ def planter():
 
 
 def plant(root, copy, files, dropped):
-    """Writes planted files below `copy`; returns all mutants as rows."""
+    """Writes planted files below `copy`, and returns all mutants as rows."""
     request = {"root": root, "copy": copy, "files": files, "dropped": sorted(dropped)}
     made = subprocess.run(
         [planter()], input=json.dumps(request), check=False, capture_output=True, text=True)
@@ -150,9 +150,9 @@ class Package:
     """The copy of the package with all mutants in it."""
 
     def __init__(self, only=None, plays=True):
-        """`only`: the modules, folders or files that get mutants; all of them without any.
+        """`only`: the modules, folders or files that get mutants, or none for all.
 
-        `plays`: whether the simulator is built too.
+        `plays`: whether the simulator is also built.
         """
         self.plays = plays
         self.copy = os.path.join(HOME, "package")
@@ -175,7 +175,7 @@ class Package:
             if not self.only or any(is_below(file, path) for path in self.only)]
 
     def worlds(self, known):
-        """Returns those of the known worlds in which a mutant can make a difference."""
+        """Returns the known worlds in which a mutant can make a difference."""
         return self.narrowed(WORLDS, known) if self.plays else []
 
     @property
@@ -184,7 +184,7 @@ class Package:
         return self.narrowed(REACHING, SUITES)
 
     def narrowed(self, names, known):
-        """Returns what is named for the modules with mutants; all, if there is one without names."""
+        """Returns the names listed for the modules with mutants, or all if a module has no list."""
         wanted = [next((names[name] for name in names if is_below(folder(path), name)), None)
                   for path in self.only]
         if not wanted or None in wanted:
@@ -192,7 +192,7 @@ class Package:
         return [name for name in known if any(name in some for some in wanted)]
 
     def world(self):
-        """Returns what the results of the simulator depend on."""
+        """Returns a hash of everything that the simulator's results depend on."""
         self.state = self.state or digest(ROOT, [folder(module) for module in MODULES] + [
             "Sources/Simulator", "scripts/mutation/planter", "scripts/mutation/runs",
             "scripts/mutation/switch"]) + self.part + ("" if self.plays else "-suites")
@@ -200,16 +200,16 @@ class Package:
 
     @property
     def part(self):
-        """The modules with mutants as part of a file's name; a hash of many, as names are bounded."""
+        """The modules with mutants as part of a file name, or a hash if there are too many."""
         names = "".join("-" + path.replace("/", "-") for path in self.only)
         return names if len(names) <= 100 else "-" + hashlib.sha256(names.encode()).hexdigest()[:16]
 
     def suite(self, name):
-        """Returns what the results of a suite depend on, beside the world: its state in the copy."""
+        """Returns a hash of what a suite's results depend on, besides the world: its own files."""
         return digest(self.copy, [f"Tests/{name}"])
 
     def build(self, found, log):
-        """Builds, and leaves out what a sieve has found and what it missed."""
+        """Builds the copy without the mutants that do not compile."""
         self.world()
         self.mirror()
         files = self.planted_files()
@@ -245,7 +245,7 @@ class Package:
             return otherwise
 
     def compile(self):
-        """Returns what the compiler says, or `None` if all is well."""
+        """Returns the compiler's output, or `None` if the build succeeds."""
         made = subprocess.run(
             [SWIFT, "build", "-c", "release", "--build-tests", "--package-path", self.copy,
              "--scratch-path", self.scratch, "-Xswiftc", "-enable-testing",
@@ -254,7 +254,7 @@ class Package:
         return None if made.returncode == 0 else made.stdout
 
     def mirror(self):
-        """Copies all that is not planted, and removes what is gone."""
+        """Copies all files that are not planted, and removes those that no longer exist."""
         planted = set(self.planted_files())
         wanted = {}
         for path in ["Sources", "docs"] + [f"Tests/{suite}" for suite in self.suites]:
@@ -276,7 +276,7 @@ class Package:
 
 
 def write(path, data):
-    """Writes a file unless it is there already, so that it is not compiled again."""
+    """Writes a file unless it has this content, so that it is not compiled again."""
     try:
         with open(path, "rb") as old:
             if old.read() == data:
@@ -288,10 +288,10 @@ def write(path, data):
 
 
 def manifest(names, plays):
-    """Returns the manifest of the copy: only what these suites need, and the switch."""
+    """Returns the manifest of the copy: the dependencies of these suites, and the switch."""
     with open(os.path.join(ROOT, "Package.swift"), encoding="utf-8") as file:
         text = file.read()
-    # What is planted may warn, and its switch is a module that no file imports by itself.
+    # Planted code may cause warnings, and no file imports the module of its switch explicitly.
     for setting in (".treatAllWarnings(as: .error)", ".strictMemorySafety(),",
                     '.enableUpcomingFeature("MemberImportVisibility"),'):
         if setting not in text:
@@ -311,7 +311,7 @@ UNSET = re.compile(r"initializ|missing return|used before|captured")
 
 
 def blamed(rows, copy, output):
-    """Returns the keys of the mutants that errors speak of."""
+    """Returns the keys of the mutants that caused errors."""
     by_file = {}
     for row in rows:
         if row["isPlanted"]:
@@ -324,7 +324,7 @@ def blamed(rows, copy, output):
     return keys
 
 
-# Of mutants in the same place, those that are the likeliest not to compile.
+# The kinds of mutants with the highest and the next highest risk of not compiling.
 UNLIKELY = ("swapped arguments", "first and last", "arithmetic", "min and max")
 LIKELY = ("boundary", "dropped operand", "changed constant")
 
@@ -340,8 +340,8 @@ def riskiest(rows):
 
 
 def blame(rows, line, column, message):
-    """Returns the mutants of a file that an error speaks of: the innermost around it, or those
-    that leave out what sets a variable, or those near it."""
+    """Returns the mutants of a file that may have caused an error: the innermost around it, or
+    those that remove the initialization of a variable, or those near it."""
     def size(row):
         first, start, last, end = row["place"]
         return (last - first, end - start if last == first else 0)
@@ -372,9 +372,9 @@ def blame(rows, line, column, message):
 
 
 def burden(rows, line):
-    """Returns the operators in the declaration at a line; without any, all that is in it.
+    """Returns the mutants of operators in the declaration at a line, or else all mutants in it.
 
-    A compiler that takes too long for an expression tells where this begins.
+    If an expression takes the compiler too long, its error is at the expression's beginning.
     """
     ahead = [row for row in rows if row["place"][2] >= line] or rows
     nearest = min(ahead, key=lambda row: abs(row["place"][0] - line), default=None)

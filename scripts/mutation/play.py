@@ -1,4 +1,4 @@
-"""Runs the simulator and the suites, with one mutant or watching all."""
+"""Runs the simulator and the suites, with one mutant or while watching all."""
 import hashlib
 import os
 import re
@@ -12,24 +12,24 @@ import time
 import plant
 
 SEEDS = 3000
-# How many seeds one process watches, so that a broken-off run loses little.
+# The number of seeds that one process watches, so that an interrupted run loses little.
 CHUNK = 10
-# Seeds are played in growing ranges: most mutants are caught by the first.
+# Seeds are played in growing ranges, since the first range catches most mutants.
 STAGES = (10, 100, 1000)
-# Runs of a world that a mutant could change; if it changes none of them, no more are played.
+# The number of runs of a world that a mutant could change. If it changes none, no more are played.
 ENOUGH = 5
-# A group of tests that takes more seconds of a processor than this runs after all others.
+# Groups of tests that take more processor time than this, in seconds, run after all others.
 SLOW = 2
 MEMORY = 8 << 30
 FAILED_TEST = re.compile(rb"\xe2\x9c\x98[^\n]*?Test (.*?) (?:recorded|failed)")
 
 
 class Stopped(Exception):
-    """The user has ended the program."""
+    """Raised when the user has ended the program."""
 
 
 class Children:
-    """The processes that run, so that all of them end with this one."""
+    """The running child processes, so that all of them end with this process."""
 
     lock = threading.Lock()
     running = set()
@@ -47,10 +47,10 @@ class Children:
 
 
 def run(words, environment, seconds, feed=b"", watch=lambda line: False, wall=None):
-    """Runs a program with so much processor time; returns how it ended, its lines, and the
-    processor time in seconds.
+    """Runs a program with limited processor time, and returns how it ended, its lines, and the
+    processor time it took, in seconds.
 
-    How: "ok", "failed", "watched" if `watch` told to end it, "hung" or "crashed".
+    It ends "ok", "failed", "watched" if `watch` returned true, "hung" or "crashed".
     """
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
@@ -115,12 +115,12 @@ def give(child, feed):
 
 
 def group_of(test):
-    """Returns the group of a test that `--list-tests` names: its outermost type, or itself."""
+    """Returns the group of a test that `--list-tests` names: its outermost type, or the test."""
     return re.match(r"(?:`[^`]*`|[^/`])+", test)[0]
 
 
 def groups_of(listing, suites):
-    """Returns the groups of the tests of suites, which are modules."""
+    """Returns the groups of tests in the given suites, which are modules."""
     found = dict.fromkeys(group_of(line) for line in listing.splitlines())
     return [group for group in found if group.split(".")[0] in suites]
 
@@ -132,13 +132,13 @@ def test_command(groups):
 
 
 class Reach:
-    """Which mutants would make a difference to what: measured once for each build."""
+    """The runs in which each mutant would make a difference, measured once for each build."""
 
     def __init__(self, package, build, seeds):
         self.package, self.last = package, seeds
         self.count = package.rows[-1]["number"] + 1
         self.folder = os.path.join(plant.HOME, "reach", build)
-        # What a suite reaches is another matter once its tests have changed.
+        # The mutants that a suite reaches change with its tests.
         self.versions = {suite: package.suite(suite) for suite in package.suites}
         self.worlds = []
         self.maps = {}
@@ -146,7 +146,7 @@ class Reach:
         self.seconds = {}
 
     def jobs(self):
-        """Returns what is to be measured yet: names with what measures each."""
+        """Returns the measurements still to be made: names, each with its function."""
         os.makedirs(self.folder, exist_ok=True)
         if self.package.plays:
             told = subprocess.run(
@@ -169,7 +169,7 @@ class Reach:
         return jobs
 
     def path(self, name, ending):
-        """Returns where a file of a world, or of a group of tests, is kept."""
+        """Returns the path of a file of a world, or of a group of tests."""
         version = self.versions.get(name.split(".")[0])
         if version:
             name = hashlib.sha256(f"{version} {name}".encode()).hexdigest()[:16]
@@ -222,7 +222,7 @@ class Reach:
                 self.seconds[group] = float(file.read())
 
     def seeds(self, world, row):
-        """Returns the seeds of a world to which a mutant would make a difference."""
+        """Returns the seeds of a world for which a mutant would make a difference."""
         index, bit = row["number"] // 8, 1 << row["number"] % 8
         maps = self.maps[world]
         if self.maps[world + " once"][index] & bit:
@@ -231,9 +231,9 @@ class Reach:
         return list(range(1, self.last + 1)) if seeds and row["isOnce"] else seeds
 
     def tests_of(self, row):
-        """Returns the groups to which a mutant would make a difference, in those that one process
-        runs: of one suite each, that of the mutant's module first, then the cheapest, and the slow
-        groups of all suites last."""
+        """Returns the groups for which a mutant would make a difference, in batches for one process
+        each. A batch is of one suite. The suite of the mutant's module is first, then the cheapest,
+        and the slow groups of all suites are last."""
         own = plant.target_of(row["file"]).split("/")[-1] + "Tests"
         batches = {}
         for group, seen in self.groups.items():
@@ -251,16 +251,16 @@ def tail(lines):
 
 
 class Trial:
-    """Everything that is tried with one mutant."""
+    """The trial of one mutant."""
 
     def __init__(self, package, reach, row):
         self.package, self.reach, self.row = package, reach, row
         self.environment = {"MUTANT": str(row["number"])}
 
     def simulate(self, before):
-        """Returns what the simulator says: what caught it, and how many runs differed.
+        """Returns the simulator's result: what caught the mutant, and how many runs differed.
 
-        `before` is what fewer seeds said, if they were played.
+        `before` is the result of fewer seeds, if they were played.
         """
         seeds = {world: self.reach.seeds(world, self.row) for world in self.reach.worlds}
         result = {
@@ -300,7 +300,7 @@ class Trial:
         return True
 
     def test(self):
-        """Returns what the tests say: the quick ones first."""
+        """Returns the result of the tests, of which the quick ones run first."""
         batches = self.reach.tests_of(self.row)
         suites = sorted({batch[0].split(".")[0] for batch in batches})
         result = {"reached": suites, "caught": None}

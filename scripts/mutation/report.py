@@ -1,19 +1,19 @@
-"""Results of mutants: kept in a file, added up, and printed."""
+"""Stores, adds up and prints the results of mutants."""
 import json
 import os
 import re
 
 import plant
 
-# What states invariants changes nothing but whether a broken one is noticed: a run of the simulator
-# without another mutant can tell no difference.
+# Mutants in the statement of invariants only affect whether a broken one is noticed, so a run of
+# the simulator without another mutant cannot differ.
 INVARIANT = re.compile(r"(^|\.)check([A-Z]\w*)?\(_:\)$")
-# What is looked at after every 64th step holds after every step: a guard saves work there.
+# Invariants that are checked after every 64th step hold after every step; the guard saves work.
 THOROUGH = " | check.isThorough => true"
 
 
 class Results:
-    """What was found out, one line for each mutant, so that a run goes on where one was ended."""
+    """The results, one line for each mutant, so that a run continues an interrupted one."""
 
     def __init__(self, build, versions, seeds):
         self.seeds = seeds
@@ -28,20 +28,20 @@ class Results:
                     try:
                         entry = json.loads(line)
                     except ValueError:
-                        continue  # The last line of a process that was killed.
+                        continue  # the last line of a process that was killed
                     self.entries[entry["key"]] = entry
 
     def played(self, key):
-        """Returns what the simulator said, after however many seeds."""
+        """Returns the simulator's result after any number of seeds."""
         return self.entries.get(key, {}).get("simulator")
 
     def simulated(self, key):
-        """Returns what the simulator said, unless fewer seeds than asked for were played."""
+        """Returns the simulator's result, unless fewer seeds were played than requested."""
         result = self.played(key)
         return result if result and (result["caught"] or result["seeds"] >= self.seeds) else None
 
     def tested(self, key):
-        """Returns what the suites said, unless a suite that matters has changed."""
+        """Returns the suites' result, unless a relevant suite has changed."""
         entry = self.entries.get(key, {})
         tests, versions = entry.get("tests"), entry.get("versions")
         if not tests or self.simulated(key) and entry["simulator"]["caught"]:
@@ -76,7 +76,7 @@ class Sums:
 
     @property
     def playable(self):
-        """Those that a run of the simulator can tell at all."""
+        """The number of mutants that a run of the simulator can detect at all."""
         return self.counted - self.invariants
 
 
@@ -85,7 +85,7 @@ def percent(part, whole):
 
 
 def add_up(rows, results):
-    """Returns the counts by module, and the survivors with what is known of each."""
+    """Returns the counts by module, and the survivors with their results."""
     sums, survivors = {}, []
     for row in rows:
         own = sums.setdefault(plant.module_of(row["file"]), Sums())
@@ -111,7 +111,7 @@ def add_up(rows, results):
 
 
 def lines(sums, survivors):
-    """Returns the report in words."""
+    """Returns the report as lines of text."""
     heads = ("module", "mutants", "tried", "simulator alone", "with tests", "survive")
     table = [heads]
     total = Sums()
@@ -146,7 +146,7 @@ def describe(row):
 
 
 def standing(simulator, tests):
-    """Returns where a survivor makes a difference, and where nothing reaches it."""
+    """Returns a text that describes where a survivor makes a difference."""
     if not simulator["reached"] and not tests["reached"]:
         return "makes no difference in any run"
     suites = ", ".join(tests["reached"]) or "no suite"

@@ -1,4 +1,4 @@
-"""Checks the tool on a snippet: what it plants, and that it tells caught from survived."""
+"""Checks the tool on a snippet: the mutants it plants, and which of them it reports as caught."""
 import argparse
 import contextlib
 import io
@@ -45,7 +45,7 @@ struct Box {
 }
 """
 
-# Line, class and change of every mutant in the snippet.
+# The line, class and change of every mutant in the snippet.
 EXPECTED = """\
 3 changed constant: static let most = 30 => 30 becomes 60
 6 skipped guard: item > low => true
@@ -94,8 +94,7 @@ EXPECTED = """\
 22 negation: $0 == least => $0 != least
 """
 
-# Ends with 1 if the sum or the guard is wrong, and looks at nothing else. A loop for the mutant
-# that never comes to an end.
+# Exits with 1 if the sum or the guard is wrong, and checks nothing else.
 PROGRAM = """\
 @main struct Program {
   static func main() {
@@ -107,7 +106,7 @@ PROGRAM = """\
 
 
 def run():
-    """Returns the exit code; prints what is wrong."""
+    """Prints the faults, and returns the exit code."""
     wrong = [text for check in (
         refuses, generates, catches, blames, sieves, adds_up, plays, times)
         for text in check()]
@@ -118,7 +117,7 @@ def run():
 
 
 def refuses():
-    """A number of mutants or processes of which nothing comes is refused before anything is built."""
+    """Checks that numbers of mutants or processes below 1 are refused before anything is built."""
     for option in ("--sample", "--jobs", "--early"):
         for number, expected in [("0", None), ("-1", None), ("1", 1)]:
             try:
@@ -132,7 +131,7 @@ def refuses():
 
 
 def times():
-    """What a run says of a mutant becomes what is shown of it."""
+    """Checks that the output of a run about a mutant is parsed and shown."""
     said = ["seed 3", "seed 4", "server plain", "cause 1500.0", "broken 1500.0 a: b",
             "other 2501.0 stuck: c d"]
     found = early.parsed(said)
@@ -168,7 +167,7 @@ def planted(folder):
 
 
 def generates():
-    """Each operator produces what it says, and nothing else is changed."""
+    """Checks that each operator produces its mutants, and that nothing else is changed."""
     folder = tempfile.mkdtemp()
     rows = planted(folder)
     shutil.rmtree(folder)
@@ -181,8 +180,8 @@ def generates():
 
 
 def catches():
-    """A mutant that the program looks at is caught, one that it does not look at survives, and the
-    switch tells which would make a difference."""
+    """Checks that a mutant in checked code is caught, that another survives, and that the switch
+    reports which mutants would make a difference."""
     folder = tempfile.mkdtemp()
     rows = planted(folder)
     program = compiled(folder)
@@ -245,8 +244,8 @@ def compiled(folder):
 
 
 def blames():
-    """A compile error leaves out the innermost mutant around it, or what sets the variable, or the
-    likeliest near it."""
+    """Checks that a compile error drops the innermost mutant around it, or the one that removes an
+    initialization, or the likeliest near it."""
     def row(number, kind, before, place):
         return {"number": number, "key": str(number), "kind": kind, "before": before,
                 "line": place[0], "scope": "f()", "place": place, "isPlanted": True, "file": "a"}
@@ -264,7 +263,7 @@ def blames():
             yield f"an error at {line}:{column} blames {found} instead of {expected}"
 
 
-# What is planted here does not compile: both arguments, the difference of texts and of types.
+# The mutants here do not compile: both arguments, and the differences of strings and of types.
 UNFIT = """\
 struct Time {
   var value = 1
@@ -284,7 +283,8 @@ self + count => self - count
 
 
 def sieves():
-    """What does not compile is left out, in the same place what does stays, and is remembered."""
+    """Checks that mutants that do not compile are left out and remembered, and that others in the
+    same place stay."""
     folder = tempfile.mkdtemp()
     file = "Sources/Core/Time.swift"
     plant.write(os.path.join(folder, file), UNFIT.encode())
@@ -303,7 +303,7 @@ def sieves():
 
 
 def adds_up():
-    """The report counts what was caught by what."""
+    """Checks the counts of the report."""
     class Known:
         entries = {
             "a": ({"caught": "x", "reached": 2, "differs": 2}, {"caught": None, "reached": []}),
@@ -401,7 +401,7 @@ def adds_up():
 
 
 def plays():
-    """Seeds are played in stages, and no more of a world in which a mutant changes nothing."""
+    """Checks that seeds are played in stages, and fewer in a world without a difference."""
     class Reach:
         worlds, last = ["calm", "wild"], 30
 

@@ -1,9 +1,9 @@
 """Finds the mutants that do not compile, before the copy is built.
 
-A build of the copy reports the errors of one module and ends: the next module is not compiled
-before the first one is clean, and faults of initialization are not reported before all types are
-right. So each file is checked by itself here: against the modules of the sources, whose interfaces
-mutants do not change, and only until it is clean. What was found is kept for each file.
+A build of the copy reports the errors of one module and ends. The next module is not compiled until
+the first one has no errors, and errors of initialization are not reported until all types are
+correct. So each file is checked separately here, until it has no errors, against the modules of the
+sources, whose interfaces mutants do not change. The results are kept for each file.
 """
 import concurrent.futures
 import hashlib
@@ -14,10 +14,10 @@ import subprocess
 
 import plant
 
-# Files that one compiler checks together: it reads the other files of their module only once.
+# The number of files that one compiler process checks, which reads the rest of their module once.
 CHUNK = 12
-# Rounds in which an error leaves out the innermost mutant around it; then all of its lines, all of
-# its declaration, and at last all of its file.
+# The rounds after which an error drops more than the innermost mutant around it: all mutants in its
+# lines, then in its declaration, and at last in its file.
 PATIENCE = (6, 10, 14)
 
 
@@ -40,7 +40,7 @@ class Sieve:
             return hashlib.sha256(self.tools.encode() + content.read()).hexdigest()[:16]
 
     def dropped(self):
-        """Returns the keys of all that does not compile."""
+        """Returns the keys of all mutants that do not compile."""
         return {key for entry in self.found.values() for key in entry["dropped"]}
 
     def add(self, file, keys):
@@ -54,7 +54,7 @@ class Sieve:
         os.rename(self.path + ".new", self.path)
 
     def run(self, files, log):
-        """Checks files until what is planted compiles; files that have not changed are skipped."""
+        """Checks files until their planted versions compile. Unchanged files are skipped."""
         digests = {file: self.digest(file) for file in files}
         for gone in [
                 file for file in self.found
@@ -65,7 +65,7 @@ class Sieve:
         if not waiting:
             return
         self.make_modules(log)
-        # Files without a known error are checked apart from those with one, which hide others.
+        # Files with a known error are checked separately, since they hide the errors of others.
         failed = set()
         count = 0
         while waiting:
@@ -88,7 +88,7 @@ class Sieve:
             self.keep()
 
     def chunks(self, files, failed):
-        """Returns modules with files to check together."""
+        """Returns pairs of a module and files of it to check together."""
         made = []
         for module in self.targets:
             own = [file for file in files if plant.target_of(file) == module]
@@ -100,7 +100,7 @@ class Sieve:
         return made
 
     def blame(self, rows, chunk, output):
-        """Leaves out what errors speak of; returns the files with errors."""
+        """Drops the mutants that caused errors, and returns the files with errors."""
         failed = set()
         errors = {}
         for path, line, column, message in plant.ERROR.findall(output):
@@ -121,7 +121,7 @@ class Sieve:
                 raise plant.Failure(f"{file} does not compile without mutants:\n{output}")
             self.add(file, keys)
         if not errors:
-            # The compiler has crashed, or has lost its way: no place to blame.
+            # The compiler has crashed, or has reported no location.
             if len(chunk) > 1:
                 for file in chunk:
                     alone = self.check(plant.target_of(file), [file])
@@ -133,7 +133,7 @@ class Sieve:
         return failed
 
     def widened(self, file, rows, found):
-        """Returns more the longer a file resists."""
+        """Returns more mutants the more rounds a file has failed."""
         times = self.rounds[file]
         if times <= PATIENCE[0] or not found:
             return found if times <= PATIENCE[2] else rows
@@ -145,10 +145,10 @@ class Sieve:
             if row["place"][0] <= last and first <= row["place"][2]
             or times > PATIENCE[1] and row["scope"] in scopes or times > PATIENCE[2]]
 
-    # The compiler.
+    # Compiling
 
     def check(self, module, files):
-        """Returns what the compiler says of planted files; `None` if all is well."""
+        """Returns the compiler's output for planted files, or `None` if they compile."""
         chosen = set(files)
         words = []
         for file in plant.sources_of(module, self.root):
@@ -173,12 +173,12 @@ class Sieve:
                  os.path.join(self.home, "cache")]
         for feature in features:
             if feature == "MemberImportVisibility":
-                continue  # Neither has the copy.
+                continue  # the copy does not enable it, either
             words += ["-enable-upcoming-feature", feature]
         return words
 
     def make_modules(self, log):
-        """Compiles the interfaces of all modules, and of the switch."""
+        """Compiles the interfaces of all modules and of the switch."""
         log("reading the modules")
         os.makedirs(self.modules, exist_ok=True)
         switch = os.path.join(plant.TOOLS, "switch")

@@ -1,8 +1,8 @@
 import SwiftSyntax
 
-// What is around a piece of code.
+// The context of a syntax node.
 extension CodeBlockItemSyntax {
-  /// Whether it is, or may be, the value of what is around it.
+  /// Returns whether the item is, or may be, the value of the enclosing construct.
   func isValue(_ kind: Planter.Statement) -> Bool {
     guard let list = parent?.as(CodeBlockItemListSyntax.self), list.count == 1,
       let owner = list.parent
@@ -24,7 +24,7 @@ extension CodeBlockItemSyntax {
     return holder.as(IfExprSyntax.self).map { ExprSyntax($0).isUsed } ?? false
   }
 
-  /// Whether a condition that is false leaves out just as much.
+  /// Whether a false condition of the enclosing `if` has the same effect as removing the item.
   var isWholeBranch: Bool {
     guard let list = parent?.as(CodeBlockItemListSyntax.self), list.count == 1,
       let branch = list.parent?.parent?.as(IfExprSyntax.self)
@@ -40,10 +40,10 @@ extension AccessorBlockSyntax {
 }
 
 extension ExprSyntax {
-  /// Whether an `if` or a `switch` is an expression whose value is used.
+  /// Whether the `if` or `switch` is an expression whose value is used.
   var isUsed: Bool {
     guard let statement = parent?.as(ExpressionStmtSyntax.self) else {
-      // The `else if` of another one.
+      // This is the `else if` of another `if`.
       if let outer = parent?.as(IfExprSyntax.self) { return ExprSyntax(outer).isUsed }
       return true
     }
@@ -53,7 +53,7 @@ extension ExprSyntax {
 }
 
 extension VariableDeclSyntax {
-  /// Whether it is inside of a body.
+  /// Whether the variable is declared inside a body.
   var isLocal: Bool {
     guard let item = parent?.as(CodeBlockItemSyntax.self) else { return false }
     return item.parent?.parent?.is(SourceFileSyntax.self) != true
@@ -61,7 +61,7 @@ extension VariableDeclSyntax {
 }
 
 extension SyntaxProtocol {
-  /// Whether it stands in an initializer, not in a closure there.
+  /// Whether the node is in an initializer, but not in a closure there.
   var isInInitializer: Bool {
     var node = parent
     while let current = node {
@@ -74,7 +74,7 @@ extension SyntaxProtocol {
 }
 
 extension InfixOperatorExprSyntax {
-  /// Whether its left side is declared around it without a value.
+  /// Returns whether an enclosing scope declares the left side without a value.
   func initializes(_ place: String) -> Bool {
     let names = place.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
     var node = parent
@@ -95,7 +95,7 @@ extension InfixOperatorExprSyntax {
 }
 
 extension ReturnStmtSyntax {
-  /// The type that the function around it returns; `nil` in closures.
+  /// The result type of the enclosing function, or `nil` in a closure.
   var resultType: TypeSyntax? {
     var node = parent
     while let current = node {

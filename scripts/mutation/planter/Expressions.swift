@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-// Operators, arguments and constants.
+// Mutants of operators, arguments and constants.
 extension Planter {
   func infix(_ node: InfixOperatorExprSyntax) {
     guard let token = node.operator.as(BinaryOperatorExprSyntax.self)?.operator else { return }
@@ -41,14 +41,16 @@ extension Planter {
     }
   }
 
-  /// Makes a call of an operator. Operands of two types can only leave out the second: `second`
-  /// is the operator for this.
+  /// Replaces an operator with a call.
+  ///
+  /// - Parameter second: The operator for operands of different types, for which only the second
+  ///   mutant, which drops an operand, compiles.
   private func call(
     _ node: InfixOperatorExprSyntax, _ token: TokenSyntax, _ function: String,
     _ mutants: [(Mutant.Kind, before: String, after: String)], more: String = "",
     second: String? = nil
   ) {
-    // An operator may stand against its right side in the copy, a comma does.
+    // In the copy, the operator becomes a comma.
     func edit(_ function: String, _ more: String) -> (Int, inout Edits) -> Void {
       { number, edits in
         edits.wrap(node.bytes, "\(function)(\(number), ", "\(more))")
@@ -69,7 +71,8 @@ extension Planter {
     wrap(condition, "mutantNot", .negation, after: "!(\(condition.trimmedDescription))")
   }
 
-  /// Below 10 and for characters and masks the next number, else twice it.
+  /// Changes a constant: to the next number below 10, to a neighbor for characters and masks, and
+  /// else to twice the number.
   func integer(_ node: IntegerLiteralExprSyntax) {
     let text = node.literal.text
     if let list = node.parent?.parent?.as(ArrayElementListSyntax.self), list.count > 8 { return }
@@ -136,7 +139,7 @@ extension Planter {
     }
   }
 
-  /// Exchanges neighbours; of types that differ the compiler says so.
+  /// Swaps neighboring arguments. If their types differ, the mutant does not compile.
   func arguments(_ node: FunctionCallExprSyntax) {
     guard !["min", "max"].contains(node.calledExpression.trimmedDescription) else { return }
     let all = Array(node.arguments)
@@ -157,7 +160,7 @@ extension Planter {
 }
 
 extension InfixOperatorExprSyntax {
-  /// Whether it joins texts or arrays, as a literal shows.
+  /// Whether the operator joins strings or arrays, as a literal operand shows.
   fileprivate var isOfText: Bool {
     [leftOperand.bare, rightOperand.bare].contains {
       $0.is(StringLiteralExprSyntax.self) || $0.is(ArrayExprSyntax.self)
@@ -167,7 +170,7 @@ extension InfixOperatorExprSyntax {
 }
 
 extension ExprSyntax {
-  /// Whether it is a name, or a chain of names, whose evaluation does nothing.
+  /// Whether the expression is a name, or a chain of names, whose evaluation has no effect.
   fileprivate var isSimple: Bool {
     if let name = self.as(DeclReferenceExprSyntax.self) {
       return name.baseName.text != "self" && name.argumentNames == nil
@@ -180,7 +183,7 @@ extension ExprSyntax {
     return base.isSimple || base.trimmedDescription == "self"
   }
 
-  /// The smallest expression, declaration or statement around a constant that says what it is for.
+  /// The smallest enclosing expression, declaration or statement that shows a constant's purpose.
   fileprivate var line: String? {
     var node = parent
     while let current = node {

@@ -5,15 +5,15 @@ import Foundation
 @main
 struct Main {
   struct Request: Decodable {
-    /// The folder that the paths begin at.
+    /// The folder to which the paths are relative.
     var root: String
-    /// Where planted files go, below the same paths.
+    /// The folder that receives the planted files, at the same relative paths.
     var copy: String
     var files: [String]
     var dropped: [String]
   }
 
-  /// A mutant as the caller sees it: what it is, and where it stands in the copy.
+  /// A mutant as reported to the caller: its description, and its place in the copy.
   struct Row: Encodable {
     var number: Int
     var key: String
@@ -25,7 +25,7 @@ struct Main {
     var after: String
     var isOnce: Bool
     var isPlanted: Bool
-    /// The first and the last place in the copy: lines and columns from 1.
+    /// The line and column of its start and its end in the copy, counted from 1.
     var place: [Int]
   }
 
@@ -53,7 +53,7 @@ struct Main {
     FileHandle.standardOutput.write(try encoder.encode(rows))
   }
 
-  /// Leaves a file alone that is as it should be, so that it is not compiled again.
+  /// Writes a file unless it has this content, so that it is not compiled again.
   private static func write(_ data: Data, to file: URL) throws {
     if let old = try? Data(contentsOf: file), old == data { return }
     try FileManager.default.createDirectory(
@@ -71,7 +71,7 @@ extension Main.Row {
   }
 }
 
-/// The lines and columns of a text's bytes, from 1, as compilers count them.
+/// The line and column of each byte of a text, counted from 1 as compilers do.
 struct Columns {
   private var places: [[Int]] = []
 

@@ -2,7 +2,7 @@ import SwiftOperators
 import SwiftParser
 import SwiftSyntax
 
-/// Finds the places of one file where bugs can be planted, and plants them.
+/// Finds the places in one file where mutants can be planted, and plants them.
 final class Planter: SyntaxVisitor {
   let file: String
   let source: [UInt8]
@@ -15,12 +15,14 @@ final class Planter: SyntaxVisitor {
   private var repetitions: [String: Int] = [:]
   private var scopes: [String] = []
   private var onceDepth = 0
-  /// Conditions that are already forced to be true and false.
+  /// The conditions that already have mutants with the values true and false.
   var forced: Set<SyntaxIdentifier> = []
 
+  /// Creates a planter for one file.
+  ///
   /// - Parameters:
-  ///   - first: The number of its first mutant.
-  ///   - dropped: The keys of mutants that are numbered and not planted.
+  ///   - first: The number of the file's first mutant.
+  ///   - dropped: The keys of mutants that get a number but are not planted.
   init(file: String, source: [UInt8], first: Int, dropped: Set<String>) {
     self.file = file
     self.source = source
@@ -35,22 +37,23 @@ final class Planter: SyntaxVisitor {
     walk(OperatorTable.standardOperators.foldAll(tree) { _ in })
   }
 
-  /// The number of the mutant after its last one.
+  /// The number after that of the file's last mutant.
   var end: Int { next }
 
-  /// The text of the copy, and for each site where it stands there.
+  /// Returns the text of the copy, and the offset in it of each byte of the source.
   func planted() -> (text: [UInt8], places: [Int]) {
     var edits = edits
     if sites.contains(where: \.isPlanted) { edits.prepend("public import Mutants; ", at: 0) }
     return edits.apply(to: source)
   }
 
-  /// Numbers the mutants of a place, and plants them unless they were dropped.
+  /// Numbers the mutants of a node, and plants them unless they were dropped.
   ///
   /// - Parameters:
-  ///   - range: Where errors of the compiler speak of it, if that is less than the node.
-  ///   - plant: Edits, given the number of the first one.
-  ///   - second: Edits for the second of two alone, given its number, if the first was dropped.
+  ///   - range: The range in which compiler errors blame the mutants, if smaller than the node.
+  ///   - plant: Makes the edits, given the number of the first mutant.
+  ///   - second: Makes the edits for only the second of two mutants, given its number, if the first
+  ///     was dropped.
   func site(
     _ node: some SyntaxProtocol, _ mutants: [(Mutant.Kind, before: String, after: String)],
     range: Range<Int>? = nil, _ plant: (Int, inout Edits) -> Void,
@@ -86,7 +89,7 @@ final class Planter: SyntaxVisitor {
     return made
   }
 
-  /// The line of a byte, from 1.
+  /// Returns the line of a byte, counted from 1.
   private func line(of offset: Int) -> Int {
     var (low, high) = (0, lines.count)
     while high - low > 1 {
@@ -96,13 +99,13 @@ final class Planter: SyntaxVisitor {
     return low + 1
   }
 
-  /// One line of at most 160 characters.
+  /// Returns a text as one line of at most 160 characters.
   private static func short(_ text: String) -> String {
     let words = text.split { $0.isWhitespace }.joined(separator: " ")
     return words.count <= 160 ? words : words.prefix(157) + "..."
   }
 
-  // What is around a place.
+  // The enclosing declarations.
 
   private func enter(_ name: String) -> SyntaxVisitorContinueKind {
     scopes.append(name)
@@ -136,7 +139,7 @@ final class Planter: SyntaxVisitor {
   }
   override func visitPost(_: ExtensionDeclSyntax) { leave() }
 
-  /// Room that is made ahead changes nothing but the time that it takes.
+  /// Skips arguments named `capacity`: reserved capacity affects only the running time.
   override func visit(_ node: LabeledExprSyntax) -> SyntaxVisitorContinueKind {
     node.label?.text == "capacity" ? .skipChildren : .visitChildren
   }
@@ -173,7 +176,7 @@ final class Planter: SyntaxVisitor {
     if !isLocal { scopes.append(name) }
     let isStatic = node.modifiers.contains { $0.name.text == "static" }
     if isStatic || (scopes.count == 1 && !isLocal) { onceDepth += 1 }
-    // What only people read is not mutated.
+    // Descriptions for people are not mutated.
     if ["description", "debugDescription", "customMirror"].contains(name) { return .skipChildren }
     if let binding = node.bindings.first, let type = binding.typeAnnotation?.type,
       case .getter(let items)? = binding.accessorBlock?.accessors
@@ -189,7 +192,7 @@ final class Planter: SyntaxVisitor {
     if !isLocal { leave() }
   }
 
-  // What is never mutated.
+  // Syntax that is never mutated.
 
   override func visit(_: AttributeListSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
   override func visit(_: EnumCaseDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
@@ -198,7 +201,7 @@ final class Planter: SyntaxVisitor {
   override func visit(_: MacroExpansionExprSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
   override func visit(_: ExpressionPatternSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
 
-  // What is mutated: see the other files.
+  // Syntax that is mutated: see the other files.
 
   override func visit(_ node: ConditionElementSyntax) -> SyntaxVisitorContinueKind {
     condition(node)

@@ -1,31 +1,31 @@
-/// A bug with its place in a source.
+/// A mutant with its place in a source file.
 struct Site {
   var number: Int
   var mutant: Mutant
-  /// The original expression or statement, in bytes.
+  /// The byte range of the original expression or statement.
   var range: Range<Int>
-  /// Whether the code is there; a mutant that does not compile keeps its number.
+  /// Whether the mutant is in the copy. A mutant that does not compile keeps its number.
   var isPlanted: Bool
 }
 
-/// One bug.
+/// A planted change of the code.
 struct Mutant {
-  /// The class of the bug.
+  /// The class of the mutant.
   var kind: Kind
   var file: String
-  /// The line in the repository, which is the line in the copy too.
+  /// The line in the repository, which is also the line in the copy.
   var line: Int
-  /// The declarations around it, outermost first, separated by dots.
+  /// The enclosing declarations, outermost first, separated by dots.
   var scope: String
-  /// The text in the repository, and what it becomes.
+  /// The text in the repository, and the text that replaces it.
   var before: String
   var after: String
-  /// How many equal ones stand before it in the same declaration.
+  /// The number of equal mutants before this one in the same declaration.
   var repetition: Int
-  /// Whether it is evaluated at most once in a process.
+  /// Whether the code is evaluated at most once in a process.
   var isOnce: Bool
 
-  /// What identifies it as long as its declaration stays as it is.
+  /// A key that identifies the mutant as long as its declaration does not change.
   var key: String {
     let text = "\(file) | \(scope) | \(kind.rawValue) | \(before) => \(after)"
     return repetition == 0 ? text : "\(text) | \(repetition + 1)"
@@ -47,24 +47,24 @@ struct Mutant {
   }
 }
 
-/// The text of a file with code around and in place of some of its parts.
+/// Insertions into and replacements in the text of a file.
 struct Edits {
   private var opens: [Int: [String]] = [:]
   private var closes: [Int: [String]] = [:]
   private var replaced: [Int: (end: Int, text: String)] = [:]
 
-  /// Puts text around a range; a range that was given earlier encloses those given later.
+  /// Puts text around a range. An earlier range encloses later ones.
   mutating func wrap(_ range: Range<Int>, _ open: String, _ close: String) {
     opens[range.lowerBound, default: []].append(open)
     closes[range.upperBound, default: []].insert(close, at: 0)
   }
 
-  /// Puts text behind what ends at a place.
+  /// Inserts text after the parts that end at a place.
   mutating func append(_ text: String, at place: Int) {
     closes[place, default: []].append(text)
   }
 
-  /// Puts text before what begins at a place.
+  /// Inserts text before the parts that begin at a place.
   mutating func prepend(_ text: String, at place: Int) {
     opens[place, default: []].append(text)
   }
@@ -73,7 +73,7 @@ struct Edits {
     replaced[range.lowerBound] = (range.upperBound, text)
   }
 
-  /// Returns the new text, and where the bytes of the old one are in it.
+  /// Returns the new text, and the offset in it of each byte of the old text.
   func apply(to source: [UInt8]) -> (text: [UInt8], places: [Int]) {
     var text: [UInt8] = []
     var places: [Int] = []

@@ -1,8 +1,8 @@
 import SwiftSyntax
 
-// Conditions, statements and results.
+// Mutants of conditions, statements and results.
 extension Planter {
-  /// `if`: true and false. `while`: false. `guard`: true.
+  /// Plants the values true and false for `if`, false for `while`, and true for `guard`.
   func condition(_ node: ConditionElementSyntax) {
     guard let owner = node.parent?.parent else { return }
     switch node.condition {
@@ -41,14 +41,14 @@ extension Planter {
     }
   }
 
-  /// `where`: true and false.
+  /// Plants the values true and false for `where`.
   func narrowing(_ node: WhereClauseSyntax) {
     forced.insert(node.condition.bare.id)
     wrap(node.condition, "mutantTrue", .guardSkipped, after: "true")
     wrap(node.condition, "mutantFalse", .condition, after: "false")
   }
 
-  /// Leaves a call or an assignment out.
+  /// Removes a call or an assignment.
   func statement(_ node: CodeBlockItemSyntax) {
     guard case .expr(let expression) = node.item, let kind = kind(of: expression.unmarked),
       !node.isValue(kind), !node.isWholeBranch
@@ -81,13 +81,13 @@ extension Planter {
       ? .assignment : nil
   }
 
-  /// The only expression of a body with a result.
+  /// Changes the result of a body that consists of a single expression.
   func implicitResult(_ items: CodeBlockItemListSyntax, _ type: TypeSyntax) {
     guard items.count == 1, case .expr(let value)? = items.first?.item else { return }
     result(value, type)
   }
 
-  /// An optional becomes `nil`, an array empty, a Boolean the opposite.
+  /// Changes a result: an optional becomes `nil`, an array empty, and a Boolean its opposite.
   func result(_ value: ExprSyntax, _ type: TypeSyntax) {
     let bare = value.bare
     guard !bare.is(IfExprSyntax.self), !bare.is(SwitchExprSyntax.self) else { return }
@@ -102,7 +102,7 @@ extension Planter {
     }
   }
 
-  /// Puts a call around an expression, which has one mutant.
+  /// Wraps an expression that has one mutant in a call.
   func wrap(
     _ value: ExprSyntax, _ function: String, _ kind: Mutant.Kind, after: String,
     before: String? = nil
@@ -115,12 +115,12 @@ extension Planter {
 
 extension SyntaxProtocol {
   var start: Int { positionAfterSkippingLeadingTrivia.utf8Offset }
-  /// Its bytes without the space around it.
+  /// The byte range of the node without the surrounding trivia.
   var bytes: Range<Int> { start..<endPositionBeforeTrailingTrivia.utf8Offset }
 }
 
 extension ExprSyntax {
-  /// Without parentheses.
+  /// The expression without parentheses.
   var bare: ExprSyntax {
     guard let tuple = self.as(TupleExprSyntax.self), tuple.elements.count == 1,
       let only = tuple.elements.first, only.label == nil
@@ -128,14 +128,14 @@ extension ExprSyntax {
     return only.expression.bare
   }
 
-  /// Without `try` and `await`.
+  /// The expression without `try` and `await`.
   var unmarked: ExprSyntax {
     if let marked = self.as(TryExprSyntax.self) { return marked.expression.unmarked }
     if let marked = self.as(AwaitExprSyntax.self) { return marked.expression.unmarked }
     return self
   }
 
-  /// Whether mutants inside change it already.
+  /// Whether mutants inside the expression already change its value.
   var isMutatedTruth: Bool {
     self.is(BooleanLiteralExprSyntax.self) || self.is(InfixOperatorExprSyntax.self)
       || self.is(PrefixOperatorExprSyntax.self) || self.is(TernaryExprSyntax.self)
@@ -143,7 +143,7 @@ extension ExprSyntax {
 }
 
 extension FunctionCallExprSyntax {
-  /// Whether it only states what cannot be.
+  /// Whether the call only states an assumption, such as a precondition.
   var isProof: Bool {
     [
       "precondition", "preconditionFailure", "assert", "assertionFailure", "fatalError",

@@ -3,7 +3,7 @@ import Foundation
 import LinkCore
 import LinkSimulator
 
-/// Plays seeds of a world with a planted bug, or tells for each seed which bugs would make a
+/// Plays seeds of a world with one mutant, or reports for each seed which mutants would make a
 /// difference.
 ///
 ///     mutant-runs reach WORLD FIRST LAST COUNT SEEN DIGESTS
@@ -12,7 +12,7 @@ import LinkSimulator
 ///     mutant-runs list
 @main
 struct Main {
-  /// The processor time that a seed may take: more than 50 times what the slowest takes.
+  /// The processor time that a seed may take, in seconds: more than 50 times that of the slowest.
   static let limit = 5
 
   static func main() {
@@ -31,7 +31,7 @@ struct Main {
 
   private static func name(of world: any SimulatedFeature.Type) -> String { world.name }
 
-  /// Writes a bitmap of mutants: what is evaluated once in a process, then one for each seed.
+  /// Writes bitmaps of mutants: those evaluated once in a process, then those of each seed.
   private static func reach<Feature: SimulatedFeature>(_ world: Feature.Type, _ words: [String]) {
     guard let first = UInt64(words[0]), let last = UInt64(words[1]), let count = Int(words[2])
     else { exit(2) }
@@ -62,7 +62,7 @@ struct Main {
     }
   }
 
-  /// Prints a line that is there even if the process traps right behind it.
+  /// Prints a line without buffering, so that it appears even if the process then traps.
   private static func say(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
   }
@@ -75,7 +75,7 @@ struct Main {
     return map
   }
 
-  /// Plays seeds until one fails, and says in how many the run was another one.
+  /// Plays seeds until one fails, and prints the number of seeds with a different run.
   private static func play<Feature: SimulatedFeature>(_ world: Feature.Type, digests file: String) {
     var digests: [Substring: Substring] = [:]
     let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
@@ -101,9 +101,9 @@ struct Main {
     say("differs \(differing)")
   }
 
-  /// Plays the days of seeds until an invariant breaks, and says when the planted bug first made a
-  /// difference, when the invariant broke, and what else was found first: in milliseconds from the
-  /// beginning of the run.
+  /// Plays the plans of seeds until an invariant breaks. Prints when the mutant first made a
+  /// difference, when the invariant broke, and which other finding came first, in milliseconds from
+  /// the beginning of the run.
   private static func time<Feature: SimulatedFeature>(_ world: Feature.Type) {
     let number = Int32(ProcessInfo.processInfo.environment["MUTANT"] ?? "") ?? 0
     while let line = readLine(), let seed = UInt64(line) {
@@ -120,7 +120,7 @@ struct Main {
         guard let start, let cause,
           let broken = findings.first(where: { $0.kind == .brokenInvariant })
         else { continue }
-        // What a server's step changed is seen with the next step that is told.
+        // The change of a server's step is observed with the next reported step.
         let first = min(cause, broken.at)
         say("server \(plan.server.rawValue)")
         say("cause \(start.duration(to: first) / .milliseconds(1))")
@@ -148,7 +148,7 @@ struct Main {
     return Feature.Server.allCases.map { .drawn(preset, seed: seed, server: $0) }
   }
 
-  /// Plays a seed against every server, on the day that `--preset all` gives it.
+  /// Plays a seed against every server, with the preset that `--preset all` selects for it.
   private static func outcomes<Feature: SimulatedFeature>(
     _ world: Feature.Type, _ seed: UInt64
   ) -> [RunOutcome<Feature>] {

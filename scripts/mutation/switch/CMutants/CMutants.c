@@ -31,8 +31,8 @@ bool mutants_seen(int32_t number) { return seen[number] != 0; }
 
 void mutants_forget(int32_t number) { seen[number] = 0; }
 
-// MUTANT=NUMBER switches one on. MUTANTS_SEEN=FILE watches all, and notes into the file even if
-// the process is killed.
+// MUTANT=NUMBER switches one mutant on. MUTANTS_SEEN=FILE watches all, and records them in the file
+// even if the process is killed.
 __attribute__((constructor)) static void begin(void) {
   const char *number = getenv("MUTANT");
   if (number != NULL) {

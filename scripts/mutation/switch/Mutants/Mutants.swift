@@ -1,8 +1,9 @@
-// The forms that planted code takes. Each takes the number of its mutant (`&&`, `||`, `+` and `-`
-// have two, the number and the next one), and does what the original does unless that is on.
+// The functions that planted code calls. Each takes the number of its mutant, and behaves like the
+// original unless that mutant is on. `&&`, `||`, `+` and `-` have two mutants: the number and the
+// next one.
 //
-// While mutants are watched, each tells whether its result would have been another one; where that
-// is not known without side effects, reaching it counts.
+// While mutants are watched, each function records whether the mutant's result would differ. If
+// that cannot be determined without side effects, reaching the mutant counts.
 public import CMutants
 
 @inlinable @inline(__always)
@@ -44,13 +45,13 @@ public func mutantFalse(_ number: Int32, _ value: Bool) -> Bool {
   mutants_off(number) ? value : mutantChoice(number, value, false)
 }
 
-/// Returns whether a statement is carried out, or a pattern may match.
+/// Returns whether a statement runs, or whether a pattern may match.
 @inlinable @inline(__always)
 public func mutantRuns(_ number: Int32) -> Bool {
   mutants_off(number) || !mutants_take(number, true)
 }
 
-/// `&&`: the first mutant is the right side alone, the second the left side alone.
+/// Evaluates `&&`. The first mutant is only the right side, the second only the left side.
 @inlinable @inline(__always)
 public func mutantAnd(
   _ number: Int32, _ left: Bool, _ right: @autoclosure () throws -> Bool
@@ -64,7 +65,7 @@ public func mutantAnd(
   return both
 }
 
-/// `||`: the first mutant is the right side alone, the second the left side alone.
+/// Evaluates `||`. The first mutant is only the right side, the second only the left side.
 @inlinable @inline(__always)
 public func mutantOr(
   _ number: Int32, _ left: Bool, _ right: @autoclosure () throws -> Bool
@@ -90,7 +91,7 @@ public func mutantEmpty<T>(_ number: Int32, _ value: [T]) -> [T] {
   return value
 }
 
-/// `+`: the first mutant is `-`, the second the left side alone.
+/// Evaluates `+`. The first mutant is `-`, the second only the left side.
 @inlinable @inline(__always)
 public func mutantPlus<T: AdditiveArithmetic>(_ number: Int32, _ left: T, _ right: T) -> T {
   if mutants_off_both(number) { return left + right }
@@ -98,7 +99,7 @@ public func mutantPlus<T: AdditiveArithmetic>(_ number: Int32, _ left: T, _ righ
   return mutants_take(number + 1, right != .zero) ? left : left + right
 }
 
-/// `-`: the first mutant is `+`, the second the left side alone.
+/// Evaluates `-`. The first mutant is `+`, the second only the left side.
 @inlinable @inline(__always)
 public func mutantMinus<T: AdditiveArithmetic>(_ number: Int32, _ left: T, _ right: T) -> T {
   if mutants_off_both(number) { return left - right }
@@ -106,7 +107,7 @@ public func mutantMinus<T: AdditiveArithmetic>(_ number: Int32, _ left: T, _ rig
   return mutants_take(number + 1, right != .zero) ? left : left - right
 }
 
-/// Any operator: the mutant is the left side alone.
+/// Evaluates any operator. The mutant is only the left side.
 @inlinable @inline(__always)
 public func mutantLeft<T, U>(
   _ number: Int32, _ left: T, _ right: U, _ operation: (T, U) -> T
@@ -139,7 +140,7 @@ public func mutantLast<C: BidirectionalCollection>(_ number: Int32, _ all: C) ->
   return all.last
 }
 
-/// An argument: the mutant is its neighbour.
+/// Returns an argument. The mutant is the neighboring argument.
 @inlinable @inline(__always)
 public func mutantArgument<T>(_ number: Int32, _ own: T, _ other: T) -> T {
   if !mutants_off(number), mutants_take(number, true) { return other }

@@ -10,7 +10,7 @@ import Testing
     #expect(tree.swift.contains { $0.isUnder("Sources/Core") })
   }
 
-  @Test func `pure modules hold values only, and name each case of an enumeration`() throws {
+  @Test func `pure modules contain only values, and name each case of an enumeration`() throws {
     let manifest = try #require(tree.file("Package.swift"))
     let folders = BuildGraph.pureFolders(in: manifest)
     #expect(folders.contains("Sources/Core") && folders.contains("Sources/Simulator"))
@@ -27,7 +27,7 @@ import Testing
     #expect(tree.swift.flatMap(Rules.fileLength) == [])
   }
 
-  @Test func `pages are joined as they are in Web`() throws {
+  @Test func `the generated page sources match the pages in Web`() throws {
     let script = Process()
     let output = Pipe()
     script.executableURL = tree.root.appending(path: "scripts/web")
@@ -43,11 +43,11 @@ import Testing
     #expect(tree.swift.flatMap(Rules.functionLength) == [])
   }
 
-  @Test func `nothing escapes the compiler's checks`() {
+  @Test func `no code bypasses the compiler's checks`() {
     #expect(tree.swift.flatMap(Rules.safety) == [])
   }
 
-  @Test func `no comment says that something is still to be done`() {
+  @Test func `no comment marks unfinished work`() {
     #expect(tree.swift.flatMap(Rules.nothingLeftOver) == [])
   }
 
@@ -65,11 +65,11 @@ import Testing
     #expect(tree.swift.flatMap { Rules.publicDocs($0, inherited: inherited) } == [])
   }
 
-  @Test func `relative links lead somewhere`() {
+  @Test func `relative links lead to existing files`() {
     #expect(tree.markdown.flatMap { Rules.links($0, exists: tree.exists) } == [])
   }
 
-  @Test func `no text names a path of the machine it was written on`() {
+  @Test func `no file names a path of a developer's machine`() {
     #expect(tree.files.flatMap(Rules.noWorkplace) == [])
   }
 

@@ -21,7 +21,7 @@ import Testing
     #expect(graph.closure(of: ["HoldfastSocket"]) == Self.socket)
   }
 
-  @Test func `only what plays the simulator builds it`() throws {
+  @Test func `only targets that play the simulator depend on it`() throws {
     let graph = BuildGraph(try #require(Tree.here.file("Package.swift")))
     let users = graph.users(of: "LinkSimulator")
     #expect(users.contains("HoldfastSimulator"))

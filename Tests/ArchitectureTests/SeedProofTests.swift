@@ -4,7 +4,7 @@ import Testing
 @Suite struct SeedProofTests {
   let tree = Tree.here
 
-  @Test func `each row of a seed's page names a test, or says why none does`() {
+  @Test func `each row of a page of requirements names a test or a reason for none`() {
     let pages = tree.markdown.filter { $0.isUnder("docs/seeds") }
     #expect(!pages.isEmpty)
     #expect(pages.flatMap(Rules.proofs) == [])

@@ -12,7 +12,7 @@ struct BackendFilesTests {
     Membership(shop: BackendRig.other, user: "b\"ob"),
   ]
 
-  @Test func `reads the removals it wrote, and none where there is no file`() throws {
+  @Test func `reads back the written removals, and an empty list if the file is missing`() throws {
     let scratch = try Scratch()
     let directory = scratch("data")
     let file = RemovalsFile(directory: directory)

@@ -6,7 +6,9 @@ import LinkWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct BackendLifeTests {
-  @Test func `warns, closes with 1001 and ends when drained`() async throws {
+  @Test func `a drain warns followers, closes their sockets with 1001 and stops the backend`()
+    async throws
+  {
     try await BackendRig.run {
       $0.policy.drainGrace = .milliseconds(100)
     } _: { rig in
@@ -113,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `logs who did what, and never a token, a query or a text`() async throws {
+  @Test func `logs users and their actions, but no token, query or message text`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       let client = try rig.client()

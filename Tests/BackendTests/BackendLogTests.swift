@@ -42,7 +42,7 @@ import Testing
     #expect(left.last == #""lines_left_out","kind":"refused","count":1}"#)
   }
 
-  @Test func `writes its members in one order and escapes them`() {
+  @Test func `writes JSON members in a fixed order and escapes their values`() {
     var line = LogLine(.closed)
     line.connection = 7
     line.names = [("user", "a\"b"), ("shop", BackendRig.shop.text)]

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct BackendRequestTests {
   private static let base = "/api/v1/auth/shops"
 
-  @Test func `stores a post, answers it and shows it on every reading route`() async throws {
+  @Test func `stores a post, responds to it and returns it on every read route`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
       let token = try await rig.token()
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `answers a known key with the message it stored`() async throws {
+  @Test func `answers a repeated idempotency key with the stored message`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
       let token = try await rig.token()
@@ -89,7 +89,7 @@ import Testing
     (#"{"shop_id":"bakery","message":"\#(String(repeating: "é", count: 6_000))"}"#, 413),
     (#"{"shop_id":"bakery","message":"\#(String(repeating: "a", count: 70_000))"}"#, 413),
   ])
-  func `refuses bad posts`(body: String, status: Int) async throws {
+  func `refuses invalid posts`(body: String, status: Int) async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       let answer = try await rig.client().ask(
@@ -105,7 +105,9 @@ import Testing
     ("GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\nHost: test\r\n\r\n", 414),
     ("GET /x HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 426),
   ])
-  func `refuses bad HTTP in the envelope of all errors`(bytes: String, status: Int) async throws {
+  func `refuses invalid HTTP with the common error envelope`(bytes: String, status: Int)
+    async throws
+  {
     try await BackendRig.run { rig in
       let answer = try await rig.client().speak(bytes)
       #expect(answer.status == status)

@@ -12,7 +12,7 @@ import Testing
 
 /// Tests of how the backend routes events to services and combines their health and metrics.
 @Suite(.timeLimit(.minutes(10))) struct BackendServicesTests {
-  @Test func `a relay store that fails shows in the health of the backend until it recovers`()
+  @Test func `the health reports a failing relay store until the store recovers`()
     async throws
   {
     let store = MemoryRelayStore()
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: ["the store", "the relay's store"])
-  func `a store that is broken shows in the health, also when nothing is stored`(name: String)
+  func `the health reports a damaged store even if nothing is stored`(name: String)
     async throws
   {
     let (log, relay) = (MemoryMessageLog(), MemoryRelayStore())
@@ -84,7 +84,7 @@ import Testing
     await server.run { handler, _ in handler.end() }
   }
 
-  @Test func `counts requests of its own routes, and metrics of every service`() async throws {
+  @Test func `counts requests per route and includes the metrics of every service`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
       _ = try await client.ask("GET", "/healthz")

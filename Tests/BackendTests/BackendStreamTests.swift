@@ -72,14 +72,16 @@ import Testing
     }
   }
 
-  @Test func `takes the token of an upgrade from the query`() async throws {
+  @Test func `accepts the token of an upgrade from the query`() async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       #expect(try await rig.client().follow(token: nil, query: "?token=\(token)").status == 101)
     }
   }
 
-  @Test func `refuses upgrades of strangers, expired tokens and other shops`() async throws {
+  @Test func `refuses upgrades without a valid token, with an expired one or for another shop`()
+    async throws
+  {
     try await BackendRig.run { rig in
       #expect(try await rig.client().follow(token: nil).status == 401)
       #expect(try await rig.client().follow(token: "a.b.c").status == 401)
@@ -90,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `refuses the sixth socket until one of the five is gone`() async throws {
+  @Test func `refuses a sixth socket of the same user with 429`() async throws {
     try await BackendRig.run { rig in
       var followers: [BackendClient] = []
       for _ in 1...5 { followers.append(try await rig.follower()) }
@@ -103,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `closes a socket when its token ends`() async throws {
+  @Test func `closes a socket when its token expires`() async throws {
     try await BackendRig.run { rig in
       let client = try rig.client()
       let token = try await rig.token(ttl: .seconds(2))
@@ -112,7 +114,10 @@ import Testing
     }
   }
 
-  @Test func `cuts off a removed member, also after a restart, until readmitted`() async throws {
+  @Test
+  func `disconnects a removed member and refuses them until readmitted, also after a restart`()
+    async throws
+  {
     try await BackendRig.run { rig in
       let follower = try await rig.follower()
       let bystander = try await rig.follower("bob")
@@ -171,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func `behaves as a plain server when asked to`() async throws {
+  @Test func `omits the extensions if the plain dialect is configured`() async throws {
     try await BackendRig.run {
       $0.policy.dialect = .plain
     } _: { rig in

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `does not start with a certificate that is not there`() async throws {
+  @Test func `does not start if the certificate is missing`() async throws {
     let scratch = try Scratch()
     var configuration = BackendConfiguration(dataDirectory: scratch("data"))
     configuration.certificate = .init(chainPath: "/nowhere/a.pem", keyPath: "/nowhere/b.pem")

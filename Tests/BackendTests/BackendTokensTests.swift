@@ -19,7 +19,7 @@ struct BackendTokensTests {
 
   private static func tokens() throws -> Tokens { try #require(Tokens(secret: secret)) }
 
-  @Test func `verifies what another implementation signed`() throws {
+  @Test func `verifies a token signed by another implementation`() throws {
     #expect(try Self.tokens().verify(Self.foreign) == .valid(Self.claims))
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.offThePool, .timeLimit(.minutes(10)))
 struct `Sockets serve a crowd` {
-  @Test func `sends one frame to many`() async throws {
+  @Test func `sends the same frames to 100 clients`() async throws {
     try await SocketsRig.run { rig in
       let clients = try (0..<100).map { _ in
         let client = try rig.client()

@@ -108,7 +108,7 @@ struct `Sockets speak HTTP` {
   @Test(arguments: [
     "GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
   ])
-  func `closes behind the last request`(request: String) async throws {
+  func `closes the connection after the last request`(request: String) async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       try client.send(request)

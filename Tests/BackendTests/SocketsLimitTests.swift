@@ -11,7 +11,7 @@ struct `Sockets keep their bounds` {
   }
 
   @Test(arguments: [(999, 200), (1000, 200), (1001, 431), (100_000, 431)])
-  func `bounds the head`(bytes: Int, status: Int) async throws {
+  func `limits the size of the head`(bytes: Int, status: Int) async throws {
     try await SocketsRig.run {
       $0.http.maxHeadBytes = 1000
     } _: { rig in
@@ -22,7 +22,7 @@ struct `Sockets keep their bounds` {
   }
 
   @Test(arguments: [(99, 200), (100, 200), (101, 414)])
-  func `bounds the target`(bytes: Int, status: Int) async throws {
+  func `limits the length of the target`(bytes: Int, status: Int) async throws {
     try await SocketsRig.run {
       $0.http.maxTargetBytes = 100
     } _: { rig in

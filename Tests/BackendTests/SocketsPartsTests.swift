@@ -56,7 +56,7 @@ struct `Parts of the sockets` {
     #expect(address == NetworkAddress(wanted))
   }
 
-  @Test func `a loop runs jobs in their order, on one thread, after many wake-ups`() async throws {
+  @Test func `a loop runs jobs in order on one thread despite many wake-ups`() async throws {
     try await SocketsRig.run { rig in
       let (order, told) = AsyncStream<Int>.makeStream()
       await withTaskGroup { group in

@@ -74,7 +74,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `answers a client's close`() async throws {
+  @Test func `answers a client's close frame and ignores later messages`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       _ = try client.upgrade()
@@ -85,7 +85,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `answers a message ahead of the close that came with it`() async throws {
+  @Test func `answers a message before the close frame that arrived with it`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       _ = try client.upgrade()
@@ -97,7 +97,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `closes with a code and waits for the client's`() async throws {
+  @Test func `closes with a code and waits for the client's close frame`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       _ = try client.upgrade()
@@ -114,7 +114,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `cuts a client that leaves a close unanswered`() async throws {
+  @Test func `disconnects a client that does not answer a close frame`() async throws {
     try await SocketsRig.run {
       $0.closeTimeout = .milliseconds(50)
     } _: { rig in
@@ -128,7 +128,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `closes on a broken frame with 1002`() async throws {
+  @Test func `closes with 1002 after an invalid frame`() async throws {
     try await SocketsRig.run { rig in
       let client = try rig.client()
       _ = try client.upgrade()
@@ -145,7 +145,8 @@ struct `Sockets speak WebSocket` {
   }
 
   @Test(arguments: [(99, false), (100, false), (101, true)])
-  func `closes on a message beyond the bound with 1009`(bytes: Int, isCut: Bool) async throws {
+  func `closes with 1009 after a message above the size limit`(bytes: Int, isCut: Bool) async throws
+  {
     try await SocketsRig.run {
       $0.webSocket.maxMessageBytes = 100
     } _: { rig in
@@ -203,7 +204,7 @@ struct `Sockets speak WebSocket` {
     }
   }
 
-  @Test func `wakes the handler at the instant it asked for`() async throws {
+  @Test func `wakes the handler at the requested instant`() async throws {
     try await SocketsRig.run { rig in
       let asked = await rig.server.run { _, hub in
         let instant = hub.now.advanced(by: .milliseconds(30))

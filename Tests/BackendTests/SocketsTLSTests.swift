@@ -44,7 +44,9 @@ struct `Sockets speak TLS` {
   }
 
   @Test(arguments: ["TLSv1_2", "TLSv1_3"])
-  func `answers over TLS, agrees on http/1.1, and resumes`(version: String) async throws {
+  func `serves TLS 1.2 and 1.3, negotiates HTTP 1.1 and resumes sessions`(version: String)
+    async throws
+  {
     try await Self.serve { rig, certificate in
       let said = try await Self.python(
         rig, certificate,
@@ -88,7 +90,7 @@ struct `Sockets speak TLS` {
     }
   }
 
-  @Test func `speaks to openssl's own client, and gives it one session ticket`() async throws {
+  @Test func `serves the openssl client and sends it one session ticket`() async throws {
     try await Self.serve { rig, certificate in
       let said = try await Shell.run(
         [
@@ -161,7 +163,7 @@ struct `Sockets speak TLS` {
   }
 
   @Test(arguments: ["", "\u{16}\u{3}\u{1}"])
-  func `cuts a handshake that takes too long`(bytes: String) async throws {
+  func `disconnects a client whose handshake takes too long`(bytes: String) async throws {
     try await Self.serve {
       $0.handshakeTimeout = .milliseconds(50)
     } _: { rig, _ in
@@ -180,7 +182,7 @@ struct `Sockets speak TLS` {
     }
   }
 
-  @Test func `refuses a certificate that is not there`() async throws {
+  @Test func `refuses a missing certificate file`() async throws {
     var configuration = SocketServerConfiguration()
     configuration.tls = TLSFiles(certificatePath: "/nowhere", keyPath: "/nowhere")
     let (_, told) = AsyncStream<SocketEvent>.makeStream()

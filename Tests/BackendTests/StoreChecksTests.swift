@@ -9,7 +9,7 @@ struct StoreChecksTests {
   private var checks = StoreChecks(of: 2)
   private let full = StoreFailure.full(detail: "disk")
 
-  @Test mutating func `a round ends when every store has answered`() {
+  @Test mutating func `a round of checks ends when every store has answered`() {
     #expect(checks.deadline == nil)
     #expect(checks.begin(at: .zero) == [0, 1])
     #expect(checks.begin(at: .zero) == [])
@@ -20,7 +20,8 @@ struct StoreChecksTests {
   }
 
   @Test(arguments: [(-1, false), (0, true), (1, true)])
-  mutating func `a round ends after 5 s without a store that hangs`(past: Int64, isOver: Bool) {
+  mutating func `a round of checks ends after 5 s even if a store hangs`(past: Int64, isOver: Bool)
+  {
     _ = checks.begin(at: .zero)
     _ = checks.answered(0, nil)
     let due = Instant.zero.advanced(by: .seconds(5))

@@ -20,7 +20,7 @@ import Testing
       (302, nil, "/login?to=https://login.example/", false), (304, nil, "//login.example/", false),
       (404, "text/html", nil, false), (400, "text/plain", nil, false), (503, nil, nil, false),
     ] as [(Int, String?, String?, Bool)])
-  func `a redirect to another host, a page for people and 511 are login pages`(
+  func `a redirect to another host, an HTML page and status 511 count as login pages`(
     status: Int, type: String?, location: String?, isPortal: Bool
   ) {
     let head = Self.head(status, type, location)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `a server at an address of IPv6 redirects to itself`() {
+  @Test func `a redirect from an IPv6 address is a login page only if it leads to another one`() {
     for (location, isPortal) in [("http://[2001:db8::1]:80/a", false), ("http://[::2]/", true)] {
       let head = Self.head(302, nil, location)
       #expect(head.isLoginPage(from: "http://[2001:DB8::1]/") == isPortal)
@@ -50,14 +50,14 @@ import Testing
       (302, "//me:secret@a.example:1/@b", "//a.example:1/@b"), (303, "?token=a", ""),
       (307, "https://me@a.example?b@c", "https://a.example"), (300, "ws/@me", "ws/@me"),
     ] as [(Int, String, String)])
-  func `a target is told without user, query and fragment`(
+  func `the description of a redirect omits user, query and fragment`(
     status: Int, location: String, told: String
   ) {
     #expect(Self.head(status, nil, location).words == "points to \(told)")
     #expect(Self.head(status, nil, location).isForPeople)
   }
 
-  @Test func `what is no answer to a program says what it is`() {
+  @Test func `web pages and redirects are classified as responses for people`() {
     #expect(Self.head(200, "text/html").words == "a web page")
     for head in [Self.head(304, nil, "/a"), Self.head(404, "text/html", "/a"), Self.head(101)] {
       #expect(head.words == nil)

@@ -42,7 +42,7 @@ import Testing
   ]
 
   @Test(arguments: plain)
-  func `a failure has its class, and its texts can be changed`(
+  func `each failure has its class and retry-after, and its texts can be mapped`(
     failure: LinkFailure, row: FailureClass, changed: LinkFailure
   ) {
     #expect(failure.failureClass == row)
@@ -50,7 +50,7 @@ import Testing
     #expect(failure.serverWish == (row == .unavailable ? .seconds(7) : nil))
   }
 
-  @Test func `a close code and a status have their class`() {
+  @Test func `each close code, HTTP status and time-out phase has its failure class`() {
     for (code, row) in Self.closes {
       #expect(LinkFailure.closed(code: code, reason: "").failureClass == row, "\(code)")
     }
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `an answer of the server is news after some failures only`() {
+  @Test func `only some failures mean that no server was reached`() {
     let reached: Set<FailureClass> = [
       .tls, .protocolError, .badRequest, .unauthorized, .forbidden, .notFound, .tooManyRequests,
       .otherStatus, .closedNormally, .closedPolicy, .closedUnauthorized, .closedForbidden,
@@ -79,13 +79,13 @@ import Testing
     }
   }
 
-  @Test func `a change of the device is an input of the link`() {
+  @Test func `each device change becomes an input of the link`() {
     #expect(HeldLink.Input(DeviceChange.again) == .want(.live))
     #expect(HeldLink.Input(DeviceChange.woke) == .trigger(.woke))
     #expect(HeldLink.Input(DeviceChange.lifecycle(.background)) == .lifecycle(.background))
   }
 
-  @Test func `sums of times stay in range`() {
+  @Test func `adding a duration to a time saturates at 64 bits`() {
     var chance = Chance(seed: 54)
     for _ in 0..<1_000 {
       let (one, other) = (Int64(bitPattern: chance.next()), Int64(bitPattern: chance.next()))

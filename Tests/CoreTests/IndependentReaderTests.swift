@@ -25,7 +25,7 @@ import Testing
     return String(all)
   }
 
-  @Test func `a UUID is read and written as Foundation does`() {
+  @Test func `reads and writes UUIDs as Foundation does`() {
     var chance = Chance(seed: 50)
     for _ in 0..<4_000 {
       let drawn = UUID128(high: chance.next(), low: chance.next())
@@ -60,7 +60,7 @@ import Testing
     return isMapped ? Array(six[12...]) : six
   }
 
-  @Test func `an address is one for the C library too, with the same bytes`() {
+  @Test func `accepts the same addresses as the C library, with the same bytes`() {
     var chance = Chance(seed: 51)
     for text in Self.addresses { #expect(NetworkAddress(text)?.bytes == bytes(text)) }
     for _ in 0..<8_000 {
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `a time is written and read as Foundation does, in any zone`() {
+  @Test func `reads and writes times as Foundation does, in any time zone`() {
     var chance = Chance(seed: 52)
     let formatter = ISO8601DateFormatter()
     for _ in 0..<1_000 {
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `a date is one of Foundation's calendar`() {
+  @Test func `accepts exactly the dates of Foundation's calendar`() {
     var chance = Chance(seed: 53)
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .gmt
@@ -107,7 +107,7 @@ import Testing
   }
 
   /// Compares with the first outputs of the SplitMix64 authors' C program for the seed 1234567.
-  @Test func `the generator is SplitMix64`() {
+  @Test func `the random source implements SplitMix64`() {
     var chance = Chance(seed: 1_234_567)
     #expect(
       (0..<5).map { _ in chance.next() } == [
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `names and times are bare numbers or texts`() throws {
+  @Test func `identifiers and times are encoded as bare numbers or strings`() throws {
     let odd = ["\"1\"", "{}", "1.5", "9223372036854775808", "null"]
     for number in [Int64.min, -1, 0, .max] {
       try check(Instant(nanoseconds: number), "\(number)", refuses: odd)
@@ -152,7 +152,7 @@ import Testing
     try check(id, "\"\(text)\"", refuses: ["\"\(text)0\"", "\"\"", "1"])
   }
 
-  @Test func `secrets and the content of messages stay out of journals`() throws {
+  @Test func `secrets and message contents are not written to journals`() throws {
     let secret = Secret("s3cret")
     #expect(secret.text == "s3cret")
     #expect(try String(decoding: JSONEncoder().encode([secret]), as: UTF8.self) == "[\"\"]")

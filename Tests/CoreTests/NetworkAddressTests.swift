@@ -19,7 +19,7 @@ struct NetworkAddressTests {
     "1:2:3:4:5:6:7.8.9.10:11", "::1.2.3.4:5",
     "fe80::1%eth0", "example.com",
   ])
-  func `refuses what is no address`(text: String) {
+  func `rejects invalid addresses`(text: String) {
     #expect(NetworkAddress(text) == nil)
   }
 
@@ -32,8 +32,9 @@ struct NetworkAddressTests {
     ("::1", "::1", true), ("::ffff:10.0.0.0/104", "10.9.9.9", true),
     ("::ffff:10.0.0.0/104", "11.0.0.0", false),
   ])
-  func `a block holds the addresses of its prefix`(block: String, text: String, holds: Bool) throws
-  {
+  func `a block contains exactly the addresses with its prefix`(
+    block: String, text: String, holds: Bool
+  ) throws {
     let address = try #require(NetworkAddress(text))
     #expect(try #require(AddressBlock(block)).contains(address) == holds)
   }
@@ -42,7 +43,7 @@ struct NetworkAddressTests {
     "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "x/8", "10.0.0.0/8/8", "",
     "10.0.0.0/0008", "10.0.0.0/+8",
   ])
-  func `refuses what is no block`(text: String) {
+  func `rejects invalid address blocks`(text: String) {
     #expect(AddressBlock(text) == nil)
   }
 
@@ -55,7 +56,7 @@ struct NetworkAddressTests {
     ("[0:0:0:0:0:0:0:1]", true), ("::2", false), ("1::1", false), ("::", false), ("0.0.0.0", false),
     ("[127.0.0.1", false), ("[]", false), ("", false), ("::ffff:127.0.0.1", true),
   ])
-  func `tells the hosts that are this machine alone`(host: String, isLoopback: Bool) {
+  func `recognizes loopback hosts`(host: String, isLoopback: Bool) {
     #expect(NetworkAddress.isLoopback(host: host) == isLoopback)
   }
 
@@ -63,7 +64,7 @@ struct NetworkAddressTests {
     ("[::1]", "::1"), ("[a]", "a"), ("[]", "[]"), ("[", "["), ("", ""), ("[::1", "[::1"),
     ("::1]", "::1]"), ("example.com", "example.com"),
   ])
-  func `brackets around a host are taken off`(host: String, bare: Substring) {
+  func `removes the brackets around a host`(host: String, bare: Substring) {
     #expect(NetworkAddress.withoutBrackets(host) == bare)
   }
 
@@ -71,7 +72,9 @@ struct NetworkAddressTests {
     ("0.0.0.0", true, false), ("::", true, true), ("0:0:0:0:0:0:0:0", true, true),
     ("0.0.0.1", false, false), ("::1", false, true), ("::ffff:0.0.0.0", true, false),
   ])
-  func `tells the addresses that stand for all`(text: String, isAll: Bool, isIPv6: Bool) throws {
+  func `recognizes unspecified addresses and their family`(text: String, isAll: Bool, isIPv6: Bool)
+    throws
+  {
     let address = try #require(NetworkAddress(text))
     #expect(address.isUnspecified == isAll)
     #expect(address.isIPv6 == isIPv6)

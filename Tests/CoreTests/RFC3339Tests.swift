@@ -36,7 +36,7 @@ import Testing
   ]
 
   @Test(arguments: readable)
-  func `reads`(text: String, seconds: Int64, nanoseconds: Int64) {
+  func `reads valid RFC 3339 times`(text: String, seconds: Int64, nanoseconds: Int64) {
     let length = Duration.seconds(seconds) + .nanoseconds(nanoseconds)
     #expect(RFC3339.parse(text) == Timestamp(nanoseconds: 0).advanced(by: length))
   }
@@ -57,7 +57,7 @@ import Testing
     "1677-09-21T00:12:43Z", "-001-01-01T00:00:00Z", "2026-01-03T15:30:0002:00",
     "202601-03T15:30:00Z", "2026-0103T15:30:00Z", "2026-01-03T1530:00Z", "2026-01-03T15:3000Z",
   ])
-  func `refuses`(text: String) {
+  func `rejects invalid RFC 3339 times`(text: String) {
     #expect(RFC3339.parse(text) == nil)
   }
 
@@ -79,7 +79,9 @@ import Testing
     ]
 
   @Test(arguments: spellings)
-  func `reads what other servers write`(text: String, seconds: Int64, nanoseconds: Int64) {
+  func `reads the ISO 8601 spellings that other servers write`(
+    text: String, seconds: Int64, nanoseconds: Int64
+  ) {
     let length = Duration.seconds(seconds) + .nanoseconds(nanoseconds)
     #expect(Self.read(text) == Timestamp(nanoseconds: 0).advanced(by: length))
   }
@@ -92,7 +94,7 @@ import Testing
     "2026-01-03T15:30:00+0260", "2026-01-03T15:30:00,Z", "2026-01-03T15:30.5Z",
     "2026-01-03T15:30:60Z", "20260103T153000Z", "2026-01-03_15:30:00Z", "2026-01-03T24:00Z",
   ])
-  func `refuses what says no instant`(text: String) {
+  func `rejects ISO 8601 texts that do not name an instant`(text: String) {
     #expect(Self.read(text) == nil)
   }
 
@@ -102,7 +104,7 @@ import Testing
     (1_767_454_200_000_000_000, "2026-01-03T15:30:00Z"),
     (Int64.max, "2262-04-11T23:47:16.854775807Z"), (Int64.min, "1677-09-21T00:12:43.145224192Z"),
   ])
-  func `writes`(nanoseconds: Int64, text: String) {
+  func `writes times in UTC without trailing zeros`(nanoseconds: Int64, text: String) {
     #expect(RFC3339.format(Timestamp(nanoseconds: nanoseconds)) == text)
   }
 }

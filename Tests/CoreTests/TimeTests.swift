@@ -10,7 +10,7 @@ import Testing
       (.nanoseconds(Int64.min) - .nanoseconds(1), .min), (Duration(attoseconds: .min), .min),
       (Duration(attoseconds: 1_999_999_999), 1), (Duration(attoseconds: -1_999_999_999), -1),
     ] as [(Duration, Int64)])
-  func `a length is cut to what 64 bits of nanoseconds hold`(length: Duration, expected: Int64) {
+  func `a duration is clamped to 64 bits of nanoseconds`(length: Duration, expected: Int64) {
     #expect(length.nanoseconds == expected)
   }
 
@@ -27,14 +27,14 @@ import Testing
       (9_214_646_400, 0, "2261-12-31T23:59:59.999999999Z"),
       (.max, .max, "2261-12-31T23:59:59.999999999Z"),
     ] as [(Int64, Int64, String)])
-  func `what a system tells in seconds is a moment of the years 1678 to 2261`(
+  func `a timestamp given in seconds is clamped to the years 1678 to 2261`(
     seconds: Int64, nanoseconds: Int64, text: String
   ) {
     let time = Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     #expect(RFC3339.format(time) == text)
   }
 
-  @Test func `a schedule whose factor leads beyond all time stays at its cap`() {
+  @Test func `a schedule whose factor overflows stays at its cap`() {
     let schedule = Schedule.exponential(
       first: .seconds(3_600), factor: .max, cap: .seconds(10_800), jitter: 0, floor: .zero,
       attempts: 5)

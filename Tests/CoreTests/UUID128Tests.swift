@@ -5,7 +5,7 @@ import Testing
   private static let text = "01234567-89ab-cdef-fedc-ba9876543210"
 
   @Test(arguments: 0..<36)
-  func `a byte at any place is a digit or a dash where it must be`(place: Int) {
+  func `each position of a UUID accepts only hexadecimal digits or only a dash`(place: Int) {
     let isDash = [8, 13, 18, 23].contains(place)
     for byte in UInt8.min...127 {
       var bytes = Array(Self.text.utf8)
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `another length is none`() {
+  @Test func `rejects a text of any other length`() {
     for text in [
       "", "0", String(Self.text.dropLast()), Self.text + "0", Self.text + "\u{0}",
       "0123456789abcdeffedcba9876543210", "{\(Self.text)}", String(Self.text.dropLast()) + "é",

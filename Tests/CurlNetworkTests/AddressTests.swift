@@ -12,7 +12,7 @@ import Testing
     ("ws://127.0.0.1:80/a/../b", "127.0.0.1", "http://127.0.0.1:80/b?t=%201"),
     ("ws://[::1]:8080/x?y=z#f", "[::1]:8080", "http://[::1]:8080/x?y=z&t=%201"),
   ])
-  func `a URL is taken apart as libcurl does`(
+  func `a URL is parsed as libcurl parses it`(
     url: String, authority: String, whole: String
   ) throws {
     let address = try Address(url, query: [("t", " 1")], schemes: Self.schemes)
@@ -30,14 +30,14 @@ import Testing
     ("wss://\u{4F8B}\u{3048}.\u{30C6}\u{30B9}\u{30C8}/", "xn--r8jz45g.xn--zckzah"),
     ("wss://b%C3%BCcher.example/", "xn--bcher-kva.example"),
   ])
-  func `an international name goes out in ASCII`(url: String, host: String) throws {
+  func `an international host name is sent in ASCII`(url: String, host: String) throws {
     let address = try Address(url, query: [], schemes: Self.schemes)
     #expect(address.host == host)
     #expect(address.url == "https://\(host):443/")
     #expect(CurlNetwork.problem(ofURL: url) == nil)
   }
 
-  @Test func `a name that no name server has is told before it is dialed`() {
+  @Test func `an invalid host name or URL is reported before it is dialed`() {
     let label = String(repeating: "\u{FC}", count: 64)
     for url in ["wss://\(label).example/", "https://\u{2FF0}.example/", "wss://a b/", "ftp://a/"] {
       #expect(CurlNetwork.problem(ofURL: url) != nil, "\(url)")
@@ -65,7 +65,9 @@ import Testing
     ("ws://localhost.example", false), ("ws://[::ffff:127.0.0.1]", true),
     ("ws://[::ffff:126.0.0.1]", false), ("ws://0.0.0.0", false),
   ])
-  func `loopback is what never leaves this device`(url: String, isLoopback: Bool) throws {
+  func `only an address that never leaves this device is loopback`(url: String, isLoopback: Bool)
+    throws
+  {
     #expect(try Address(url, query: [], schemes: Self.schemes).isLoopback == isLoopback)
   }
 

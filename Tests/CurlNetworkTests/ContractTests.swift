@@ -15,7 +15,7 @@ struct ContractTests {
     closed = try Listener(backlog: nil)
   }
 
-  @Test func `keeps the contract of a dialer`() async throws {
+  @Test func `satisfies the contract of a dialer`() async throws {
     let sockets = Mailbox<FarPeer>()
     let server = try FarPeer.server(sockets)
     try await socketDialerContract(
@@ -25,7 +25,7 @@ struct ContractTests {
         next: { try #require(await sockets.next()) }))
   }
 
-  @Test func `keeps the contract of an HTTP client`() async throws {
+  @Test func `satisfies the contract of an HTTP client`() async throws {
     let requests = Mailbox<FarRequest>()
     let server = try FarRequest.server(requests)
     // Each request without an answer blocks a thread until it is dropped.

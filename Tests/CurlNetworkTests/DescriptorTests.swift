@@ -28,7 +28,7 @@ import Testing
     #expect(handles.count == 60)
   }
 
-  @Test func `the count sees a socket that is open`() async throws {
+  @Test func `the descriptor count includes an open socket`() async throws {
     let server = try TestServer { peer in
       _ = peer.upgrade()
       peer.drain()

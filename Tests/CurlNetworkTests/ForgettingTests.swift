@@ -21,7 +21,9 @@ struct ForgettingTests {
     String(decoding: try await network.send(.to(server.url)).body, as: UTF8.self)
   }
 
-  @Test func `the next request opens a connection, and those after it share that`() async throws {
+  @Test func `after forgetting, the next request opens a connection that later ones share`()
+    async throws
+  {
     let (opened, ended) = (Counter(), Counter())
     let server = try Self.server(opened, ended)
     let network = try CurlNetwork()
@@ -33,7 +35,7 @@ struct ForgettingTests {
     #expect(answers == ["1", "1", "1", "2", "2", "2", "3", "3", "3"])
   }
 
-  @Test func `forgotten connections that carry nothing are closed`() async throws {
+  @Test func `forgotten connections that are idle are closed`() async throws {
     let (opened, ended) = (Counter(), Counter())
     let server = try Self.server(opened, ended)
     let network = try CurlNetwork()
@@ -43,7 +45,7 @@ struct ForgettingTests {
     #expect(opened.value == 1)
   }
 
-  @Test func `a request under way goes on, and its connection ends with it`() async throws {
+  @Test func `a running request continues after its connection was forgotten`() async throws {
     let requests = Mailbox<FarRequest>()
     let server = try FarRequest.server(requests)
     let network = try CurlNetwork()

@@ -7,7 +7,9 @@ import Testing
 /// Tests with peers whose compressed messages inflate to many bytes.
 @Suite(.timeLimit(.minutes(10)))
 struct InflationTests {
-  @Test func `what one read inflates to is handed over in turns, in order`() async throws {
+  @Test func `messages inflated from one read are delivered in bounded batches, in order`()
+    async throws
+  {
     let sizes = (0..<4_000).map { 10_000 - $0 % 100 }
     let server = try TestServer { peer in
       peer.upgrade(deflate: true)

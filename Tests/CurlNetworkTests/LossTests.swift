@@ -50,7 +50,7 @@ struct LossTests {
   ]
 
   @Test(arguments: pages)
-  func `a redirect and a page are told with the status and the target`(
+  func `a redirect or a page instead of an upgrade is reported with its status and target`(
     status: Int, headers: [(String, String)], body: String, detail: String
   ) async throws {
     let server = try TestServer { peer in
@@ -82,7 +82,7 @@ struct LossTests {
           ? .http(status: status, retryAfter: nil, detail: detail) : .captivePortal))
   }
 
-  @Test func `a reason that comes late is waited for`() async throws {
+  @Test func `a refusal's reason that arrives late is waited for`() async throws {
     let server = try TestServer { peer in
       _ = peer.request()
       peer.write(
@@ -95,7 +95,7 @@ struct LossTests {
     #expect(await socket.failure() == .http(status: 403, retryAfter: nil, detail: "not you"))
   }
 
-  @Test func `a reason is read out of its chunks`() async throws {
+  @Test func `a refusal's reason is read from a chunked body`() async throws {
     let server = try TestServer { peer in
       _ = peer.request()
       peer.write(
@@ -129,7 +129,7 @@ struct LossTests {
     ([0x09, 0x00], "a fragmented control frame"),
     ([0x80, 0x01, 0x61], "a continuation of nothing"),
   ])
-  func `a broken rule is named`(frame: [UInt8], detail: String) async throws {
+  func `a protocol error names the violated rule`(frame: [UInt8], detail: String) async throws {
     let server = try TestServer { peer in
       peer.upgrade()
       peer.write(frame)
@@ -168,7 +168,7 @@ struct LossTests {
     #expect(await socket.next() == nil)
   }
 
-  @Test func `an unknown name is dns`() async throws {
+  @Test func `an unknown host name is a DNS failure`() async throws {
     let network = try CurlNetwork(CurlConfiguration(proxy: ""))
     let socket = await Opened(network, .to("wss://no-such-host.invalid/?token=s3cret"))
     guard case .dns(let detail) = await socket.failure() else {
@@ -178,14 +178,14 @@ struct LossTests {
     #expect(detail.contains("no-such-host.invalid"))
   }
 
-  @Test func `a server that never answers the upgrade is a time-out of the upgrade`() async throws {
+  @Test func `a server that never answers the upgrade causes an upgrade time-out`() async throws {
     let server = try TestServer { $0.drain() }
     let socket = await Opened(
       try CurlNetwork(), .to(server.socketURL, openTimeout: .milliseconds(150)))
     #expect(await socket.next() == .failed(.timeout(.upgrade)))
   }
 
-  @Test func `a server that never speaks TLS is a time-out of TLS`() async throws {
+  @Test func `a server that never answers the handshake causes a TLS time-out`() async throws {
     let server = try TestServer { $0.drain() }
     let socket = await Opened(
       try CurlNetwork(),
@@ -193,7 +193,7 @@ struct LossTests {
     #expect(await socket.next() == .failed(.timeout(.tls)))
   }
 
-  @Test func `a full backlog is a time-out of the connection`() async throws {
+  @Test func `a full backlog causes a connect time-out`() async throws {
     let listener = try Listener(backlog: 0)
     var callers: [Caller] = []
     while callers.count < 16 {
@@ -209,7 +209,7 @@ struct LossTests {
   }
 
   @Test(arguments: [true, false])
-  func `a reset is reset, an end without a close frame is ended`(isReset: Bool) async throws {
+  func `a reset is distinguished from an end without a close frame`(isReset: Bool) async throws {
     let server = try TestServer { peer in
       peer.upgrade()
       peer.send("x")
@@ -224,7 +224,7 @@ struct LossTests {
     #expect(await socket.next() == nil)
   }
 
-  @Test func `an end before the upgrade is ended`() async throws {
+  @Test func `an end of the stream before the upgrade is reported as ended`() async throws {
     let server = try TestServer { peer in
       _ = peer.request()
       peer.end()
@@ -234,7 +234,9 @@ struct LossTests {
   }
 
   @Test(arguments: ["ws://example.invalid/", "ws://127.0.0.1.example.invalid/", "ws://[::2]/"])
-  func `plaintext to another host is refused with the remedy`(url: String) async throws {
+  func `plaintext to another host is refused, and the error names the remedy`(url: String)
+    async throws
+  {
     let socket = await Opened(try CurlNetwork(), .to(url))
     guard case .local(let detail) = await socket.failure() else {
       Issue.record("not refused")
@@ -269,7 +271,7 @@ struct LossTests {
 }
 
 @Suite struct RefusalTests {
-  @Test func `a body of any bytes gives a short detail`() {
+  @Test func `a refusal with a random body has a detail of at most 200 characters`() {
     var chance = Chance(seed: 7)
     let alphabet = Array(#"{}[]":,\ message error 0\u{0}"#.utf8) + [0xFF, 0xC3, 0x0D, 0x0A]
     for _ in 0..<2_000 {
@@ -287,7 +289,7 @@ struct LossTests {
   }
 
   @Test(arguments: [(199, 199), (200, 200), (201, 200)])
-  func `a long message is cut`(length: Int, expected: Int) {
+  func `a refusal's message is truncated to 200 characters`(length: Int, expected: Int) {
     let message = String(repeating: "x", count: length)
     let refusal = Refusal(
       head: HTTPResponseHead(status: 400, reason: "Bad Request", headers: []),

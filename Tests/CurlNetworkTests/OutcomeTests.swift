@@ -25,7 +25,9 @@ import Testing
       (EHOSTUNREACH, .unreachable(detail: "t")), (ETIMEDOUT, .timeout(.connect)),
       (ECONNRESET, .reset), (EMFILE, .local(detail: "t")), (0, .unreachable(detail: "t")),
     ] as [(Int32, LinkFailure)])
-  func `a connection that was not made`(systemError: Int32, failure: LinkFailure) {
+  func `each error of a failed connect maps to its failure`(
+    systemError: Int32, failure: LinkFailure
+  ) {
     #expect(Self.outcome(CURLE_COULDNT_CONNECT, systemError) == failure)
   }
 
@@ -41,7 +43,9 @@ import Testing
       (20, .unknownAuthority), (21, .unknownAuthority), (23, .revoked), (62, .wrongHost),
       (26, .other),
     ] as [(Int, LinkFailure.TLSReason)])
-  func `a certificate that was refused`(verification: Int, reason: LinkFailure.TLSReason) {
+  func `each refused certificate maps to its TLS reason`(
+    verification: Int, reason: LinkFailure.TLSReason
+  ) {
     #expect(
       Self.outcome(CURLE_PEER_FAILED_VERIFICATION, verification: verification)
         == .tls(reason, detail: "t"))
@@ -53,7 +57,7 @@ import Testing
       ("error:0A00042E:SSL routines::tlsv1 alert protocol version", .version),
       ("error:0A000410:SSL routines::sslv3 alert handshake failure", .handshake),
     ] as [(String, LinkFailure.TLSReason)])
-  func `a handshake that failed`(text: String, reason: LinkFailure.TLSReason) {
+  func `each failed handshake maps to its TLS reason`(text: String, reason: LinkFailure.TLSReason) {
     // ENETUNREACH is left over from an IPv6 address that lost the race.
     #expect(
       Self.outcome(CURLE_SSL_CONNECT_ERROR, ENETUNREACH, text: text) == .tls(reason, detail: text))
@@ -66,13 +70,13 @@ import Testing
       ("OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading", .ended),
       ("Recv failure: Connection timed out", .timeout(.silence)),
     ] as [(String, LinkFailure)])
-  func `a stream that was lost`(text: String, failure: LinkFailure) {
+  func `each error of a lost stream maps to its failure`(text: String, failure: LinkFailure) {
     #expect(Self.outcome(CURLE_SSL_CONNECT_ERROR, text: text) == failure)
     #expect(Self.outcome(CURLE_RECV_ERROR, text: text) == failure)
   }
 
   @Test(arguments: LinkFailure.Phase.allCases)
-  func `a time-out names what was waited for`(phase: LinkFailure.Phase) {
+  func `a time-out names its phase`(phase: LinkFailure.Phase) {
     #expect(Self.outcome(CURLE_OPERATION_TIMEDOUT, phase: phase) == .timeout(phase))
   }
 
@@ -86,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: ["::1", "[::1]"])
-  func `an address in brackets is no proxy`(host: String) {
+  func `an IPv6 address in brackets is not mistaken for a proxy`(host: String) {
     let text = "Failed to connect to ::1 port 1 after 0 ms: Couldn't connect to server"
     let outcome = Outcome(
       code: CURLE_COULDNT_CONNECT, systemError: ECONNREFUSED, text: text, phase: .connect,
@@ -99,7 +103,7 @@ import Testing
     #expect(Self.outcome(CURLE_SSL_CERTPROBLEM) == .tls(.other, detail: "t"))
   }
 
-  @Test func `names, protocol and device`() {
+  @Test func `DNS, protocol and local errors map to their failures`() {
     #expect(Self.outcome(CURLE_COULDNT_RESOLVE_HOST) == .dns(detail: "t"))
     #expect(Self.outcome(CURLE_GOT_NOTHING) == .ended)
     #expect(Self.outcome(CURLE_PARTIAL_FILE) == .ended)
@@ -107,14 +111,14 @@ import Testing
     #expect(Self.outcome(CURLE_OUT_OF_MEMORY) == .local(detail: "t"))
   }
 
-  @Test func `a field that libcurl does not take is the peer's fault`() {
+  @Test func `a header field that libcurl rejects is a protocol error`() {
     let failure = LinkFailure.protocolError(detail: "A field of the answer's head is too long.")
     #expect(Self.outcome(CURLE_OUT_OF_MEMORY, phase: .response) == failure)
     // CURLE_TOO_LARGE of libcurl 8.6.
     #expect(Self.outcome(CURLcode(rawValue: 100)) == failure)
   }
 
-  @Test func `a detail that holds a secret is withheld, another is not`() {
+  @Test func `a detail is withheld only if it contains a secret`() {
     let secrets = Secrets(
       headers: [("Authorization", "Bearer to/ken1")], query: [("q", "par am")])
     for text in ["a Bearer to/ken1", "a to/ken1 b", "q=par am", "q=par%20am"] {

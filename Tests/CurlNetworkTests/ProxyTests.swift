@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct ProxyTests {
-  @Test func `a socket goes through a tunnel, also without TLS`() async throws {
+  @Test func `a socket uses a tunnel through the proxy, even without TLS`() async throws {
     let proxy = try TestServer { peer in
       let asked = String(decoding: peer.receive(), as: UTF8.self)
       peer.write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8))
@@ -20,7 +20,7 @@ struct ProxyTests {
       await socket.nextAfterOpening() == .text(Array("CONNECT shop.invalid:80 HTTP/1.1".utf8)))
   }
 
-  @Test func `a tunnel that is refused is the proxy's failure`() async throws {
+  @Test func `a refused tunnel is a proxy failure`() async throws {
     let proxy = try TestServer { peer in
       _ = peer.receive()
       peer.answer(403)
@@ -30,7 +30,7 @@ struct ProxyTests {
     #expect(await socket.failure() == .proxy(detail: "The proxy answered 403."))
   }
 
-  @Test func `a proxy that is not there is the proxy's failure`() async throws {
+  @Test func `an unreachable proxy is a proxy failure`() async throws {
     let closed = try Listener(backlog: nil)
     let network = try CurlNetwork(CurlConfiguration(proxy: "http://127.0.0.1:\(closed.port)"))
     let socket = await Opened(network, .to("wss://shop.invalid/"))

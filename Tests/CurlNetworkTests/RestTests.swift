@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct RestTests {
-  @Test func `an answer of any status comes back whole`() async throws {
+  @Test func `a response of any status is returned whole`() async throws {
     let server = try TestServer { peer in
       _ = peer.request()
       peer.answer(503, [("Retry-After", "7"), ("X-Two", "a"), ("X-Two", "b")], "{}")
@@ -48,7 +48,7 @@ struct RestTests {
     #expect(count.value == 1)
   }
 
-  @Test func `a POST that gets no answer is sent once, and its failure told`() async throws {
+  @Test func `a POST without a response is sent once, and its failure is reported`() async throws {
     let posts = Counter()
     let server = try TestServer { peer in
       while let (head, _) = peer.request() {
@@ -70,7 +70,7 @@ struct RestTests {
     #expect(posts.value == 3)
   }
 
-  @Test func `the connection ends with the network`() async throws {
+  @Test func `connections are closed when the network is released`() async throws {
     let (ends, end) = AsyncStream<Void>.makeStream()
     let server = try TestServer { peer in
       while peer.request() != nil { peer.answer(200) }
@@ -80,7 +80,7 @@ struct RestTests {
     for await _ in ends { break }
   }
 
-  @Test func `twenty exchanges go on at once`() async throws {
+  @Test func `twenty requests run concurrently`() async throws {
     let server = try TestServer { peer in
       while let (head, _) = peer.request() { peer.answer(200, [], head.target) }
     }
@@ -95,14 +95,14 @@ struct RestTests {
     }
   }
 
-  @Test func `redirects are answers, not followed`() async throws {
+  @Test func `redirects are returned and not followed`() async throws {
     let server = try TestServer { peer in
       while peer.request() != nil { peer.answer(302, [("Location", "/login")]) }
     }
     #expect(try await CurlNetwork().send(.to(server.url)).status == 302)
   }
 
-  @Test func `a field of 300 kB breaks the protocol, and is no lack of memory`() async throws {
+  @Test func `a header field of 300 kB is a protocol error, not a lack of memory`() async throws {
     let server = try TestServer { peer in
       while peer.request() != nil {
         peer.answer(200, [("X-Long", String(repeating: "a", count: 300_000))])
@@ -116,7 +116,7 @@ struct RestTests {
   }
 
   @Test(arguments: [(99, true), (100, true), (101, false)])
-  func `a body is taken up to its limit`(count: Int, fits: Bool) async throws {
+  func `a body is accepted up to its limit`(count: Int, fits: Bool) async throws {
     let server = try TestServer { peer in
       _ = peer.request()
       peer.answer(200, [], String(repeating: "x", count: count))
@@ -128,7 +128,7 @@ struct RestTests {
     #expect(failure == (fits ? nil : .protocolError(detail: "The answer is over 100 bytes.")))
   }
 
-  @Test func `silence after the request is a time-out of the response`() async throws {
+  @Test func `silence after the request is a response time-out`() async throws {
     let server = try TestServer { $0.drain() }
     let network = try CurlNetwork()
     let failure = await failure { () async throws(LinkFailure) in
@@ -137,7 +137,9 @@ struct RestTests {
     #expect(failure == .timeout(.response))
   }
 
-  @Test func `a closed port is refused, an unknown name is dns`() async throws {
+  @Test func `a closed port is reported as refused and an unknown host name as a DNS failure`()
+    async throws
+  {
     let network = try CurlNetwork(CurlConfiguration(proxy: "", allowsPlaintext: true))
     let closed = try Listener(backlog: nil)
     let refused = await failure { () async throws(LinkFailure) in
@@ -153,7 +155,7 @@ struct RestTests {
     }
   }
 
-  @Test func `an end before the answer is ended, a reset is reset`() async throws {
+  @Test func `an end before the response is distinguished from a reset`() async throws {
     let ending = try TestServer { peer in
       _ = peer.request()
       peer.end()
@@ -208,7 +210,7 @@ struct RestTests {
     for await _ in ends { break }
   }
 
-  @Test func `a proxy that cannot be reached is the proxy's failure`() async throws {
+  @Test func `an unreachable proxy is a proxy failure`() async throws {
     let closed = try Listener(backlog: nil)
     let network = try CurlNetwork(
       CurlConfiguration(proxy: "http://127.0.0.1:\(closed.port)", allowsPlaintext: true))
@@ -221,7 +223,7 @@ struct RestTests {
     }
   }
 
-  @Test func `a proxy that refuses the tunnel is the proxy's failure`() async throws {
+  @Test func `a tunnel refused by the proxy is a proxy failure`() async throws {
     let server = try TestServer { peer in
       _ = peer.request()
       peer.answer(407)
@@ -245,7 +247,9 @@ struct RestTests {
   }
 
   @Test(arguments: [("X", "a\r\nB: c"), ("X Y", "a"), ("", "a")])
-  func `a header that could end its line is refused`(name: String, value: String) async throws {
+  func `a header with a forbidden name or value is refused`(name: String, value: String)
+    async throws
+  {
     let network = try CurlNetwork()
     let failure = await failure { () async throws(LinkFailure) in
       try await network.send(.to("http://127.0.0.1:1", headers: [(name, value)]))

@@ -13,7 +13,9 @@ struct RetryAfterTests {
       ("0", .zero), ("1", .seconds(1)), ("120", .seconds(120)), ("007", .seconds(7)),
       ("9223372036854775807", .seconds(Int64.max)), ("9223372036854775808", nil),
     ] as [(String, Duration?)])
-  func `seconds are taken as they are`(value: String, wish: Duration?) {
+  func `a delay in seconds is used unchanged and ignored if it overflows`(
+    value: String, wish: Duration?
+  ) {
     #expect(RetryAfter.duration(value, date: nil, now: Self.now) == wish)
   }
 
@@ -22,7 +24,7 @@ struct RetryAfterTests {
       "Wed, 21 Oct 2015 07:29:30 GMT", "Wednesday, 21-Oct-15 07:29:30 GMT",
       "Wed Oct 21 07:29:30 2015",
     ])
-  func `a date in each form of HTTP counts from the answer's own`(value: String) {
+  func `a date in each HTTP format is relative to the response's own date`(value: String) {
     let date = "Wed, 21 Oct 2015 07:29:00 GMT"
     #expect(RetryAfter.duration(value, date: date, now: 0) == .seconds(30))
     #expect(RetryAfter.duration(value, date: nil, now: Self.now) == .seconds(90))
@@ -30,7 +32,7 @@ struct RetryAfterTests {
   }
 
   @Test(arguments: [(59, Duration.seconds(1)), (60, .zero), (61, .zero)])
-  func `a date that is past asks for nothing`(second: Int, wish: Duration) {
+  func `a past date gives a delay of zero`(second: Int, wish: Duration) {
     let value = "Wed, 21 Oct 2015 07:29:00 GMT"
     #expect(RetryAfter.duration(value, date: nil, now: Self.now + second) == wish)
   }

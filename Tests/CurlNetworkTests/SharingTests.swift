@@ -75,7 +75,7 @@ struct SharingTests {
     #expect(found() == [])
   }
 
-  @Test func `a change is told once`() {
+  @Test func `a change of readiness is reported once`() {
     defer { end() }
     #expect(poller.watchChanges(of: ends.read, for: .socket(7)))
     put()
@@ -89,7 +89,7 @@ struct SharingTests {
     }
   }
 
-  @Test func `what is watched for can change, and be forgotten`() {
+  @Test func `the watched readiness of a descriptor can be changed and removed`() {
     defer { end() }
     #expect(poller.watch(ends.write, .read, for: .wake))
     #expect(found() == [])
@@ -101,14 +101,14 @@ struct SharingTests {
     poller.forget(ends.write)
   }
 
-  @Test func `a peer that is gone counts as ready for both`() {
+  @Test func `a descriptor whose peer is gone is ready for reading and writing`() {
     _ = close(ends.read)
     #expect(poller.watch(ends.write, .write, for: .wake))
     #expect(found() == [Found(descriptor: ends.write, readiness: [.read, .write])])
     _ = close(ends.write)
   }
 
-  @Test func `what cannot be watched is told`() {
+  @Test func `a descriptor that cannot be watched is reported`() {
     defer { end() }
     #expect(!poller.watchChanges(of: -1, for: .socket(1)))
     #expect(!poller.watch(-1, .read, for: .wake))

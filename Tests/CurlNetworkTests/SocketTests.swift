@@ -20,7 +20,7 @@ struct SocketTests {
   }
 
   @Test(arguments: [false, true])
-  func `it opens and echoes, with and without deflate`(deflate: Bool) async throws {
+  func `a socket opens and echoes messages, with and without deflate`(deflate: Bool) async throws {
     let server = try Self.echo(deflate: deflate)
     let socket = await Opened(try CurlNetwork(), .to(server.socketURL))
     guard case .opened(let headers) = await socket.next() else {
@@ -91,7 +91,8 @@ struct SocketTests {
     #expect(await log.count == 1)
   }
 
-  @Test func `what came before a fault is answered before the socket closes for it`() async throws {
+  @Test func `a message before an invalid frame is answered before the socket closes`() async throws
+  {
     let (seen, see) = AsyncStream<WebSocketEvent>.makeStream()
     let server = try TestServer { peer in
       peer.upgrade()
@@ -134,7 +135,7 @@ struct SocketTests {
     #expect(taken < .seconds(40))
   }
 
-  @Test func `a ping is answered and shown`() async throws {
+  @Test func `a ping is answered and reported`() async throws {
     let (pongs, pong) = AsyncStream<WebSocketEvent>.makeStream()
     let server = try TestServer { peer in
       peer.upgrade()
@@ -150,7 +151,8 @@ struct SocketTests {
     }
   }
 
-  @Test func `a pong names the ping it answers, a strange pong nothing`() async throws {
+  @Test func `a pong reports the id of its ping, and an unsolicited pong is ignored`() async throws
+  {
     let server = try TestServer { peer in
       peer.upgrade()
       peer.write([0x8A, 8, 9, 9, 9, 9, 9, 9, 9, 9])
@@ -165,7 +167,7 @@ struct SocketTests {
   }
 
   @Test(arguments: [(100, true), (101, false)])
-  func `a message over the limit is dropped and the next comes`(
+  func `a message above the limit is dropped and the next one is delivered`(
     count: Int, fits: Bool
   ) async throws {
     let big = [UInt8](repeating: 0x62, count: count)
@@ -199,7 +201,7 @@ struct SocketTests {
     #expect(seen.elementsEqual(texts))
   }
 
-  @Test func `a slow reader stops the socket, and gets everything later`() async throws {
+  @Test func `a slow reader pauses the socket and later receives every message`() async throws {
     let message: [UInt8] = [0x82, 126, 0x03, 0xE8] + [UInt8](repeating: 1, count: 1_000)
     let (stalls, stall) = AsyncStream<Int>.makeStream()
     let server = try TestServer { peer in
@@ -243,7 +245,7 @@ struct SocketTests {
     #expect(accepted < 10_000)
   }
 
-  @Test func `a peer that pings and never reads is not read without end`() async throws {
+  @Test func `a peer that sends pings without reading is not read endlessly`() async throws {
     let ping: [UInt8] = [0x89, 125] + [UInt8](repeating: 1, count: 125)
     let pings = Array(repeatElement(ping, count: 500).joined())
     let (stalls, stall) = AsyncStream<Int>.makeStream()
@@ -260,7 +262,7 @@ struct SocketTests {
     _ = socket
   }
 
-  @Test func `a peer that pings, never reads and is gone is noticed`() async throws {
+  @Test func `the reset of a peer that sends pings without reading is detected`() async throws {
     let ping: [UInt8] = [0x89, 125] + [UInt8](repeating: 1, count: 125)
     let pings = Array(repeatElement(ping, count: 500).joined())
     let server = try TestServer { peer in
@@ -292,7 +294,7 @@ struct SocketTests {
     }
   }
 
-  @Test func `closing while dialing fails once`() async throws {
+  @Test func `closing while dialing reports a single failure`() async throws {
     let (begins, begin) = AsyncStream<Void>.makeStream()
     let server = try TestServer { peer in
       begin.yield()

@@ -10,7 +10,7 @@ struct SystemAuthoritiesTests {
     (["1a2b3c4.0"], false), (["1a2b3c4d5.0"], false), (["1A2B3C4D.0"], false),
     (["1a2b3c4d.r0"], false),
   ])
-  func `a directory serves when OpenSSL finds names in it`(
+  func `a directory is used if it contains names that OpenSSL looks up`(
     names: [String], serves: Bool
   ) throws {
     let scratch = try Scratch()

@@ -11,7 +11,9 @@ struct TLSTests {
   }
 
   @Test(arguments: ["1.2", "1.3"])
-  func `an extra authority is trusted, and the second dial resumes`(version: String) async throws {
+  func `a configured authority is trusted, and the second dial resumes the TLS session`(
+    version: String
+  ) async throws {
     let server = try await TLSServer(.good, version: version)
     let network = try await Self.trusting()
     for session in ["new", "resumed", "resumed"] {
@@ -64,7 +66,7 @@ struct TLSTests {
     #expect(await socket.failure()?.reason == .unknownAuthority)
   }
 
-  @Test func `what was queued while the peer did not read arrives whole`() async throws {
+  @Test func `messages queued while the peer does not read arrive completely`() async throws {
     let server = try await TLSServer(.good)
     let authority = try await Certificates.shared.value.authority
     let network = try CurlNetwork(
@@ -93,7 +95,7 @@ struct TLSTests {
     #expect(failure == .reset || failure == .ended)
   }
 
-  @Test func `silence in the handshake is a time-out of TLS for REST too`() async throws {
+  @Test func `silence during the handshake is a TLS time-out for HTTP requests too`() async throws {
     let server = try TestServer { $0.drain() }
     let network = try await Self.trusting()
     let failure = await failure { () async throws(LinkFailure) in
@@ -103,7 +105,7 @@ struct TLSTests {
     #expect(failure == .timeout(.tls))
   }
 
-  @Test func `a server that knows only an old version is refused`() async throws {
+  @Test func `a server that supports only an old TLS version is refused`() async throws {
     let server = try await TLSServer(.good, version: "1.1")
     let socket = await Opened(try await Self.trusting(), .to(server.socketURL))
     #expect(await socket.failure()?.reason == .version)
@@ -120,7 +122,7 @@ struct TLSTests {
   }
 
   @Test(arguments: [true, false])
-  func `a loss during the handshake says nothing about TLS`(isReset: Bool) async throws {
+  func `a loss during the handshake is not reported as a TLS failure`(isReset: Bool) async throws {
     let server = try TestServer { peer in
       peer.receive()
       isReset ? peer.reset() : peer.end()
@@ -131,7 +133,7 @@ struct TLSTests {
   }
 
   /// A retry cannot fix a missing authority file.
-  @Test func `an authority file that is not there is a failure of TLS`() async throws {
+  @Test func `a missing authority file is a TLS failure`() async throws {
     let network = try CurlNetwork(CurlConfiguration(authorities: "/nowhere/ca.pem"))
     let server = try await TLSServer(.good)
     let socket = await Opened(network, .to(server.socketURL))

@@ -9,7 +9,7 @@ import Testing
     "<?xml version=\"1.0\"?>\n<HealthData locale=\"de\">\n</HealthData>\n".utf8)
   private static let document = Array("<?xml version=\"1.0\"?>\n<ClinicalDocument/>".utf8)
 
-  @Test func `a plain file gives its bytes`() throws {
+  @Test func `a plain file returns its bytes`() throws {
     let scratch = try Scratch()
     try scratch.write(Self.export, to: "x")
     let file = try ExportFile(path: scratch("x"))
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: ["export.xml", "导出.xml", "экспорт.xml", "eksport.xml"])
-  func `the export in a zip is found by what it holds, whatever it is called`(
+  func `the export in a zip is found by its content, whatever its name`(
     _ name: String
   ) throws {
     let scratch = try Scratch()
@@ -35,14 +35,14 @@ import Testing
     #expect(try read(file, by: 1_000) == Self.export)
   }
 
-  @Test func `what is larger than its sniffed beginning comes whole`() throws {
+  @Test func `an export larger than its sniffed beginning is read completely`() throws {
     let scratch = try Scratch()
     let large = Self.export + (0..<100_000).map { UInt8($0 % 251) }
     try scratch.write(Zip([("a.xml", large)]).bytes, to: "z")
     #expect(try read(try ExportFile(path: scratch("z")), by: 4_097) == large)
   }
 
-  @Test func `a zip without an export says how many files it holds`() throws {
+  @Test func `a zip without an export reports how many files it contains`() throws {
     let scratch = try Scratch()
     try scratch.write(Zip([]).bytes, to: "empty")
     try scratch.write(Zip([("a.xml", Self.document), ("b", [1])]).bytes, to: "other")
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `a missing file and a directory say so`() throws {
+  @Test func `a missing file and a directory are reported as such`() throws {
     let scratch = try Scratch()
     #expect(throws: ExportFileError.unreadable(reason: "No such file or directory")) {
       try ExportFile(path: scratch("none"))
@@ -74,7 +74,7 @@ import Testing
     #expect(error?.description.contains("it is a directory") == true)
   }
 
-  @Test func `a zip with two exports names both`() throws {
+  @Test func `the error for a zip with two exports names both`() throws {
     let scratch = try Scratch()
     let zip = Zip([
       ("a/export.xml", Self.export), ("route.gpx", [1]), ("b/Export.XML", Self.export),
@@ -85,7 +85,7 @@ import Testing
     #expect(error?.description.contains("more than one export, a/export.xml and b/") == true)
   }
 
-  @Test func `an encrypted zip says that it is`() throws {
+  @Test func `an encrypted zip is reported as encrypted`() throws {
     let scratch = try Scratch()
     var bytes = Zip([("export.xml", Self.export)]).bytes
     // Sets the first bit of the flags in the local header and in the directory (APPNOTE 4.4.4).
@@ -97,7 +97,8 @@ import Testing
     #expect(error?.description.contains("the zip is encrypted") == true)
   }
 
-  @Test func `a symbolic link in place of the export says so, in a zip and as the file`() throws {
+  @Test func `a symbolic link in place of the export is reported, in a zip and as the file`() throws
+  {
     let scratch = try Scratch()
     var bytes = Zip([("export.xml", Array("elsewhere.xml".utf8))]).bytes
     // Sets Unix as the system, and S_IFLNK with 0777 in the external attributes (APPNOTE 4.4.2,
@@ -126,7 +127,7 @@ import Testing
     #expect(try read(try ExportFile(path: scratch("good")), by: 7) == Self.export)
   }
 
-  @Test func `a pipe without a writer says so, one with a writer is read`() async throws {
+  @Test func `a pipe without a writer is reported, and one with a writer is read`() async throws {
     let scratch = try Scratch()
     for name in ["empty", "fed"] {
       try await Shell.run(["mkfifo", "-m", "600", scratch(name)])
@@ -144,7 +145,7 @@ import Testing
     _ = try await fed
   }
 
-  @Test func `a pipe whose writer is silent is waited for`() async throws {
+  @Test func `waits for a pipe whose writer is silent`() async throws {
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
     let writer = try #require(FileHandle(forUpdatingAtPath: scratch("pipe")))
@@ -155,7 +156,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `begins again with the same bytes, whatever its path names by then`(
+  func `rewinds to the same bytes, whatever its path now names`(
     _ isZip: Bool
   ) throws {
     let scratch = try Scratch()

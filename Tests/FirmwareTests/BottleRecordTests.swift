@@ -21,7 +21,7 @@ import VirtualBottle
     #expect(bench.give(.command(.delete(1))) == .notifyState)
   }
 
-  @Test func `a deleted record between others is no part of a synchronisation`() {
+  @Test func `a deleted record between others is not synchronized`() {
     var bench = Self.connected()
     for _ in 1...3 { bench.give(.poured(100)) }
     bench.give(.command(.delete(2)))
@@ -29,7 +29,7 @@ import VirtualBottle
     #expect(bench.bottle.sync.total == 2)
   }
 
-  @Test func `memory that holds no record is all zeros`() {
+  @Test func `a blank record is all zeros`() {
     let blank = DrinkRecord.blank
     #expect([blank.id, blank.time] == [0, 0])
     #expect([blank.level, blank.padding] == [0, 0])
@@ -39,7 +39,7 @@ import VirtualBottle
 
   // The level and the day.
 
-  @Test func `a change of the level by 10 ml since the last notice is told`() {
+  @Test func `a level change of 10 ml since the last notification is reported`() {
     var bench = Self.connected()
     #expect(bench.give(.poured(9)).bits == 0)
     #expect(bench.give(.poured(1)) == .notifyState)
@@ -50,7 +50,7 @@ import VirtualBottle
     #expect(bench.bottle.level == 561)
   }
 
-  @Test func `shaking empties it, unless the settings say otherwise`() {
+  @Test func `shaking empties the bottle unless the settings disable it`() {
     var bench = Self.connected()
     #expect(bench.give(.shaken) == .notifyState)
     #expect(bench.bottle.level == 0)
@@ -64,7 +64,7 @@ import VirtualBottle
     #expect(asleep.bottle.level == 0)
   }
 
-  @Test func `a day has its total, and its first record says that it begins`() {
+  @Test func `each day has its own total, and its first record marks the new day`() {
     var bench = Self.connected()
     bench.give(.command(.setTime(1_768_780_798)))  // two seconds before midnight, UTC
     bench.give(.poured(100))
@@ -93,7 +93,7 @@ import VirtualBottle
       ])
   }
 
-  @Test func `the total of a day stops growing above 60 litres`() {
+  @Test func `the total of a day stops growing above 60 liters`() {
     var bench = Self.connected()
     bench.give(.poured(30_000))
     bench.give(.poured(30_000))
@@ -105,7 +105,7 @@ import VirtualBottle
 
   // Commands.
 
-  @Test func `each command is answered`() {
+  @Test func `each command has its effect and notification`() {
     var bench = Self.connected()
     #expect(bench.give(.command(.ping)).bits == 0)
     #expect(bench.give(.command(.activitySummary)) == .notifyActivity)
@@ -118,7 +118,7 @@ import VirtualBottle
     #expect(bench.give(.poured(-1)) == .notifyState)
   }
 
-  @Test func `a cleared history ends a synchronisation, and ids go on`() {
+  @Test func `clearing the history ends a synchronization, and record ids continue`() {
     var bench = Self.connected()
     bench.give(.poured(40))
     bench.give(.poured(40))
@@ -130,7 +130,7 @@ import VirtualBottle
     #expect(bench.bottle.ring[0].id == 3)
   }
 
-  @Test func `a calibration tells each of its steps`() {
+  @Test func `a calibration reports each of its steps`() {
     var bench = Self.connected()
     #expect(bench.bottle.calibration.step == 0)
     func step(_ command: FirmwareCommand) -> BottleEffects {
@@ -169,7 +169,7 @@ import VirtualBottle
       (99.9, 0, 1, false), (100, 0, 1, true), (800, 0, 1, true), (800.1, 0, 1, false),
       (400, 1, 1, false), (400, 2, 1, false),
     ] as [(Float, Int32, Int32, Bool)])
-  func `a calibration is taken within its bounds`(
+  func `a calibration is accepted only within its bounds`(
     scale: Float, empty: Int32, full: Int32, isTaken: Bool
   ) {
     var bench = Self.connected()
@@ -184,7 +184,9 @@ import VirtualBottle
       (99.9, 2500, false), (100, 2500, true), (800, 2500, true), (800.1, 2500, false),
       (400, 999, false), (400, 1000, true), (400, 4000, true), (400, 4001, false),
     ] as [(Float, UInt16, Bool)])
-  func `a configuration is taken within its bounds`(scale: Float, goal: UInt16, isTaken: Bool) {
+  func `a configuration is accepted only within its bounds`(
+    scale: Float, goal: UInt16, isTaken: Bool
+  ) {
     var bench = Self.connected()
     let new = FirmwareConfiguration(scale: scale, tare: 7, capacity: 500, dailyGoal: goal)
     let before = FirmwareConfiguration(scale: 412.5, tare: 0, capacity: 830, dailyGoal: 2500)
@@ -195,7 +197,7 @@ import VirtualBottle
 
   // The ring.
 
-  @Test func `a record waits unless it was synchronised or deleted`() {
+  @Test func `a record is pending unless it was synchronized or deleted`() {
     let records = (UInt8(0)..<8).map {
       DrinkRecord(id: 1, time: 0, amount: 0, level: 0, kind: 0, flags: $0)
     }
@@ -204,7 +206,7 @@ import VirtualBottle
     #expect(records.filter(\.isWaiting).map(\.flags) == [0, 2])
   }
 
-  @Test func `a ring goes round, and is found in memory as it was left`() {
+  @Test func `a record ring wraps around and is restored from memory as it was`() {
     var bench = Bench(.plan034, capacity: 3)
     bench.give(.moved)
     for _ in 0..<5 { bench.give(.poured(30)) }
@@ -248,7 +250,7 @@ import VirtualBottle
     return (0..<sync.recordCount(in: ring)).map { sync.record($0, in: ring).id }
   }
 
-  @Test func `no more comes than was asked for`() {
+  @Test func `a synchronization sends at most the requested number of records`() {
     var bench = Self.connected()
     for _ in 0..<5 { bench.give(.poured(30)) }
     #expect(bench.give(.sync(count: 3, chunkSize: 2)) == .notifyChunk)
@@ -264,7 +266,7 @@ import VirtualBottle
     #expect(Self.sent(bench) == [4, 5], "marked records are not sent again")
   }
 
-  @Test func `nothing is sent where nothing is asked for or there`() {
+  @Test func `nothing is sent if no records are requested or available`() {
     var bench = Self.connected()
     #expect(bench.give(.sync(count: 9, chunkSize: 20)).bits == 0)
     bench.give(.poured(30))
@@ -273,7 +275,7 @@ import VirtualBottle
     #expect(bench.give(.sync(count: 1, chunkSize: 20)) == .notifyChunk)
   }
 
-  @Test func `a second request begins anew`() {
+  @Test func `a second request restarts the synchronization`() {
     var bench = Self.connected()
     for _ in 0..<3 { bench.give(.poured(30)) }
     bench.give(.sync(count: 3, chunkSize: 1))
@@ -298,7 +300,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [(false, [0, 1, 1]), (true, [1, 1, 0])] as [(Bool, [UInt8])])
-  func `what was sent is marked; an older bottle marks the first ones, deleted ones among them`(
+  func `sent records are marked, an older bottle marks the first ones including deleted ones`(
     isOlder: Bool, marks: [UInt8]
   ) {
     var bench = Self.connected()

@@ -16,7 +16,7 @@ import VirtualBottle
     return bench
   }
 
-  @Test func `each effect is a bit of its own`() {
+  @Test func `each effect has its own bit`() {
     let all: [BottleEffects] = [
       .advertise, .stopAdvertising, .sleep, .sleepDeeply, .disconnect, .notifyState, .notifyChunk,
       .notifyCalibration, .notifyActivity, .persist, .reject,
@@ -26,7 +26,7 @@ import VirtualBottle
     #expect(!BottleEffects(1).contains(BottleEffects(3)))
   }
 
-  @Test func `a timer of a millisecond is one`() {
+  @Test func `a timer of one millisecond fires after one millisecond`() {
     var profile = TimerProfile.plan034
     (profile.advertising, profile.healthCheck) = (1, 1)
     var bench = Bench(profile)
@@ -40,7 +40,7 @@ import VirtualBottle
 
   // Waking, advertising, sleeping.
 
-  @Test func `moving an awake bottle renews its time and wakes nothing`() {
+  @Test func `moving an awake bottle restarts its timer and does not count as a wake`() {
     var bench = Bench(.plan034)
     #expect(bench.give(.moved) == .advertise)
     bench.give(.stands(true))
@@ -55,7 +55,7 @@ import VirtualBottle
     #expect(bench.bottle.motionWakes == 2)
   }
 
-  @Test func `a move in the moment in which it sleeps leaves it awake and advertising`() {
+  @Test func `a move at the moment when the bottle falls asleep keeps it awake and advertising`() {
     var bench = Bench(.plan034)
     bench.give(.moved)
     #expect(bench.bottle.handle(.moved, at: 29_999).bits == 0)
@@ -64,7 +64,7 @@ import VirtualBottle
     #expect(bench.bottle.isAdvertising)
   }
 
-  @Test func `a write in the moment in which it sleeps is refused`() {
+  @Test func `a write at the moment when the bottle falls asleep is refused`() {
     var bottle = VirtualBottle(.plan034, at: .zero)
     _ = bottle.handle(.world(.moved), at: .zero)
     _ = bottle.handle(.connected(longestValue: 20), at: .zero)
@@ -78,7 +78,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [(VirtualBottle.Input.restarted, [1, 2]), (.erased, [1])])
-  func `a restart keeps the records of a bottle, and erased flash begins them again`(
+  func `a restart keeps records and configuration, erasing the flash resets them`(
     _ input: VirtualBottle.Input, _ ids: [UInt32]
   ) {
     var bottle = VirtualBottle(.plan035, at: .zero)
@@ -97,7 +97,7 @@ import VirtualBottle
     #expect(bottle.value(of: .configuration) == kept)
   }
 
-  @Test func `a bottle that stands as it stood has done nothing`() {
+  @Test func `repeating that a bottle is standing does not count as activity`() {
     var bench = Bench(.plan034)
     #expect(bench.give(.stands(true)).bits == 0)
     #expect(!bench.bottle.isStill, "the bottle sleeps")
@@ -110,7 +110,7 @@ import VirtualBottle
     #expect(bench.first(.sleep) == 50)
   }
 
-  @Test func `a phone that is connected is told when the bottle is put down and taken up`() {
+  @Test func `a connected phone is notified when the bottle is put down and picked up`() {
     var bench = Self.connected()
     #expect(bench.give(.stands(false)).bits == 0)
     #expect(bench.give(.stands(true)) == .notifyState)
@@ -119,7 +119,7 @@ import VirtualBottle
     #expect(!bench.bottle.isStill)
   }
 
-  @Test func `028: advertising lasts 30 s from each activity and each end of a connection`() {
+  @Test func `in plan 028 a bottle advertises for 30 s after each activity and disconnection`() {
     var bench = Bench(.plan028)
     bench.give(.moved)
     bench.pass(20)
@@ -140,7 +140,7 @@ import VirtualBottle
     #expect(bench.give(.moved) == .advertise, "it may be found again after any activity")
   }
 
-  @Test func `028: with a record it advertises 120 s`() {
+  @Test func `in plan 028 a bottle with a record advertises for 120 s`() {
     var bench = Bench(.plan028)
     bench.give(.moved)
     bench.give(.poured(30))
@@ -152,7 +152,7 @@ import VirtualBottle
     #expect(bench.bottle.power == .awake)
   }
 
-  @Test func `the time in a backpack begins where each plan says`() {
+  @Test func `the time in a backpack begins at the event that each plan specifies`() {
     func sleepsDeeply(_ profile: TimerProfile, standing at: Double) -> Double? {
       var bench = Bench(profile)
       bench.give(.moved)
@@ -173,7 +173,7 @@ import VirtualBottle
     #expect(sleepsDeeply(.plan035, standing: 100) == 280)
   }
 
-  @Test func `035: what the phone writes ends a backpack, except for the time`() {
+  @Test func `in plan 035 a phone write restarts the backpack time, setting the clock does not`() {
     func sleepsDeeply(_ profile: TimerProfile, _ input: BottleInput) -> Double? {
       var bench = Self.connected(profile)
       for second in 1...500 {
@@ -188,7 +188,7 @@ import VirtualBottle
     #expect(sleepsDeeply(.plan035, .command(.setTime(1_768_766_400))) == 180)
   }
 
-  @Test func `035: a bottle that stood still sleeps 30 s later`() {
+  @Test func `in plan 035 a bottle sleeps 30 s after it stood still`() {
     var bench = Bench(.plan035)
     bench.give(.moved)
     bench.pass(40)
@@ -202,7 +202,7 @@ import VirtualBottle
     #expect(bench.bottle.isStill == false)
   }
 
-  @Test func `035: every two hours of sleep it looks after itself`() {
+  @Test func `in plan 035 a sleeping bottle checks itself every two hours`() {
     var bench = Bench(.plan035)
     #expect(bench.bottle.deadline == 7_200_000)
     bench.pass(7199.999)
@@ -236,7 +236,7 @@ import VirtualBottle
     #expect(bench.bottle.motionWakes == 2)
   }
 
-  @Test func `a low battery ends a connection, and is told first`() {
+  @Test func `a low battery is reported and then ends the connection`() {
     var bench = Self.connected(.plan035)
     #expect(bench.give(.battery(60)).bits == 0)
     #expect(bench.bottle.battery == 60)
@@ -263,7 +263,7 @@ import VirtualBottle
     #expect(bench.bottle.isConnected)
   }
 
-  @Test func `without a connection what is written is refused, and has no effect`() {
+  @Test func `a write without a connection is refused and has no effect`() {
     var bench = Bench(.plan034)
     bench.give(.moved)
     bench.give(.poured(40))
@@ -276,7 +276,7 @@ import VirtualBottle
     #expect(bench.bottle.shakeToEmpty)
   }
 
-  @Test func `the clock counts milliseconds, and begins anew when it is set`() {
+  @Test func `the clock counts milliseconds and begins a new second when it is set`() {
     var bench = Self.connected()
     bench.pass(0.6)
     bench.give(.moved)
@@ -318,7 +318,7 @@ import VirtualBottle
     #expect([.plan028, .plan034, .plan035] == [plan028, plan034, plan035])
   }
 
-  @Test func `a bottle that is taken up does not begin its time anew`() {
+  @Test func `picking up a bottle does not restart its backpack time`() {
     var bench = Bench(.plan034)
     bench.give(.moved)
     for second in 1...300 {
@@ -330,7 +330,7 @@ import VirtualBottle
     #expect(bench.first(.sleepDeeply) == 190)
   }
 
-  @Test func `028: only a connection's end makes it advertise again`() {
+  @Test func `in plan 028 a disconnection without a connection does not restart advertising`() {
     var bench = Bench(.plan028)
     bench.give(.moved)
     bench.pass(20)
@@ -340,7 +340,7 @@ import VirtualBottle
     #expect(bench.give(.disconnected).bits == 0)
   }
 
-  @Test func `sleep ends a synchronisation, and only a backpack counts as one`() {
+  @Test func `sleep ends a synchronization, and only sleep in a backpack counts as a backpack`() {
     var bench = Self.connected()
     bench.give(.stands(true))
     bench.give(.poured(40))
@@ -352,7 +352,7 @@ import VirtualBottle
     #expect(bench.bottle.backpacks == 0)
   }
 
-  @Test func `called without a cause, a bottle only counts its time`() {
+  @Test func `a tick without a due timer only advances the clock`() {
     var sleeping = Bench(.plan034).bottle
     #expect(sleeping.tick(at: 8_000_000).bits == 0)
     #expect((sleeping.timerWakes, sleeping.clock.seconds) == (0, 8_000))
@@ -364,14 +364,14 @@ import VirtualBottle
     #expect(checked.timerWakes == 1)
   }
 
-  @Test func `a bottle that was just switched on`() {
+  @Test func `a bottle that was just switched on is asleep, empty and fully charged`() {
     let bottle = Bottle(.plan034, ring: RecordRing(ArrayStorage(capacity: 1)))
     #expect((bottle.level, bottle.battery, bottle.power) == (0, 100, .asleep))
     #expect(bottle.clock.seconds == 0)
     #expect((bottle.motionWakes, bottle.timerWakes, bottle.backpacks) == (0, 0, 0))
   }
 
-  @Test func `a tap at the moment of its deep sleep keeps it awake`() {
+  @Test func `a tap at the moment of deep sleep keeps the bottle awake`() {
     var bench = Bench(.plan034)
     for _ in 0..<17 {
       bench.give(.moved)

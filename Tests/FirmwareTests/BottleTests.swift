@@ -50,7 +50,7 @@ import VirtualBottle
   @Test(arguments: [
     (TimerProfile.plan028, 30.0, 120.0), (.plan034, 30, 30), (.plan035, 180, 240),
   ])
-  func `how long it is awake after it was moved, without and with records`(
+  func `a moved bottle stays awake for its plan's time, without and with records`(
     profile: TimerProfile, without: Double, with: Double
   ) {
     var quiet = Bench(profile)
@@ -65,7 +65,7 @@ import VirtualBottle
     #expect(full.first(.sleep) ?? full.first(.sleepDeeply) == min(with, 180))
   }
 
-  @Test func `035: 240 s only for records that were made since it woke`() {
+  @Test func `in plan 035 only records made since the bottle woke keep it awake for 240 s`() {
     var bench = Bench(.plan035)
     bench.give(.moved)
     bench.give(.poured(150))
@@ -87,7 +87,7 @@ import VirtualBottle
     #expect(bench.first(.sleep).map { $0 - woke } == 30, "an older record is no reason to wait")
   }
 
-  @Test func `028: advertising ends by itself, and a record makes it longer`() {
+  @Test func `in plan 028 advertising ends by itself, and a record prolongs it`() {
     var bench = Bench(.plan028)
     bench.give(.moved)
     bench.pass(29)
@@ -104,7 +104,7 @@ import VirtualBottle
     #expect(still.first(.sleep) == 40)
   }
 
-  @Test func `034: it advertises as long as it is awake`() {
+  @Test func `in plan 034 a bottle advertises as long as it is awake`() {
     var bench = Bench(.plan034)
     bench.give(.moved)
     bench.pass(20)
@@ -115,7 +115,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [(TimerProfile.plan028, 30.0), (.plan034, 55), (.plan035, 55)])
-  func `what the phone writes is activity since 034, except for the time`(
+  func `since plan 034 a write by the phone counts as activity, except setting the time`(
     profile: TimerProfile, asleep: Double
   ) {
     var bench = Bench(profile)
@@ -132,7 +132,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [(TimerProfile.plan028, 300.0), (.plan034, 180), (.plan035, 180)])
-  func `in a backpack it sleeps until it is tapped`(profile: TimerProfile, seconds: Double) {
+  func `a bottle in a backpack sleeps until it is tapped`(profile: TimerProfile, seconds: Double) {
     var bench = Bench(profile)
     bench.give(.moved)
     for _ in 0..<60 {
@@ -145,7 +145,7 @@ import VirtualBottle
     #expect(bench.give(.tapped) == .advertise)
   }
 
-  @Test func `035: below 20 percent nothing wakes it, from 25 on it can be woken`() {
+  @Test func `in plan 035 nothing wakes a bottle from below 20 percent until it has 25 percent`() {
     var bench = Bench(.plan035)
     bench.give(.moved)
     #expect(bench.give(.battery(20)).bits == 0)
@@ -197,7 +197,7 @@ import VirtualBottle
   }
 
   @Test(arguments: [TimerProfile.plan028, .plan034, .plan035])
-  func `a bottle that is looked at early stays as it is where the counter wraps`(
+  func `an early tick changes nothing, even where the millisecond counter wraps around`(
     profile: TimerProfile
   ) {
     for start in [0, UInt32.max - 10_000, UInt32.max - 29_000] {
@@ -212,7 +212,7 @@ import VirtualBottle
     }
   }
 
-  @Test func `a clock that was set goes on while it sleeps`() {
+  @Test func `a clock that was set keeps running while the bottle sleeps`() {
     var bench = Bench(.plan034)
     bench.give(.moved)
     bench.give(.connected)
@@ -251,7 +251,9 @@ import VirtualBottle
       (0, 2, []), (1, 2, [[1]]), (2, 2, [[1, 2]]), (3, 2, [[1, 2], [3]]), (3, 20, [[1, 2, 3]]),
       (2, 0, [[1, 2]]), (2, 21, [[1, 2]]),
     ] as [(Int, UInt16, [[UInt32]])])
-  func `chunks`(records: Int, size: UInt16, chunks: [[UInt32]]) {
+  func `a synchronization sends the records in chunks of the requested size`(
+    records: Int, size: UInt16, chunks: [[UInt32]]
+  ) {
     var bench = Self.filled(records)
     #expect(Self.chunks(&bench, size: size) == chunks)
     #expect(bench.bottle.unsynced == 0)
@@ -270,7 +272,7 @@ import VirtualBottle
     #expect(Self.chunks(&bench, size: 2) == [[1, 2], [3, 4], [5]], "all records are sent again")
   }
 
-  @Test func `a record that comes or goes meanwhile shifts nothing`() {
+  @Test func `a record added or deleted during a synchronization does not shift the others`() {
     var bench = Self.filled(4)
     bench.give(.sync(count: 4, chunkSize: 2))
     bench.give(.poured(30))
@@ -292,14 +294,14 @@ import VirtualBottle
     #expect(bench.bottle.unsynced == 1, "the deleted record and the second one were marked")
   }
 
-  @Test func `a deletion is always answered, of an unknown record too`() {
+  @Test func `a deletion is always answered, even that of an unknown record`() {
     var bench = Self.filled(1)
     #expect(bench.give(.command(.delete(9))) == .notifyState)
     #expect(bench.give(.command(.delete(1))).contains(.persist))
     #expect(bench.bottle.unsynced == 0)
   }
 
-  @Test func `a calibration in its order, and out of it`() {
+  @Test func `a calibration accepts its steps in order and fails out of order`() {
     var bench = Self.filled(0)
     bench.give(.command(.startCalibration))
     bench.give(.command(.measure(full: false)))
@@ -323,7 +325,7 @@ import VirtualBottle
     #expect(bench.give(.configuration(configuration)) == .persist)
   }
 
-  @Test func `its state takes few bytes`() {
+  @Test func `a bottle's state takes at most 200 bytes, and a record 16`() {
     // The size excludes the flash with the records. The embedded build checks the program's size.
     #expect(MemoryLayout<Bottle<ArrayStorage>>.size <= 200)
     #expect(MemoryLayout<DrinkRecord>.size == 16)

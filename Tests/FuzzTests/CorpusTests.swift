@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: FuzzTarget.allCases)
-  func `every input of the corpus keeps what its target promises`(_ target: FuzzTarget) throws {
+  func `every corpus input keeps the promises of its target`(_ target: FuzzTarget) throws {
     let inputs = try Self.inputs(of: target)
     #expect(!inputs.isEmpty)
     for input in inputs {
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `no folder of the corpus is without a target`() throws {
+  @Test func `every corpus folder has a target, and every target has a folder`() throws {
     let folders = try FileManager.default.contentsOfDirectory(atPath: Self.corpus.path).sorted()
     #expect(folders == FuzzTarget.allCases.map(\.rawValue).sorted())
   }

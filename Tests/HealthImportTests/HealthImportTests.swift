@@ -19,7 +19,9 @@ import Testing
     return bytes
   }
 
-  @Test func `all of an export arrives once, and a second import adds nothing`() async throws {
+  @Test func `an import stores each sample of an export once, and a second import adds nothing`()
+    async throws
+  {
     let scratch = try Scratch()
     let export = Self.export()
     try scratch.write(export, to: "export.xml")
@@ -37,7 +39,9 @@ import Testing
     #expect(again.addition == HealthAddition(known: first.tally.total))
   }
 
-  @Test func `a newer export adds what is new`() async throws {
+  @Test func `importing a newer export over an older one equals importing the newer one alone`()
+    async throws
+  {
     let scratch = try Scratch()
     try scratch.write(Self.export(days: 5), to: "older.xml")
     try scratch.write(Self.export(days: 6), to: "newer.xml")
@@ -48,7 +52,9 @@ import Testing
     #expect(try await both.summary() == (try await alone.summary()))
   }
 
-  @Test func `the store in SQLite comes to the same as the one in memory`() async throws {
+  @Test func `the SQLite store and the in-memory store hold the same samples after an import`()
+    async throws
+  {
     let scratch = try Scratch()
     try scratch.write(Self.export(), to: "export.xml")
     let memory = MemoryHealthStore()
@@ -67,7 +73,9 @@ import Testing
     await disk.close()
   }
 
-  @Test func `an export without its end says so and keeps the rest`() async throws {
+  @Test func `a truncated export is reported as truncated and its readable samples are stored`()
+    async throws
+  {
     let scratch = try Scratch()
     let bytes = Self.export()
     try scratch.write(bytes.prefix(bytes.count / 2), to: "export.xml")
@@ -78,7 +86,9 @@ import Testing
     #expect(report.addition.added > 500)
   }
 
-  @Test func `told to stop it ends, and what was added stays`() async throws {
+  @Test func `a stopped import ends early and leaves the samples added so far in the store`()
+    async throws
+  {
     let scratch = try Scratch()
     try scratch.write(Self.export(days: 60), to: "export.xml")
     let store = MemoryHealthStore()
@@ -94,7 +104,7 @@ import Testing
     #expect(kept > 0)
   }
 
-  @Test func `progress goes from the first bytes to the last`() async throws {
+  @Test func `import progress never decreases and ends at the size of the file`() async throws {
     let scratch = try Scratch()
     let bytes = Self.export()
     try scratch.write(bytes, to: "export.xml")
@@ -108,7 +118,7 @@ import Testing
     #expect(steps.last?.bytes == bytes.count)
   }
 
-  @Test func `a file that is no export, and a store that is full, end it with their reason`()
+  @Test func `an import fails with the reason if the file is not an export or the store is full`()
     async throws
   {
     let scratch = try Scratch()

@@ -14,7 +14,7 @@ import Testing
 
   private static let full = (0..<6).map { (steps, $0, "1") } + [(heart, 3, "60")]
 
-  @Test func `a newer export wins: what it lacks up to its date is removed, of every type`()
+  @Test func `a newer export removes stored samples of every type that it lacks up to its date`()
     async throws
   {
     let scratch = try Scratch()
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `an older export removes nothing, unless it is told to replace`() async throws {
+  @Test func `an older export removes nothing unless the import is set to replace`() async throws {
     let scratch = try Scratch()
     try scratch.write(Export.xml(Self.full, day: 5), to: "new.xml")
     try scratch.write(Export.xml([(Self.steps, 0, "1"), (Self.steps, 5, "1")]), to: "old.xml")
@@ -116,7 +116,7 @@ import Testing
   ]
 
   @Test(arguments: 0..<11)
-  func `what cannot be read of a newer export is not removed, nor brought back later`(
+  func `unreadable samples of a newer export are not removed and do not become outdated`(
     place: Int
   ) async throws {
     let (name, hasType, damage) = Self.damages[place]
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func `an export without samples removes nothing, unless it is told to replace`()
+  @Test func `an export without samples removes nothing unless the import is set to replace`()
     async throws
   {
     let scratch = try Scratch()
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func `an undated export that replaces leaves what it holds, and nothing else`()
+  @Test func `an undated export imported as a replacement leaves only its own samples`()
     async throws
   {
     let scratch = try Scratch()
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func `a workout whose start was corrected is there once`() async throws {
+  @Test func `a workout whose start was corrected is stored once`() async throws {
     func export(_ start: String, day: Int) -> [UInt8] {
       Array(
         """
@@ -201,7 +201,9 @@ import Testing
     }
   }
 
-  @Test func `a store of before knows an older export by its newest sample`() async throws {
+  @Test func `a store without an import date recognizes an older export by its newest sample`()
+    async throws
+  {
     let scratch = try Scratch()
     let store = MemoryHealthStore()
     let late = Timestamp(nanoseconds: 1_767_700_000_000_000_000)
@@ -213,7 +215,9 @@ import Testing
     #expect(try await HealthImport.run(scratch("old.xml"), into: store).removal == .older)
   }
 
-  @Test func `after a removal whole spans are known again`() async throws {
+  @Test func `an import that removes a sample still recognizes whole spans and counts exactly`()
+    async throws
+  {
     let scratch = try Scratch()
     let plan = HealthExportGenerator.Plan(seed: 3, firstDay: 20_000, days: 5, density: 0.3)
     var generator = HealthExportGenerator(plan)

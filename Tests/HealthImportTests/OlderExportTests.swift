@@ -24,7 +24,7 @@ import Testing
     return counts
   }
 
-  @Test func `an older export does not bring back what a newer one removed`() async throws {
+  @Test func `an older export does not restore samples that a newer export removed`() async throws {
     let scratch = try Scratch()
     try scratch.write(Self.steps([0, 1, 2, 3, 4, 5, 2, 3], day: 2), to: "old.xml")
     try scratch.write(Self.steps([1, 3, 4, 9], day: 3), to: "new.xml")
@@ -46,7 +46,9 @@ import Testing
     }
   }
 
-  @Test func `an older export replaces if it is told to, and counts from then on`() async throws {
+  @Test func `an older export imported as a replacement becomes the reference for later imports`()
+    async throws
+  {
     let scratch = try Scratch()
     try scratch.write(Self.steps([0, 1, 2, 3, 4, 5], day: 2), to: "old.xml")
     try scratch.write(Self.steps([0, 3, 4, 9], day: 3), to: "new.xml")
@@ -64,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `a newer export that may remove nothing is not removed by an older one`()
+  @Test func `an older export removes no samples of a newer truncated export`()
     async throws
   {
     let scratch = try Scratch()

@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a file that another one takes the place of is read to its end`(
+  func `a file that is replaced by another between its two readings is read to its end`(
     _ isZip: Bool
   ) async throws {
     let scratch = try Scratch()
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `told to stop in the second reading it removes nothing`() async throws {
+  @Test func `an import that is stopped during its second reading removes nothing`() async throws {
     let scratch = try Scratch()
     try scratch.write(Self.steps([0, 1, 2, 3, 4, 5], day: 2), to: "old.xml")
     try scratch.write(Self.steps([0, 1, 3, 4, 5], day: 3), to: "new.xml")
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `a repeat elsewhere in a large type does not hide a sample that is gone`()
+  @Test func `a repeated sample of a large type does not hide a missing sample`()
     async throws
   {
     let scratch = try Scratch()

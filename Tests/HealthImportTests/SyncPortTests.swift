@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `samples of imports are a source that keeps the contract`() async throws {
+  @Test func `the source of imported samples meets the health source contract`() async throws {
     let clock = BootClock()
     let store = MemoryHealthStore()
     try await healthSourceContract(StoredHealthSource(store, clock: clock), type: Self.steps) {
@@ -32,7 +32,9 @@ import Testing
     await store.close()
   }
 
-  @Test func `all samples of a store that replaced another one are new`() async throws {
+  @Test func `an anchor of a replaced store makes all samples of the new store count as new`()
+    async throws
+  {
     let scratch = try Scratch()
     let wall = BootClock().wall
     let anchor = try await Self.read(scratch("old"), adding: Self.samples(3, before: wall)).anchor
@@ -42,7 +44,9 @@ import Testing
     #expect(page.added.count == 3)
   }
 
-  @Test func `all samples of a store that was put back are new`() async throws {
+  @Test func `an anchor newer than a restored store makes all its samples count as new`()
+    async throws
+  {
     let scratch = try Scratch()
     let wall = BootClock().wall
     _ = try await Self.read(scratch("now"), adding: Self.samples(1, before: wall))
@@ -66,7 +70,7 @@ import Testing
     return page
   }
 
-  @Test func `a fake source keeps the contract`() async throws {
+  @Test func `the fake source meets the health source contract`() async throws {
     let source = FakeHealthSource()
     try await healthSourceContract(source, type: Self.steps) { count in
       let samples = Self.samples(count, before: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
@@ -118,7 +122,7 @@ import Testing
   ]
   private static let missing = FileUpload(file: "none.json", type: steps, bytes: 2)
 
-  @Test func `uploads over HTTP keep the contract`() async throws {
+  @Test func `HTTP uploads meet the upload queue contract`() async throws {
     let scratch = try Scratch()
     let files = PayloadFiles(in: scratch.path)
     let good = try (0..<2).map { _ in
@@ -132,7 +136,7 @@ import Testing
     try await uploadQueueContract(uploads, good: good, unreadable: Self.missing)
   }
 
-  @Test func `the refusal of an upload in pieces does not repeat the secret`() async throws {
+  @Test func `the error of a refused resumable upload does not contain the secret`() async throws {
     let scratch = try Scratch()
     let files = PayloadFiles(in: scratch.path)
     let body = [UInt8](repeating: UInt8(ascii: "1"), count: 100)
@@ -160,7 +164,7 @@ import Testing
     await uploads.stop()
   }
 
-  @Test func `an upload goes on by the ticket in its file, which is removed at the end`()
+  @Test func `an upload resumes from the ticket in its file, and its end removes the ticket`()
     async throws
   {
     let scratch = try Scratch()
@@ -194,7 +198,7 @@ import Testing
     await uploads.stop()
   }
 
-  @Test func `uploads that ask the same at once share one request`() async throws {
+  @Test func `concurrent uploads share one OPTIONS request`() async throws {
     let scratch = try Scratch()
     let files = PayloadFiles(in: scratch.path)
     let all = try (0..<3).map { _ in
@@ -218,7 +222,9 @@ import Testing
     await uploads.stop()
   }
 
-  @Test func `fake uploads keep the contract, and end when a test says so`() async throws {
+  @Test func `fake uploads meet the upload queue contract and end when a test ends them`()
+    async throws
+  {
     let fake = FakeUploadQueue { upload in
       upload == Self.missing ? .unreadable(detail: "missing") : .accepted
     }

@@ -51,7 +51,7 @@ import Testing
     #expect(two.map { $0.records?.count } == [nil, 1])
   }
 
-  @Test func `a batch is divided until it is at most 1 MiB`() throws {
+  @Test func `a batch is split until each part has at most 1 MiB`() throws {
     let long = String(repeating: "n", count: 10_000)
     let page = SourcePage(
       added: (0..<500).map { Self.source(UInt64($0), Self.sample(source: long)) },
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 1), (1, 2)])
-  func `a batch of 1 MiB is not divided, and one byte more divides it`(more: Int, count: Int) {
+  func `a batch of 1 MiB is not split, and one byte more splits it`(more: Int, count: Int) {
     func packed(_ length: Int) -> [SyncPacking.Packed] {
       let long = Self.sample(source: String(repeating: "n", count: length))
       let added = [Self.source(1, Self.sample()), Self.source(2, long)]
@@ -74,7 +74,7 @@ import Testing
     #expect(packed((1 << 20) - rest + more).count == count)
   }
 
-  @Test func `a batch is written to the letter`() throws {
+  @Test func `the JSON of a batch matches the expected bytes`() throws {
     let page = SourcePage(
       added: [Self.source(0xAB, Self.sample())], deleted: [UUID128(high: 0, low: 0xCD)],
       anchor: Self.anchor)
@@ -123,7 +123,9 @@ import Testing
       ("HKCategoryValueSleepAnalysisAsleepDeep", 4, "AsleepDeep"),
       ("HKCategoryValueSleepAnalysisAsleepREM", 5, "AsleepREM"), ("something", nil, "Unknown"),
     ] as [(String, Double?, String)])
-  func `sleep has a number and a word`(name: String, value: Double?, word: String) throws {
+  func `a sleep stage is encoded as a number and a name`(name: String, value: Double?, word: String)
+    throws
+  {
     let type = "HKCategoryTypeIdentifierSleepAnalysis"
     let page = SourcePage(
       added: [Self.source(1, Self.sample(type, .category(name), unit: nil))], anchor: Self.anchor)
@@ -132,7 +134,7 @@ import Testing
     #expect(record.valueText == .text(word))
   }
 
-  @Test func `another category than sleep has its own word`() throws {
+  @Test func `a category other than sleep is encoded as its own name`() throws {
     let type = "HKCategoryTypeIdentifierMindfulSession"
     let page = SourcePage(
       added: [Self.source(1, Self.sample(type, .category("calm"), unit: nil))],
@@ -152,7 +154,7 @@ import Testing
       ])
   }
 
-  @Test func `workouts have miles and seconds`() throws {
+  @Test func `workouts are encoded in miles and seconds`() throws {
     let value = WorkoutValue(
       activity: "HKWorkoutActivityTypeRunning", duration: .milliseconds(1_834_270),
       distance: 3_218.688, energy: 300)
@@ -173,12 +175,16 @@ import Testing
   }
 
   @Test(arguments: [(0, 0), (0, 1), (1, 0)])
-  func `one record or one deletion cannot be divided`(records: Int, deletions: Int) throws {
+  func `an empty batch and a batch with one record or deletion cannot be split`(
+    records: Int, deletions: Int
+  ) throws {
     #expect(try Self.halves(records, deletions) == nil)
   }
 
   @Test(arguments: [(0, 2), (1, 1), (2, 0), (2, 2), (3, 1), (1_000, 1_000)])
-  func `halves hold the same, in order`(records: Int, deletions: Int) throws {
+  func `the halves of a batch contain its records and deletions in order`(
+    records: Int, deletions: Int
+  ) throws {
     let halves = try #require(try Self.halves(records, deletions))
     #expect(halves.count == 2)
     #expect(
@@ -190,7 +196,7 @@ import Testing
   }
 
   @Test(arguments: [(1, 3), (3, 1), (2, 2), (0, 3)])
-  func `halves of records and workouts hold the same, in order`(
+  func `the halves of a batch contain its records and workouts in order`(
     records: Int, workouts: Int
   ) throws {
     var batch = SyncBatch(dataType: Self.steps, timestamp: nil)
@@ -221,7 +227,7 @@ import Testing
     return try SyncPacking.halves(of: body)?.map { try SyncBatch.read($0.bytes) }
   }
 
-  @Test func `what is no batch is not divided`() {
+  @Test func `bytes that are not a batch are not split`() {
     #expect(SyncPacking.halves(of: Array("[]".utf8)) == nil)
   }
 }

@@ -11,7 +11,7 @@ import Testing
   private static let steps = SyncBench.steps
   private static let heart = SyncBench.heart
 
-  @Test func `observers are registered at each start, from what was asked for`() {
+  @Test func `observers are registered at each start from the stored requested types`() {
     var bench = SyncBench()
     let kept = StoredSyncQueue(
       asked: [Self.heart], types: [], batches: [], stamp: SyncBench.time(0))
@@ -43,7 +43,9 @@ import Testing
     #expect(bench.lastStart == .after(HealthAnchor([1])))
   }
 
-  @Test func `anchor and batches are one transaction, and are used once it is durable`() throws {
+  @Test func `the anchor and batches of a page are one transaction and take effect once durable`()
+    throws
+  {
     var bench = SyncBench.fetching()
     try bench.page(2, anchor: 1, made: 9)
     let first = SyncBench.batch("f1", Self.steps, 1)
@@ -62,7 +64,7 @@ import Testing
     #expect(bench.states(of: "f1") == [.queued, .sending])
   }
 
-  @Test func `a transaction that failed moves nothing, and the page is read again`() throws {
+  @Test func `a failed transaction does not move the anchor, and the page is read again`() throws {
     var bench = SyncBench.fetching()
     try bench.page(1, anchor: 1)
     let id = try #require(bench.model.commits.underWay.keys.first)
@@ -76,7 +78,7 @@ import Testing
     #expect(bench.sent == ["f2"])
   }
 
-  @Test func `one reading of a type at a time, and one more for all that fired meanwhile`() throws {
+  @Test func `a type has one reading at a time, and one more for all callouts during it`() throws {
     var bench = SyncBench.asked()
     for wake in 1...3 { bench.fire(wake: UInt64(wake)) }
     bench.pass(.seconds(1))
@@ -94,7 +96,7 @@ import Testing
     #expect(bench.fetches.count == 3)
   }
 
-  @Test func `granted time is given back once, after all of its types or at its end`() throws {
+  @Test func `granted time is returned once, after all of its types or at its end`() throws {
     var bench = SyncBench.asked([Self.steps, Self.heart])
     bench.fire([Self.steps, Self.heart], 1, budget: .seconds(10))
     bench.fire([Self.steps], 2, budget: .seconds(30))
@@ -126,7 +128,7 @@ import Testing
   }
 
   @Test(arguments: [(10_000, 9_000), (2_000, 1_000), (1_000, 500)])
-  func `granted time is given back before its end`(budget: Int, end: Int) {
+  func `granted time is returned before its end`(budget: Int, end: Int) {
     var bench = SyncBench.asked()
     bench.fire([Self.steps], 1, budget: .milliseconds(budget))
     bench.pass(.milliseconds(end - 1))
@@ -135,7 +137,7 @@ import Testing
     #expect(bench.givenBack == [WakeID(1): [.later]])
   }
 
-  @Test func `each page is stamped a whole second after the one before, if the clock is not later`()
+  @Test func `a page's stamp is at least the next whole second after the previous stamp`()
     throws
   {
     var bench = SyncBench.fetching()
@@ -149,7 +151,7 @@ import Testing
     #expect(bench.lastStamp == SyncBench.time(10))
   }
 
-  @Test func `a locked source is read later, and is not empty`() throws {
+  @Test func `a locked source is read again later and does not count as empty`() throws {
     var bench = SyncBench.fetching()
     let id = try #require(bench.fetches.last)
     bench.give(.notFetched(id, .locked(detail: "locked")))
@@ -180,7 +182,7 @@ import Testing
     #expect(bench.fetches.count == 1)
   }
 
-  @Test func `a source is not read while as many batches wait as may`() throws {
+  @Test func `a source is not read while the maximum number of batches is pending`() throws {
     var bench = SyncBench.asked()
     bench.fire(budget: .seconds(10_000))
     bench.pass(.seconds(1))
@@ -203,7 +205,7 @@ import Testing
     #expect(bench.fetches.count == 3)
   }
 
-  @Test func `what fires while no more may wait is read once there is room`() throws {
+  @Test func `a type that fires while its queue is full is read once there is room`() throws {
     var bench = try SyncBench.read(64)
     bench.fire(wake: 2)
     for file in 1...32 { bench.accept("f\(file)") }
@@ -224,14 +226,14 @@ import Testing
     #expect(bench.give(.fetched(id, late)) == [.delete(["late"])])
   }
 
-  @Test func `samples of a page that moves no anchor are stored all the same`() throws {
+  @Test func `samples of a page that does not move the anchor are stored`() throws {
     var bench = try SyncBench.read(1)
     try bench.page(1, anchor: 1)
     bench.finishCommits()
     #expect(bench.model.queues.flatMap(\.batches).map(\.queued.file) == ["f1", "f2"])
   }
 
-  @Test func `a type that is asked for twice is one`() {
+  @Test func `a type that is requested twice has one queue`() {
     var bench = SyncBench()
     let kept = StoredSyncQueue(
       asked: [Self.steps, Self.steps], types: [], batches: [], stamp: SyncBench.time(0))
@@ -262,7 +264,7 @@ import Testing
     #expect(bench.givenBack == (fetches == 0 ? [WakeID(1): [.later]] : [:]))
   }
 
-  @Test func `what is accepted while the server is told is told once more`() throws {
+  @Test func `a batch accepted during a refresh request causes one more refresh`() throws {
     var bench = SyncBench.asked()
     func told() -> Int { bench.log.count { $0 == .refresh } }
     for number in 1...2 {
@@ -280,7 +282,7 @@ import Testing
     #expect(bench.model.standing == .done(parked: 0))
   }
 
-  @Test func `a page that comes after the end is deleted`() throws {
+  @Test func `a page that arrives after the stop is deleted`() throws {
     var bench = SyncBench.fetching()
     bench.give(.stop)
     try bench.page(1, anchor: 1)

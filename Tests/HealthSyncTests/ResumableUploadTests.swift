@@ -34,7 +34,7 @@ import Testing
   /// In tus 1.0.0, the offset in the answer is the number of bytes that are stored. In the draft,
   /// an append that is answered with `Upload-Complete: ?0` is not the end.
   @Test(arguments: [UploadDialect.tus, .current, .iOS])
-  func `what a server took of the last piece is gone on from, and is not accepted`(
+  func `a partly stored last piece continues at its offset and does not count as accepted`(
     dialect: UploadDialect
   ) {
     var upload = Self.last(dialect)
@@ -50,7 +50,7 @@ import Testing
     #expect(upload.isStored)
   }
 
-  @Test func `what a server took of a piece in the middle is gone on from`() {
+  @Test func `a partly stored middle piece continues at the server's offset`() {
     var upload = Self.begun()
     _ = upload.take(Self.reply(201, url: Self.place))
     _ = upload.take(Self.reply(204, offset: 200_000, isComplete: false))
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: [500_000, 500_001, 499_000, 0])
-  func `a server that takes almost nothing gets the payload in one request`(offset: Int) {
+  func `a server that stores almost no bytes gets the payload in one request`(offset: Int) {
     var upload = Self.last(.tus)
     for _ in 1..<ResumableUpload.mostDetours {
       #expect(upload.take(Self.reply(204, .tus, offset: offset)) == .nothing)
@@ -73,7 +73,7 @@ import Testing
     #expect(upload.step == .whole)
   }
 
-  @Test func `a server that does not say what it took is asked`() {
+  @Test func `the client requests the offset if the server does not report it`() {
     var tus = Self.last(.tus)
     #expect(tus.take(Self.reply(204, .tus)) == .nothing)
     #expect(tus.step == .offset(url: Self.place))
@@ -86,19 +86,19 @@ import Testing
     #expect(beyond.step == .create)
   }
 
-  @Test func `all bytes without the word of completion are completed without bytes`() {
+  @Test func `an incomplete upload whose bytes are all stored ends with an empty last piece`() {
     var upload = Self.last(.current)
     _ = upload.take(Self.reply(204, offset: Self.size, isComplete: false))
     #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
   }
 
-  @Test func `an answer to the draft's last piece that says nothing of it is the end`() {
+  @Test func `an answer without upload fields to the draft's last piece ends the upload`() {
     var upload = Self.last(.current)
     #expect(upload.take(Self.reply(200)) == .forget)
     #expect(upload.step == .ended(status: 200))
   }
 
-  @Test func `an answer that says that the batch was not stored is no success`() {
+  @Test func `an answer that reports an unstored batch is not a success`() {
     var upload = Self.last(.current)
     #expect(
       upload.take(Self.reply(200, offset: Self.size, isComplete: true, isSuccess: false))
@@ -107,7 +107,7 @@ import Testing
     #expect(!upload.isStored)
   }
 
-  @Test func `a payload goes in pieces to the place that the server names`() {
+  @Test func `a payload is sent in pieces to the URL that the server returns`() {
     var upload = Self.begun()
     #expect(upload.step == .create)
     #expect(upload.fields == UploadFields(.current, length: Self.size, isComplete: false).fields)
@@ -128,7 +128,7 @@ import Testing
     #expect(upload.step == .ended(status: 200))
   }
 
-  @Test func `a try with a ticket asks for the offset and goes on there`() {
+  @Test func `an attempt with a ticket requests the offset and continues there`() {
     for dialect in [UploadDialect.current, .iOS, .tus] {
       var upload = Self.begun(dialect, url: Self.place)
       #expect(upload.step == .offset(url: Self.place))
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func `an upload whose bytes are all there is completed without bytes`() {
+  @Test func `a resumed upload whose bytes are all stored is completed by an empty piece`() {
     var upload = Self.begun(url: Self.place)
     _ = upload.take(Self.reply(204, offset: Self.size, isComplete: false))
     #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
@@ -151,14 +151,14 @@ import Testing
     reply(404), reply(410), reply(204, offset: size + 1), reply(204),
     reply(204, offset: size, isComplete: true), reply(200, .tus, offset: size),
   ])
-  func `a place of no use is forgotten, and the upload begins anew`(answer: UploadReply) {
+  func `an unusable upload URL is forgotten, and the upload starts over`(answer: UploadReply) {
     var upload = Self.begun(answer.fields.dialect, url: Self.place)
     #expect(upload.take(answer) == .forget)
     #expect(upload.step == .create)
   }
 
   @Test(arguments: [400, 404, 405, 412, 413, 415, 501, 200])
-  func `a server that names no place gets the payload in one request`(status: Int) {
+  func `a server that returns no upload URL gets the payload in one request`(status: Int) {
     var upload = Self.begun()
     #expect(upload.take(Self.reply(status)) == .nothing)
     #expect(upload.step == .whole)
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test(arguments: [(199, false), (200, true), (299, true), (300, false)])
-  func `a place is used if the server names it with a success`(status: Int, isUsed: Bool) {
+  func `an upload URL is used only if the status is a success`(status: Int, isUsed: Bool) {
     var upload = Self.begun()
     let keep = upload.take(Self.reply(status, url: Self.place))
     #expect(keep == (isUsed ? .ticket(url: Self.place) : .nothing))
@@ -174,7 +174,7 @@ import Testing
   }
 
   @Test(arguments: [(199, false), (200, true), (299, true), (300, false)])
-  func `an offset is gone on from if the server tells it with a success`(
+  func `an upload continues at a reported offset only if the status is a success`(
     status: Int, isUsed: Bool
   ) {
     var upload = Self.begun(url: Self.place)
@@ -185,7 +185,7 @@ import Testing
   }
 
   @Test(arguments: [401, 408, 429, 500, 503])
-  func `a refusal that may pass ends the try, and keeps the ticket`(status: Int) {
+  func `a temporary refusal ends the attempt and keeps the ticket`(status: Int) {
     var creating = Self.begun()
     #expect(creating.take(Self.reply(status)) == .nothing)
     #expect(creating.step == .ended(status: status))
@@ -200,14 +200,14 @@ import Testing
   }
 
   @Test(arguments: [400, 409, 413, 422])
-  func `the refusal of a complete payload is the answer to it`(status: Int) {
+  func `a refusal of the complete payload is the final answer`(status: Int) {
     var upload = Self.begun(url: Self.place)
     _ = upload.take(Self.reply(204, offset: 599_999))
     #expect(upload.take(Self.reply(status, isComplete: true)) == .forget)
     #expect(upload.step == .ended(status: status))
   }
 
-  @Test func `another offset is gone on from, three times at most`() {
+  @Test func `an upload continues at a corrected offset at most three times`() {
     var upload = Self.begun()
     _ = upload.take(Self.reply(201, url: Self.place))
     for offset in 1...ResumableUpload.mostDetours {
@@ -222,21 +222,22 @@ import Testing
     #expect(upload.step == .whole)
   }
 
-  @Test func `an offset behind the last byte is gone on from`() {
+  @Test func `an offset at the end of the payload continues with an empty last piece`() {
     var upload = Self.begun()
     _ = upload.take(Self.reply(201, url: Self.place))
     #expect(upload.take(Self.reply(409, offset: Self.size)) == .nothing)
     #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
   }
 
-  @Test func `a refusal of the last piece that is no answer to the whole begins anew`() {
+  @Test func `a refusal of the last piece that does not concern the whole starts the upload over`()
+  {
     var upload = Self.begun(url: Self.place)
     _ = upload.take(Self.reply(204, offset: Self.size - 1))
     #expect(upload.take(Self.reply(404)) == .forget)
     #expect(upload.step == .create)
   }
 
-  @Test func `a conflict without another offset begins anew`() {
+  @Test func `a conflict without a usable new offset starts the upload over`() {
     for offset in [nil, 0, Self.size + 1] {
       var upload = Self.begun()
       _ = upload.take(Self.reply(201, url: Self.place))
@@ -245,7 +246,7 @@ import Testing
     }
   }
 
-  @Test func `a server that always forgets gets the payload in one request`() {
+  @Test func `a server that always loses the upload gets the payload in one request`() {
     var upload = Self.begun()
     var steps = 0
     while upload.step != .whole, steps < 20 {
@@ -256,7 +257,7 @@ import Testing
     #expect(upload.isUnderstood)
   }
 
-  @Test func `the bounds of the server are kept`() {
+  @Test func `pieces and payloads stay within the server's limits`() {
     var upload = ResumableUpload(size: 10, UploadOffer(.current, maxSize: 10, maxAppend: 4))
     _ = upload.take(Self.reply(201, url: Self.place))
     #expect(upload.step == .append(url: Self.place, from: 0, count: 4, isLast: false))
@@ -266,7 +267,7 @@ import Testing
     #expect(tiny.step == .append(url: Self.place, from: 0, count: 1, isLast: false))
   }
 
-  @Test func `tus ends with its last bytes, whose success has no word of its own`() {
+  @Test func `a tus upload ends once the offset equals its size, without a completion field`() {
     var upload = ResumableUpload(size: 10, UploadOffer(.tus))
     #expect(upload.fields == UploadFields(.tus, length: 10).fields)
     _ = upload.take(Self.reply(201, .tus, url: Self.place))

@@ -22,14 +22,14 @@ import Testing
     SyncBench.batch("a", steps, 1), SyncBench.batch("b", steps, 2), SyncBench.batch("c", heart, 3),
   ]
 
-  @Test func `a start sends what waits at once, each type in order`() {
+  @Test func `a start sends the pending batches at once, each type in order`() {
     var bench = Self.started(Self.three)
     #expect(bench.sent == ["c", "a"])
     bench.accept("a")
     #expect(bench.sent == ["c", "a", "b"])
   }
 
-  @Test func `a system that uploads by itself is given all at once, in order`() {
+  @Test func `a depth of 10 hands all pending batches to the system in one effect, in order`() {
     var bench = SyncBench(SyncSettings(policy: SyncBench.plain, depth: 10))
     bench.give(SyncBench.waiting(Self.three))
     #expect(bench.sent == ["c", "a", "b"])
@@ -37,7 +37,7 @@ import Testing
     #expect(uploads == 1)
   }
 
-  @Test func `uploads that still run are not begun again`() {
+  @Test func `running uploads are not started again`() {
     var bench = SyncBench()
     bench.give(
       .restored(
@@ -48,7 +48,7 @@ import Testing
     #expect(bench.sent == ["c", "b"])
   }
 
-  @Test func `a file is deleted once the server has it and that is stored`() throws {
+  @Test func `a file is deleted once its acceptance by the server is stored`() throws {
     var bench = Self.started([SyncBench.batch("a")])
     bench.accept("a")
     #expect(bench.steps == [[.accept(file: "a", at: SyncBench.time(5))]])
@@ -61,7 +61,7 @@ import Testing
     #expect(bench.sent == ["a"])
   }
 
-  @Test func `what the server has is not sent again if that cannot be stored`() throws {
+  @Test func `an accepted batch is not sent again if storing its acceptance fails`() throws {
     var bench = Self.started([SyncBench.batch("a"), SyncBench.batch("b", Self.heart)])
     bench.accept("a")
     let id = try #require(bench.model.commits.underWay.keys.first)
@@ -87,7 +87,7 @@ import Testing
   ]
 
   @Test(arguments: passing)
-  func `cuts, 429 and 5xx never park a batch, and are tried again by the schedule`(
+  func `cuts, 429 and 5xx never quarantine a batch and are retried by the schedule`(
     failure: LinkFailure
   ) {
     var bench = Self.started([SyncBench.batch("a")])
@@ -106,7 +106,7 @@ import Testing
     #expect(bench.model.queues[0].batches == [])
   }
 
-  @Test func `after a success the other schedule counts`() {
+  @Test func `after a success the second retry schedule applies`() {
     var bench = Self.started(Array(Self.three.prefix(2)))
     bench.accept("a")
     bench.fail("b", .reset)
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: [429, 503])
-  func `Retry-After is obeyed, by all types`(status: Int) {
+  func `all types honor Retry-After`(status: Int) {
     var bench = Self.started(Self.three)
     bench.fail("a", SyncBench.http(status, after: .seconds(30)))
     bench.fail("c", SyncBench.http(status, after: .seconds(20)))
@@ -128,7 +128,7 @@ import Testing
     #expect(bench.sent == ["c", "a", "c"])
   }
 
-  @Test func `Retry-After is obeyed although another upload was accepted meanwhile`() {
+  @Test func `Retry-After is honored even if another upload is accepted in the meantime`() {
     var bench = Self.started(Self.three)
     bench.fail("a", SyncBench.http(429, after: .seconds(30)))
     bench.accept("c")
@@ -140,7 +140,7 @@ import Testing
     #expect(bench.sent == ["c", "a", "a", "b"])
   }
 
-  @Test func `one try shows whether the server is back, each time of another type`() {
+  @Test func `a single retry tests whether the server is back, each time with another type`() {
     var bench = Self.started(Self.three)
     bench.pass(.milliseconds(1))
     bench.fail("c", .refused)
@@ -166,7 +166,7 @@ import Testing
     #expect(bench.sent == ["c", "a", "a", "b"])
   }
 
-  @Test func `tries stay within the windows`() throws {
+  @Test func `attempts stay within the rate windows`() throws {
     let policy = try SyncBench.plain.setting([
       ("retry.windows", "3/1m"), ("retry.first", "1s,1s,1s,1s,1s,1s"),
     ])
@@ -185,7 +185,7 @@ import Testing
     #expect(bench.sent.count == 5)
   }
 
-  @Test func `a refusal parks the batch, visibly, and the next one is sent`() {
+  @Test func `a refusal quarantines the batch, reports it, and lets the next batch be sent`() {
     for status in [400, 403, 404, 405, 409, 410, 415, 422] {
       var bench = Self.started(Array(Self.three.prefix(2)))
       bench.fail("a", SyncBench.http(status))
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func `a batch whose refusal cannot be stored is not parked, and is sent again later`()
+  @Test func `a batch whose refusal cannot be stored is sent again later instead of quarantined`()
     throws
   {
     var bench = Self.started(Array(Self.three.prefix(1)))
@@ -220,7 +220,7 @@ import Testing
     #expect(bench.model.standing == .done(parked: 1))
   }
 
-  @Test func `a file that is missing or unreadable parks its batch`() {
+  @Test func `a missing or unreadable file quarantines its batch`() {
     var bench = SyncBench()
     bench.give(
       .restored(
@@ -235,7 +235,9 @@ import Testing
 
   // MARK: 413
 
-  @Test func `413 divides the batch in one transaction, and its parts keep its place`() throws {
+  @Test func `status 413 splits the batch in one transaction, and its parts keep its position`()
+    throws
+  {
     var bench = Self.started(Array(Self.three.prefix(2)))
     bench.fail("a", SyncBench.http(413))
     #expect(bench.log.contains(.split("a")))
@@ -269,7 +271,8 @@ import Testing
     #expect(bench.steps.last == [.remove(file: "f1"), .add(first), .add(second)])
   }
 
-  @Test func `what cannot be divided is parked, and what was not written is tried again`() {
+  @Test func `an indivisible batch is quarantined, and a split that cannot be written is retried`()
+  {
     var bench = Self.started([SyncBench.batch("a")])
     bench.fail("a", SyncBench.http(413))
     bench.give(.notSplit("a", .full(detail: "full")))
@@ -283,7 +286,7 @@ import Testing
 
   // MARK: 401
 
-  @Test func `401 pauses all types and asks for another secret`() {
+  @Test func `status 401 pauses all types and requests another secret`() {
     var bench = Self.started(Self.three)
     bench.fail("a", SyncBench.http(401))
     #expect(bench.log.count(where: { $0 == .askSecret }) == 1)
@@ -328,7 +331,7 @@ import Testing
 
   // MARK: The device
 
-  @Test func `without a network nothing is sent, and with one at once`() {
+  @Test func `nothing is sent without a network, and pending batches are sent once one returns`() {
     var bench = SyncBench()
     bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
     bench.give(.device(.reachability(.unreachable)))
@@ -342,7 +345,7 @@ import Testing
     #expect(other.sent == ["a", "a"])
   }
 
-  @Test func `in background a network or a battery that is to be spared waits`() {
+  @Test func `in the background nothing is sent on a constrained network or in low power mode`() {
     for conditions in [SyncConditions(isConstrained: true), SyncConditions(isLowPower: true)] {
       var bench = Self.started(Array(Self.three.prefix(2)))
       bench.give(.conditions(conditions))
@@ -355,7 +358,8 @@ import Testing
     }
   }
 
-  @Test func `what is known of the device before a launch counts for what waits`() {
+  @Test func `device conditions that arrive before the stored queue apply to its pending batches`()
+  {
     for first in [
       SyncModel.Input.conditions(SyncConditions(isLowPower: true)),
       .device(.lifecycle(.background)),
@@ -372,7 +376,7 @@ import Testing
     }
   }
 
-  @Test func `the server is told once that all was sent`() {
+  @Test func `the server gets one refresh request once all batches are sent`() {
     var bench = Self.started(Array(Self.three.prefix(2)))
     func told() -> Int { bench.log.count { $0 == .refresh } }
     bench.accept("a")

@@ -63,11 +63,12 @@ import Testing
     ),
   ]
 
-  @Test func `a broken sync is found`() {
+  @Test func `the invariants detect every broken sync state`() {
     #expect(unnoticed(Self.plants, in: Self.sending) == [])
   }
 
-  @Test func `as many records as may wait are no fault, and one more is`() {
+  @Test func `the maximum number of pending records breaks no invariant, and one more breaks one`()
+  {
     var model = Self.sending
     let others = model.queues[0].batches.reduce(0) { $0 + $1.queued.records + $1.queued.deletions }
     Self.replace(&model) { $0[1].queued.records += 130_000 - others }

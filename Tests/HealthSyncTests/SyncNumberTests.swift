@@ -7,12 +7,12 @@ import Testing
 
 /// The numbers of a sync, and the device conditions under which it works.
 @Suite struct SyncNumberTests {
-  @Test func `waits grow to a minute`() {
+  @Test func `retry delays grow up to one minute`() {
     let waits = (0...9).map { SyncSettings.pause(after: $0) }
     #expect(waits == [1, 1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
   }
 
-  @Test func `the numbers are those of the seed, the contract and the field`() {
+  @Test func `the constants match the requirements, the contract and common practice`() {
     #expect(SyncSettings.firstSpan == .seconds(2_592_000))
     #expect(SyncSettings.pageLimit == 2_000)
     #expect(SyncSettings.mostBatches == 64)
@@ -31,7 +31,7 @@ import Testing
         == [.milliseconds(500), .microseconds(999_500), .seconds(1), .seconds(1)])
   }
 
-  @Test func `a device allows all unless it says otherwise`() {
+  @Test func `default conditions allow background work, constrained or low-power ones forbid it`() {
     #expect(
       SyncConditions()
         == SyncConditions(
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `a queue gives what may be sent, in order`() {
+  @Test func `a queue returns the batches that are ready to be sent, in order`() {
     var queue = TypeQueue("t", (0..<5).map { TypeQueue.Batch(queued: SyncBench.batch("\($0)")) })
     #expect(queue.ready(depth: 1) == [0])
     #expect(queue.ready(depth: 3) == [0, 1, 2])
@@ -71,7 +71,7 @@ import Testing
     #expect(queue.ready(depth: 9) == [2])
   }
 
-  @Test func `the end of a schedule is told once, until it is tried again`() {
+  @Test func `the end of a retry schedule is reported once until the next manual retry`() {
     var queue = TypeQueue("t")
     #expect(queue.note(.refused) == 1)
     #expect(!queue.isExhausted)
@@ -82,7 +82,7 @@ import Testing
     #expect([queue.exhaust(), queue.exhaust()] == [true, false])
   }
 
-  @Test func `a type is read once a run has ended, and nothing fired since`() {
+  @Test func `a type counts as read once a run has ended and no callout has come since`() {
     var queue = TypeQueue("t")
     #expect(queue.isRead, "the type is not requested")
     queue.ask(true)

@@ -48,7 +48,7 @@ import Testing
       SyncOwner(server: server, user: user, epoch: epoch), stamp: stamp.map(SyncBench.time))
   }
 
-  @Test func `nothing is sent before the server says whose progress this is`() {
+  @Test func `nothing is sent before the server has identified the owner of the progress`() {
     var bench = Self.started(nil, batches: [SyncBench.batch("a")])
     #expect(bench.log.filter { $0 == .identify } == [.identify])
     #expect(bench.sent == [])
@@ -60,7 +60,7 @@ import Testing
     #expect(bench.give(.notIdentified(.reset)) == [], "late")
   }
 
-  @Test func `a phone with nothing to send asks the server before it says that all is done`() {
+  @Test func `a phone with nothing to send identifies the server before it reports completion`() {
     var bench = Self.started(nil)
     bench.fire()
     bench.pass(.seconds(1))
@@ -100,7 +100,7 @@ import Testing
     identity(owner.server, "ann", "e2"),
     identity("https://other.example", nil, nil), identity(stamp: 101),
   ])
-  func `another server, user or epoch, or a queue that was put back, reads all again`(
+  func `all samples are read again for another server, user or epoch, or a restored queue`(
     told: SyncIdentity
   ) throws {
     var bench = Self.started(told, batches: [SyncBench.batch("a")])
@@ -121,7 +121,7 @@ import Testing
   @Test(arguments: [
     identity(), identity(owner.server, nil, nil), identity(stamp: 100), identity(stamp: 3),
   ])
-  func `the same server, and one that says nothing about itself, reads nothing again`(
+  func `nothing is read again for the same server or a server without an identity`(
     told: SyncIdentity
   ) {
     let bench = Self.started(told, batches: [SyncBench.batch("a")])
@@ -130,7 +130,7 @@ import Testing
     #expect(bench.model.ownership.owner == Self.owner)
   }
 
-  @Test func `an answer that names another epoch reads all again`() {
+  @Test func `all samples are read again after an answer with another epoch`() {
     var bench = Self.started(Self.identity(), batches: [SyncBench.batch("a")])
     #expect(bench.give(.epoch("e1")) == [])
     bench.give(.epoch("e2"))
@@ -145,7 +145,8 @@ import Testing
     #expect(bench.steps.count == 2, "once, and the accepted batch")
   }
 
-  @Test func `a page of the server before is dropped, and read again for the next one`() throws {
+  @Test func `a page fetched for the previous owner is dropped and read again for the next`() throws
+  {
     var bench = Self.started(Self.identity())
     bench.fire()
     bench.pass(.seconds(1))
@@ -162,7 +163,7 @@ import Testing
     #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
   }
 
-  @Test func `owners that change again and again are followed with growing pauses`() throws {
+  @Test func `repeated changes of the owner are followed with growing delays`() throws {
     var bench = Self.started(Self.identity())
     bench.give(.epoch("e2"))
     bench.finishCommits()
@@ -178,7 +179,8 @@ import Testing
     }
   }
 
-  @Test func `a page that is being stored belongs to the server before`() throws {
+  @Test func `a page being stored when the epoch changes adds its batch but not its anchor`() throws
+  {
     var bench = Self.started(Self.identity())
     bench.fire()
     bench.pass(.seconds(1))
@@ -195,7 +197,8 @@ import Testing
     #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
   }
 
-  @Test func `another owner that cannot be stored is stored later, and nothing is sent before`()
+  @Test
+  func `a new owner that cannot be stored is retried, and nothing is sent until it is stored`()
     throws
   {
     var bench = Self.started(
@@ -214,7 +217,8 @@ import Testing
     #expect(bench.sent == ["a"])
   }
 
-  @Test func `the earliest sample is kept with its page, and an earlier one replaces it`() throws {
+  @Test func `the earliest sample is stored with its page, and an earlier one replaces it`() throws
+  {
     var bench = SyncBench.fetching()
     for (anchor, start, steps) in [(1, 50, true), (2, 60, false), (3, 40, true)]
       as [(UInt8, Int64, Bool)]
@@ -233,7 +237,7 @@ import Testing
     #expect(bench.model.queues.map(\.earliest) == [SyncBench.time(40)])
   }
 
-  @Test func `a server that does not answer is asked by the schedule`() {
+  @Test func `the identity of a server that does not answer is requested again by the schedule`() {
     var bench = Self.started(nil, batches: [SyncBench.batch("a")])
     for wait in [1, 2, 2] {
       let count = bench.log.count { $0 == .identify }
@@ -248,7 +252,7 @@ import Testing
     #expect(bench.model.standing == .unreachable(.refused))
   }
 
-  @Test func `a person who tries again has the server asked again`() {
+  @Test func `a manual retry requests the server's identity again`() {
     var bench = Self.started(Self.identity())
     bench.identity = nil
     #expect(bench.give(.again) == [.identify])
@@ -259,7 +263,7 @@ import Testing
     #expect(bench.lastStart == .since(SyncBench.time(-500), orLast: Self.month))
   }
 
-  @Test func `a refused secret is read again, and the next one may be that of another person`() {
+  @Test func `a refused secret is read again, and the new secret may belong to another user`() {
     var bench = Self.started(nil)
     #expect(bench.give(.notIdentified(SyncBench.http(401))) == [.askSecret])
     bench.give(.secret(isNew: false))
@@ -271,7 +275,7 @@ import Testing
     #expect(bench.steps == [[.own(Self.identity(Self.owner.server, "bob").owner, again: true)]])
   }
 
-  @Test func `what the server said to the secret before the present one is asked again`() {
+  @Test func `an identity received for a replaced secret is requested again`() {
     var bench = Self.started(nil, batches: [SyncBench.batch("a")])
     bench.give(.uploaded("a", .failed(.reset), at: SyncBench.time(5)))
     bench.model.gate.refuseSecret(since: bench.now, at: bench.now, &bench.log)
@@ -283,7 +287,7 @@ import Testing
     #expect(bench.log.count { $0 == .identify } == count + 1)
   }
 
-  @Test func `an answer of success that says that nothing was stored holds up its type alone`() {
+  @Test func `a successful status that reports an unstored batch delays only its own type`() {
     var bench = SyncBench()
     bench.give(
       SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart, 2)]))

@@ -29,7 +29,7 @@ import Testing
     PayloadDraft(file: $0, records: 5, deletions: 0, bytes: 50)
   }
 
-  @Test func `another network ends the wait for a server out of reach, and no other`() throws {
+  @Test func `a new network ends the delay for an unreachable server but no other delay`() throws {
     var bench = try Self.started()
     bench.fail("a", .refused)
     bench.give(Self.cell)
@@ -42,7 +42,7 @@ import Testing
     #expect(busy.sent == ["a", "a"])
   }
 
-  @Test func `a user who tries again is told again that there is no server`() throws {
+  @Test func `a manual retry causes an unreachable server to be reported again`() throws {
     var bench = try Self.started()
     let notice = SyncModel.Effect.update(.notice(.unreachable(.refused)))
     for _ in 1...3 {
@@ -56,7 +56,7 @@ import Testing
     #expect(bench.log.count { $0 == notice } == 2)
   }
 
-  @Test func `a wish of the server outlasts the success of another upload and the user`() throws {
+  @Test func `a retry-after outlasts another upload's success and a manual retry`() throws {
     var bench = try Self.started([
       SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart, 2),
     ])
@@ -80,7 +80,7 @@ import Testing
     #expect(bench.sent == ["a", "a", "b", "b"])
   }
 
-  @Test func `a schedule of one wait is gone on with at its wait`() throws {
+  @Test func `a schedule with one delay continues with that delay`() throws {
     var bench = try Self.started([SyncBench.batch("a")], [("retry.first", "1s")])
     for count in 1...4 {
       #expect(bench.sent.count == count)
@@ -92,7 +92,7 @@ import Testing
     #expect(bench.model.standing == .unreachable(.refused))
   }
 
-  @Test func `the first failure after a success is not the end of a schedule`() throws {
+  @Test func `the first failure after a success does not exhaust the schedule`() throws {
     var bench = try Self.started(Self.two)
     bench.accept("a")
     bench.fail("b", SyncBench.http(500))
@@ -122,7 +122,7 @@ import Testing
     #expect(bench.sent == ["a", "a"])
   }
 
-  @Test func `a batch without room for its parts behind it is parked`() throws {
+  @Test func `a batch without room for its parts before the next batch is quarantined`() throws {
     let batches = [("a", UInt64(5)), ("b", UInt64(6))].map { file, place in
       QueuedBatch(
         file: file, type: SyncBench.steps, place: place, records: 10, deletions: 1, bytes: 100)
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: [(1, 0), (0, 1)])
-  func `one record that the server does not take is parked, and the next waits by the schedule`(
+  func `a rejected single-record batch is quarantined, and the next waits by the schedule`(
     records: Int, deletions: Int
   ) throws {
     let batches = ["a", "b", "c"].enumerated().map { place, file in
@@ -169,7 +169,8 @@ import Testing
     #expect(bench.sent == ["a", "b"])
   }
 
-  @Test func `parts that could not be written are told, and the whole is sent again`() throws {
+  @Test func `parts that cannot be written are reported, and the whole batch is sent again`() throws
+  {
     let failure = StoreFailure.full(detail: "full")
     var bench = try Self.started()
     bench.fail("a", SyncBench.http(413))

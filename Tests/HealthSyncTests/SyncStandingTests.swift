@@ -29,7 +29,7 @@ import Testing
     return bench
   }
 
-  @Test func `a type whose batches are all parked has come as far as it can`() {
+  @Test func `a full type whose batches are all quarantined is done`() {
     let bench = Self.full(waiting: 0)
     #expect(bench.model.standing == .done(parked: 64))
     #expect(!bench.model.canWork)
@@ -41,14 +41,16 @@ import Testing
     #expect(bench.model.standing == .done(parked: 64))
   }
 
-  @Test func `a type with one batch on its way goes on`() {
+  @Test func `a full type with one batch being sent is still working`() {
     let bench = Self.full(waiting: 1)
     #expect(bench.sent == ["b64"])
     #expect(bench.model.standing == .working)
     #expect(bench.model.canWork)
   }
 
-  @Test func `the source of a type that is asked for no more keeps nobody waiting`() throws {
+  @Test func `a locked source of a type that is no longer requested does not delay completion`()
+    throws
+  {
     var bench = SyncBench.fetching()
     bench.give(.notFetched(try #require(bench.fetches.last), .locked(detail: "locked")))
     #expect(bench.model.standing == .working)

@@ -41,7 +41,8 @@ import Testing
 
   // The stored queue.
 
-  @Test func `a start shows what is kept, parks what is missing, and sends the rest`() {
+  @Test func `a start reports stored types, quarantines batches without files and sends the rest`()
+  {
     let (lost, waits) = (SyncBench.batch("a", Self.steps, 1), SyncBench.batch("b", Self.steps, 2))
     var bench = SyncBench()
     let kept = StoredSyncQueue(
@@ -63,7 +64,7 @@ import Testing
     #expect(bench.give(.restored(kept, running: [], missing: [])) == [], "it is restored already")
   }
 
-  @Test func `a batch that still runs is adopted, a parked one is not`() {
+  @Test func `a running upload is adopted unless its batch is quarantined`() {
     var parked = SyncBench.batch("b", Self.steps, 2)
     parked.parked = "400"
     let batches = [SyncBench.batch("a", Self.steps, 1), parked]
@@ -77,7 +78,7 @@ import Testing
     #expect((bench.model.pending, bench.model.parked) == (1, 1))
   }
 
-  @Test func `nothing is asked for before the queue was read`() {
+  @Test func `requests and callouts have no effect before the queue is read`() {
     var bench = SyncBench()
     #expect(bench.give(.ask([Self.steps])) == [])
     #expect(
@@ -91,7 +92,7 @@ import Testing
     #expect(bench.give(.restored(StoredSyncQueue(), running: [], missing: [])) == [])
   }
 
-  @Test func `what is asked for is stored and observed`() {
+  @Test func `requested types are stored and observed`() {
     var bench = SyncBench()
     bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
     #expect(
@@ -106,7 +107,7 @@ import Testing
 
   // Readings.
 
-  @Test func `a reading from its callout to its end`() throws {
+  @Test func `a callout leads to a fetch, a transaction and an upload`() throws {
     var bench = SyncBench.asked()
     #expect(bench.give(.fired([Self.steps], WakeID(1), budget: .seconds(9))) == [])
     #expect(bench.model.deadline == bench.now.advanced(by: .milliseconds(50)))
@@ -162,7 +163,7 @@ import Testing
     #expect(bench.lastStamp == least)
   }
 
-  @Test func `a page that comes while it stops is stored, and nothing is read behind it`() throws {
+  @Test func `a page being stored during a stop is stored, and no further page is read`() throws {
     var bench = SyncBench.fetching()
     try bench.page(1, anchor: 1)
     bench.give(.stop)
@@ -184,7 +185,7 @@ import Testing
     #expect(bench.model.deadline == nil)
   }
 
-  @Test func `a source that fails is read after 1, 2, 4 up to 60 s`() throws {
+  @Test func `a source that fails is read again after 1, 2, 4 and up to 60 s`() throws {
     var bench = SyncBench.fetching()
     for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
       let id = try #require(bench.fetches.last)
@@ -207,7 +208,7 @@ import Testing
     #expect(bench.fetches.count == count + 1, "the waits begin anew after a success")
   }
 
-  @Test func `payloads that cannot be written are the store's failure`() throws {
+  @Test func `payloads that cannot be written are reported as a store failure`() throws {
     var bench = SyncBench.fetching()
     for count in 1...4 {
       #expect(bench.model.standing == .working, "\(count)")
@@ -219,7 +220,7 @@ import Testing
     #expect(bench.model.standing == .unwritable(.full(detail: "full")))
   }
 
-  @Test func `a second callout with the same number is given back at once`() {
+  @Test func `a second callout with the same ID is returned at once`() {
     var bench = SyncBench.asked()
     bench.fire()
     #expect(
@@ -232,7 +233,9 @@ import Testing
 
   // The store.
 
-  @Test func `what is not stored four times in a row is told, until it is`() throws {
+  @Test func `four failed transactions in a row set the unwritable state until one succeeds`()
+    throws
+  {
     var bench = SyncBench()
     bench.give(SyncBench.waiting([SyncBench.batch("a")]))
     bench.accept("a")
@@ -264,7 +267,7 @@ import Testing
     #expect(!bench.model.canWork)
   }
 
-  @Test func `what is asked for and cannot be stored is told`() throws {
+  @Test func `a store failure for requested types is reported`() throws {
     var bench = SyncBench()
     bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
     bench.give(.ask([Self.steps]))
@@ -275,7 +278,7 @@ import Testing
 
   // The server.
 
-  @Test func `a server that is not there is told once for a schedule of tries`() {
+  @Test func `an unreachable server is reported once for each retry schedule`() {
     var bench = SyncBench()
     bench.give(SyncBench.waiting([SyncBench.batch("a")]))
     var told: [[SyncNotice]] = []
@@ -293,7 +296,7 @@ import Testing
     #expect(bench.model.standing == .working)
   }
 
-  @Test func `a batch that the server cannot handle is told once for a schedule of tries`() {
+  @Test func `a batch that the server cannot handle is reported once for each retry schedule`() {
     var bench = SyncBench()
     bench.give(
       SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("c", Self.heart, 2)]))
@@ -313,7 +316,7 @@ import Testing
     #expect(bench.model.standing == .working)
   }
 
-  @Test func `a refused secret is told once, and so is its renewal`() {
+  @Test func `a refused secret and its renewal are each reported once`() {
     var bench = SyncBench()
     bench.give(SyncBench.waiting([SyncBench.batch("a")]))
     let refused = bench.give(.uploaded("a", .failed(SyncBench.http(401)), at: SyncBench.time(5)))
@@ -334,7 +337,7 @@ import Testing
     #expect(bench.give(.secret(isNew: true)) == [], "late")
   }
 
-  @Test func `a secret that is not read within the time of the policy is refused`() {
+  @Test func `a secret that is not read within the policy's time-out counts as refused`() {
     var bench = SyncBench()
     bench.give(SyncBench.waiting([SyncBench.batch("a")]))
     bench.fail("a", SyncBench.http(401))
@@ -343,7 +346,7 @@ import Testing
     #expect(bench.model.standing == .secretRefused)
   }
 
-  @Test func `the server is told of an end, and its failure is told`() {
+  @Test func `a failed refresh request is reported once`() {
     var bench = SyncBench()
     bench.give(SyncBench.waiting([SyncBench.batch("a")]))
     #expect(bench.give(.refreshed(.refused)) == [], "it was not asked")
@@ -370,7 +373,7 @@ import Testing
     #expect(bench.give(.uploaded("b", .accepted, at: SyncBench.time(5))) == [])
   }
 
-  @Test func `an answer of an earlier upload counts for a batch that waits`() {
+  @Test func `an answer to an earlier upload counts for a waiting batch`() {
     var bench = SyncBench()
     bench.give(
       SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("b", Self.steps, 2)]))

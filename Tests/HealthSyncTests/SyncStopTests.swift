@@ -6,7 +6,7 @@ import Testing
 
 /// The work that a sync completes after it was stopped.
 @Suite struct SyncStopTests {
-  @Test func `what was accepted before a stop is stored before the end`() {
+  @Test func `batches accepted before a stop are stored before the sync ends`() {
     var bench = SyncBench()
     bench.give(
       SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("b", SyncBench.steps, 2)]))

@@ -14,7 +14,7 @@ import Testing
     return bench
   }
 
-  @Test func `a try that the windows do not allow comes once they do`() throws {
+  @Test func `a retry that exceeds the rate windows is made once they allow it`() throws {
     var bench = try Self.narrow([SyncBench.batch("a")])
     bench.fail("a", .refused)
     bench.pass(.seconds(1))
@@ -29,7 +29,7 @@ import Testing
     #expect(bench.sent == ["a", "a", "a"])
   }
 
-  @Test func `a wish that came with a late answer is obeyed at the end of the wait`() {
+  @Test func `a retry-after from a late answer is honored after the current delay ends`() {
     var bench = SyncBench()
     bench.give(
       SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart)]))
@@ -44,7 +44,7 @@ import Testing
     #expect(bench.sent == ["c", "a", "c"])
   }
 
-  @Test func `a type that waits for the windows holds up no other one`() throws {
+  @Test func `a type that waits for the rate windows does not delay other types`() throws {
     var bench = try Self.narrow([
       SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart),
     ])
@@ -63,7 +63,7 @@ import Testing
     #expect(bench.sent == ["c", "a", "c", "a"])
   }
 
-  @Test func `trying at once holds up no batch that waits for nothing`() throws {
+  @Test func `a manual retry does not delay a batch that has nothing to wait for`() throws {
     var bench = try Self.narrow([SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart)])
     bench.fail("c", SyncBench.http(413))
     bench.fail("a", SyncBench.http(500))
@@ -77,7 +77,8 @@ import Testing
     #expect(bench.sent == ["c", "a", "a", "x"])
   }
 
-  @Test func `without waits between tries the first failure says that there is no server`() throws {
+  @Test func `with an empty retry schedule the first failure makes the server unreachable`() throws
+  {
     let policy = try SyncBench.plain.setting([("retry.first", "none")])
     var bench = SyncBench(SyncSettings(policy: policy))
     bench.give(SyncBench.waiting([SyncBench.batch("a")]))
@@ -86,7 +87,7 @@ import Testing
     #expect(bench.model.deadline == bench.now.advanced(by: SyncSettings.longestPause))
   }
 
-  @Test func `of several types that fail the first one is told`() {
+  @Test func `of several failing types the first in order is reported`() {
     var bench = SyncBench()
     bench.give(
       SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("c", SyncBench.heart, 2)]))

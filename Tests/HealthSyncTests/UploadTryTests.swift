@@ -76,7 +76,7 @@ import Testing
 
   // MARK: In one request
 
-  @Test func `a payload below the bound goes in one request without a question`() {
+  @Test func `a payload below the limit is sent in one request without an OPTIONS request`() {
     let bench = Bench()
     #expect(bench.upload.step == .send(UploadRequest("POST", Self.endpoint, [], Self.body)))
     #expect(bench.upload.piece == nil)
@@ -87,7 +87,7 @@ import Testing
     (200, "<html>", false), (199, "", false), (300, "", false), (401, "", false), (413, "", false),
     (500, "", false),
   ])
-  func `an answer accepts the payload by its status and its body`(
+  func `the status and body of an answer decide whether the payload is accepted`(
     status: Int, body: String, isAccepted: Bool
   ) {
     var bench = Bench()
@@ -96,7 +96,7 @@ import Testing
     #expect(bench.upload.step == (isAccepted ? .ended(.accepted, epoch: "e1") : refused))
   }
 
-  @Test func `a request that fails ends the try`() {
+  @Test func `a failed request ends the attempt`() {
     var bench = Bench()
     #expect(bench.take(.failed(.reset)) == nil)
     #expect(bench.upload.step == .ended(.failed(.reset), epoch: nil))
@@ -127,13 +127,13 @@ import Testing
   }
 
   @Test(arguments: [nil, body, body + [1]] as [[UInt8]?])
-  func `a payload that does not get smaller goes as it is`(packed: [UInt8]?) {
+  func `a payload that compression does not shrink is sent uncompressed`(packed: [UInt8]?) {
     var bench = Bench(UploadSupport(takesGzip: true))
     bench.take(.compressed(packed))
     #expect(bench.request == "POST 100")
   }
 
-  @Test func `a refused coding is followed by the payload as it is, and is remembered`() {
+  @Test func `a refused gzip coding is remembered, and the payload is sent uncompressed`() {
     var bench = Bench(UploadSupport(takesGzip: true))
     bench.take(.compressed(Self.packed))
     bench.answer(415)
@@ -143,14 +143,14 @@ import Testing
     #expect(bench.upload.step == .ended(.failed(Self.failure(415)), epoch: nil))
   }
 
-  @Test func `a page for people with status 415 is the refusal of a coding, too`() {
+  @Test func `an HTML page with status 415 also refuses the gzip coding`() {
     var bench = Bench(UploadSupport(takesGzip: true))
     bench.take(.compressed(Self.packed))
     bench.take(.failed(Self.failure(415)))
     #expect(bench.request == "POST 100")
   }
 
-  @Test func `a coding that is refused for pieces is followed by pieces of the payload as it is`() {
+  @Test func `a gzip coding refused for a piece starts a new upload of the uncompressed payload`() {
     let support = UploadSupport(resumption: Self.offered.resumption, takesGzip: true)
     var bench = Bench(resumesFrom: 10, support, ticket: Self.ticket(of: Self.packed, isGzip: true))
     bench.take(.compressed(Self.packed))
@@ -162,7 +162,7 @@ import Testing
     #expect(bench.support.takesGzip == false)
   }
 
-  @Test func `tus has no coding, and a compressed payload below the bound goes in one request`() {
+  @Test func `tus uses no gzip, and a compressed payload below the limit is sent in one request`() {
     let tus = UploadSupport(resumption: .offered(UploadOffer(.tus)), takesGzip: true)
     #expect(Bench(resumesFrom: 10, tus).request == "POST 0")
     let draft = UploadSupport(resumption: .offered(UploadOffer(.current)), takesGzip: true)
@@ -173,7 +173,7 @@ import Testing
 
   // MARK: The offer
 
-  @Test func `the server is asked once how uploads resume, without the secret`() {
+  @Test func `an OPTIONS request without the secret finds out once how uploads resume`() {
     var bench = Bench(resumesFrom: 100)
     let question = UploadRequest("OPTIONS", Self.endpoint, showsSecret: false)
     #expect(bench.upload.step == .send(question))
@@ -185,7 +185,7 @@ import Testing
   }
 
   @Test(arguments: [200, 404, 405, 501])
-  func `a server that offers nothing gets the payload in one request`(status: Int) {
+  func `a server without resumable uploads gets the payload in one request`(status: Int) {
     var bench = Bench(resumesFrom: 10)
     bench.answer(status)
     #expect(bench.request == "POST 100")
@@ -197,7 +197,7 @@ import Testing
       (LinkFailure.reset, nil), (.captivePortal, nil), (failure(502), nil), (failure(404), .absent),
       (failure(200), .absent),
     ] as [(LinkFailure, UploadSupport.Resumption?)])
-  func `a question without an answer is asked again, and a page for people is an answer`(
+  func `a failed OPTIONS request leaves support unknown, and an HTML page means no support`(
     failure: LinkFailure, known: UploadSupport.Resumption?
   ) {
     var bench = Bench(resumesFrom: 10)
@@ -209,7 +209,7 @@ import Testing
   @Test(arguments: [
     UploadTry.Input.failed(.reset), .answer(answer(502)), .answer(answer(429)),
   ])
-  func `an upload goes on by its ticket if the server does not say what it offers`(
+  func `an upload resumes from its ticket if the OPTIONS request has no usable answer`(
     input: UploadTry.Input
   ) {
     var plain = Bench(resumesFrom: 10, ticket: Self.ticket(.tus))
@@ -225,14 +225,14 @@ import Testing
     #expect(gzip.request == "PATCH 33")
   }
 
-  @Test func `a server that refuses to begin an upload is not asked again in this process`() {
+  @Test func `a server that refuses to create an upload counts as without resumable uploads`() {
     var bench = Bench(resumesFrom: 10, Self.offered)
     bench.answer(404)
     #expect(bench.support.resumption == .absent)
     #expect(bench.request == "POST 100")
   }
 
-  @Test func `a payload that is larger than the offer goes in one request, and the offer stays`() {
+  @Test func `a payload above the offered maximum is sent in one request, and the offer is kept`() {
     let small = UploadSupport(resumption: .offered(UploadOffer(.current, maxSize: 99)))
     let bench = Bench(resumesFrom: 10, small)
     #expect(bench.request == "POST 100")
@@ -241,7 +241,7 @@ import Testing
 
   // MARK: Tickets
 
-  @Test func `a ticket is kept before the first piece, and forgotten after the last`() {
+  @Test func `a ticket is stored before the first piece and forgotten after the last`() {
     let offer = UploadOffer(.current, maxAppend: 60)
     var bench = Bench(resumesFrom: 10, UploadSupport(resumption: .offered(offer)))
     #expect(bench.answer(201, ["location": "/up?id=1"]) == .keep(Self.ticket()))
@@ -252,7 +252,7 @@ import Testing
     #expect(bench.upload.step == .ended(.accepted, epoch: "e2"))
   }
 
-  @Test func `a cut keeps the ticket, by which the next try goes on`() {
+  @Test func `a cut connection keeps the ticket for the next attempt`() {
     var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
     #expect(bench.request == "HEAD 0")
     bench.answer(204, ["upload-offset": "70", "upload-complete": "?0"])
@@ -276,7 +276,7 @@ import Testing
     #expect(bench.request == "POST 0")
   }
 
-  @Test func `all bytes without a stored batch are no success, and keep the ticket`() {
+  @Test func `a complete upload of an unstored batch is not a success and keeps the ticket`() {
     var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
     bench.answer(204, ["upload-offset": "0", "upload-complete": "?0"])
     #expect(bench.answer(200, ["upload-complete": "?1"], #"{"success":false}"#) == nil)
@@ -289,7 +289,7 @@ import Testing
     arguments: [
       (200, #"{"epoch":"e1"}"#, "e1"), (200, "", nil), (404, #"{"epoch":"e1"}"#, nil),
     ] as [(Int, String, String?)])
-  func `a server is identified by what it says of itself`(
+  func `a server is identified by its URL and the epoch it reports`(
     status: Int, body: String, epoch: String?
   ) {
     var support = UploadSupport()
@@ -299,7 +299,7 @@ import Testing
   }
 
   @Test(arguments: [(401, ""), (503, ""), (429, ""), (200, #"{"success":false}"#)])
-  func `a failure that may pass identifies no server`(status: Int, body: String) {
+  func `a temporary failure does not identify the server`(status: Int, body: String) {
     var support = UploadSupport(takesGzip: true)
     let answer = Self.answer(status, ["accept-encoding": "br"], body)
     #expect(support.identified(answer, server: "s") == .failure(Self.failure(status)))
@@ -310,13 +310,13 @@ import Testing
     ("gzip", true), ("br, GZIP;q=0.5", true), ("br,gzip ; q=1", true), ("gzip;q=0", false),
     ("br", false), ("", false), ("xgzip", false),
   ])
-  func `gzip is taken if the server offers it`(offer: String, isTaken: Bool) {
+  func `gzip is used only if the server offers it`(offer: String, isTaken: Bool) {
     var support = UploadSupport()
     _ = support.identified(Self.answer(200, ["accept-encoding": offer]), server: "s")
     #expect(support.takesGzip == isTaken)
   }
 
-  @Test func `a secret is another one unless the server refused it`() {
+  @Test func `a secret counts as new unless the server refused it`() {
     var secret = UploadSecret("old")
     func renewed(_ value: String) -> Bool { secret.renew(value) }
     #expect(renewed("old"), "the server did not refuse it")

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 64), (1, 63), (64, 0)])
-  func `up to 64 metrics of a summary are rejected`(unknown: Int, rejected: Int) throws {
+  func `a summary may have up to 64 rejected metrics`(unknown: Int, rejected: Int) throws {
     let query = try SummaryQuery.read(Self.summary(unknown: unknown, rejected: rejected))
     #expect(query.rejected.count == 64)
   }
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: ["5", "\"STEPS\"", "[]", "null"])
-  func `a summary with a rejected metric that is no object says so`(metric: String) {
+  func `a rejected metric that is not an object is a type error`(metric: String) {
     let text = "{\"rejected\":[\(metric)],\(Self.span)}"
     #expect(throws: FieldFault.wrongType(field: "rejected")) {
       try SummaryQuery.read(Array(text.utf8))
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: ["x", "{}", ","])
-  func `a reply with something behind it is malformed`(rest: String) throws {
+  func `a reply with trailing data is malformed`(rest: String) throws {
     let reply = Self.reply(#""health_data":[]"#)
     #expect(try HealthReply.read(reply) == HealthReply(query: Self.query, points: []))
     #expect(throws: FieldFault.self) { try HealthReply.read(reply + Array(rest.utf8)) }
@@ -88,7 +88,7 @@ import Testing
     #expect(throws: FieldFault.self) { try SummaryReply.read(summary + Array(rest.utf8)) }
   }
 
-  @Test func `a reply without its data and a summary without its results say so`() {
+  @Test func `a reply without data and a summary without results report the missing member`() {
     #expect(throws: FieldFault.missing(field: "health_data")) {
       try HealthReply.read(Self.reply(#""count":0"#))
     }
@@ -97,19 +97,19 @@ import Testing
     }
   }
 
-  @Test func `a reply may say that no samples were left out`() throws {
+  @Test func `a reply may report that zero samples were skipped`() throws {
     let reply = Self.reply(#""health_data":[],"skipped":0"#)
     #expect(try HealthReply.read(reply) == HealthReply(query: Self.query, points: []))
   }
 
   @Test(arguments: ["{}", #"{"nights":0,"naps":0}"#])
-  func `a time asleep may have neither nights nor naps, told or not`(sleep: String) throws {
+  func `sleep times may have zero nights and naps, given or omitted`(sleep: String) throws {
     let point = #"{"type":"SLEEP_SESSION","value":1,\#(Self.dates),"sleep":\#(sleep)}"#
     let reply = try HealthReply.read(Self.reply(#""health_data":[\#(point)]"#))
     #expect(reply.points.map(\.sleep) == [SleepTimes(nights: 0, naps: 0)])
   }
 
-  @Test func `totals begin with nothing`() {
+  @Test func `totals are empty by default`() {
     #expect(SleepTimes() == SleepTimes(nights: 0, naps: 0))
     #expect(
       WorkoutTotals(type: "RUNNING")

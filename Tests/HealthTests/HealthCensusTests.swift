@@ -32,7 +32,8 @@ import Testing
       type: type, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
   }
 
-  @Test func `covers all types up to its date, or to its latest sample if that is later`() {
+  @Test func `an import covers all types up to its date or its latest sample, whichever is later`()
+  {
     let census = Self.census([
       Self.sample("a", 5), Self.sample("b", 7), Self.sample("a", -2), Self.sample("a", 3),
     ])
@@ -45,7 +46,7 @@ import Testing
     #expect(HealthCensus().covered(until: nil) == [])
   }
 
-  @Test func `types that cannot be read are not covered, the others of reading and store are`() {
+  @Test func `unreadable types are not covered, but other types of the import and the store are`() {
     let census = Self.census([Self.sample("a", 5), Self.sample("b", 7)])
     #expect(
       census.covered(until: Timestamp(nanoseconds: 9), except: ["b", "d"], stored: ["c", "d"])
@@ -64,18 +65,18 @@ import Testing
     #expect(!census.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
   }
 
-  @Test func `a count has the number of its samples and all of their keys`() {
+  @Test func `a count combines the number of its samples with the keys of all of them`() {
     let (one, two) = (Self.sample("a", 1), Self.sample("a", 2))
     #expect(Self.count([one, two]) == HealthCount(count: 2, digest: one.key.low ^ two.key.low))
   }
 
-  @Test func `a sample of any type that is read again far behind is known`() {
+  @Test func `a sample of any type that is repeated much later counts as a repeat`() {
     let samples = (0..<20).map { Self.sample($0 % 2 == 0 ? "a" : "b", Int64($0)) }
     let census = Self.census(samples + samples)
     #expect(["a", "b"].map { census.repeated($0) } == [10, 10])
   }
 
-  @Test func `stretches with another number of samples are suspect, cut to what is covered`() {
+  @Test func `intervals whose samples differ are suspect, limited to the covered time`() {
     let census = Self.census([
       Self.sample("a", 5), Self.sample("a", Self.bucket + 5), Self.sample("a", 2 * Self.bucket + 5),
     ])
@@ -97,7 +98,7 @@ import Testing
     #expect(census.suspects(none, stored: [:]) == [])
   }
 
-  @Test func `beyond 65,536 samples of a type only repeats in a row are known`() {
+  @Test func `beyond 65,536 samples of a type only consecutive repeats are detected`() {
     var census = HealthCensus()
     let samples = (0..<70_000).map { Self.sample("a", Int64($0)) }
     for place in stride(from: 0, to: samples.count, by: 7_000) {
@@ -115,7 +116,7 @@ import Testing
     #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: stale]).count == 1)
   }
 
-  @Test func `the first sample that is too many is known when it is repeated at once`() {
+  @Test func `consecutive repeats of the first sample above the limit are detected`() {
     var census = HealthCensus()
     func add(_ starts: Range<Int64>) {
       census.add(HealthBatch(starts.map { Self.sample("a", $0) }))
@@ -138,7 +139,7 @@ import Testing
       key: HealthSampleKey(high: 0, low: key), type: type, source: 0, start: start, end: start)
   }
 
-  @Test func `repeats of the first million samples are known, of later ones those in a row`() {
+  @Test func `repeats of the first million samples are detected, later only consecutive ones`() {
     let names = (0...17).map { HealthName("t\($0)") }
     var census = HealthCensus()
     func add(_ rows: [HealthRow]) { census.add(HealthBatch(names: names, rows: rows)) }
@@ -163,7 +164,7 @@ import Testing
     #expect(census.repeated("t16") == 2)
   }
 
-  @Test func `rows that are left out are counted, and their time is covered`() {
+  @Test func `outdated rows are counted, and their time is covered`() {
     var census = HealthCensus()
     let batch = HealthBatch([
       Self.sample("a", 5), Self.sample("a", -2), Self.sample("b", 3), Self.sample("a", 9),
@@ -173,7 +174,7 @@ import Testing
     #expect(census.covered(until: nil) == [Self.stretch("", .min, 9)])
   }
 
-  @Test func `a second reading marks the samples of suspect stretches only, and all spans`() {
+  @Test func `a second reading marks all spans but only the samples of suspect intervals`() {
     let (near, far) = (Self.sample("a", 5), Self.sample("a", Self.bucket + 5))
     let suspects = HealthSuspects([Self.stretch("a", 2, 9)])
     var marks = HealthMarks()
@@ -184,7 +185,7 @@ import Testing
     #expect(marks == HealthMarks(places: [place], spans: batch.spans))
   }
 
-  @Test func `marks are handed on before they take much memory`() {
+  @Test func `marks are full at 8,192 entries, which limits memory`() {
     let place = HealthSamplePlace(
       type: "a", start: Timestamp(nanoseconds: 1), key: Self.sample("a", 1).key)
     #expect(!HealthMarks(places: Array(repeating: place, count: 8_191)).isFull)
@@ -194,7 +195,7 @@ import Testing
     #expect(HealthMarks(spans: Array(repeating: span, count: 8_192)).isFull)
   }
 
-  @Test func `two readings have one fingerprint if they hold the same in the same order`() {
+  @Test func `two readings have the same fingerprint only if samples and order are equal`() {
     func fingerprint(_ batches: [[HealthSample]]) -> HealthFingerprint {
       batches.reduce(into: HealthFingerprint()) { $0.add(HealthBatch($1)) }
     }
@@ -208,7 +209,7 @@ import Testing
     #expect(fingerprint([]) == HealthFingerprint())
   }
 
-  @Test func `a fingerprint is made of spans, in whatever batches they come`() {
+  @Test func `a fingerprint depends on spans, not on batches`() {
     let numbers: Range<UInt64> = 0..<4
     let rows = numbers.map { Self.row(0, key: $0, at: Int64($0)) }
     let digests = [HealthSampleKey(high: 1, low: 2), HealthSampleKey(high: 3, low: 4)]
@@ -226,14 +227,14 @@ import Testing
     #expect(fingerprint([batch(Array(rows[..<2]), digests)]) != whole)
   }
 
-  @Test func `a settlement that does not say so replaces nothing`() {
+  @Test func `an import reconciliation replaces no coverage by default`() {
     let (early, late) = (Self.stretch("a", 0, 9), Self.stretch("a", 5, 12))
     var all = [HealthCoverage(early, exported: Timestamp(nanoseconds: 2))]
     all.note(late, of: HealthSettlement(exported: Timestamp(nanoseconds: 1)))
     #expect(all.map(\.stretch) == [early, late])
   }
 
-  @Test func `a coverage of all types covers each, and one of a type not all`() {
+  @Test func `coverage of all types includes each type, but coverage of one type not all types`() {
     func note(_ notes: (type: String, at: Int64, to: Int64, replaces: Bool)...) -> [String] {
       var all: [HealthCoverage] = []
       for note in notes {
@@ -252,7 +253,7 @@ import Testing
     #expect(note(("a", 2, 9, false), ("b", 1, 9, true)) == ["a2", "b1"])
   }
 
-  @Test func `a coverage within one that is not older says nothing more`() {
+  @Test func `coverage within an interval that is not older is redundant`() {
     func note(_ notes: (Int64, Int64, Int64)..., replacing: Bool = false) -> [[Int64]] {
       var all: [HealthCoverage] = []
       for (number, note) in notes.enumerated() {
@@ -278,7 +279,7 @@ import Testing
     #expect(note((2, 10, 12), (1, 0, 9), replacing: true) == [[2, 10, 12], [1, 0, 9]])
   }
 
-  @Test func `a batch names a text once, however many samples have it`() {
+  @Test func `a batch names a text once even if many samples contain it`() {
     let batch = HealthBatch([Self.sample("a", 1), Self.sample("b", 2), Self.sample("a", 3)])
     #expect(batch.names.map(\.text) == ["a", "s", "b"])
     #expect(batch.rows.map(\.type) == [0, 2, 0])

@@ -8,7 +8,7 @@ import Testing
     #""time_zone":"Europe/Berlin""#, #""answered_at":"2026-01-05T12:00:00Z""#,
     #""last_import":"2026-01-05T12:00:00Z","last_samples":[]"#,
   ])
-  func `an answer without its zone or its time does not say how fresh it is`(
+  func `an answer without a zone or a time has no freshness`(
     members: String
   ) throws {
     let text =

@@ -19,14 +19,14 @@ import Testing
   }
 
   @Test(arguments: ["x", "{}", ",", "\u{0}"])
-  func `a payload with something behind it is malformed`(rest: String) throws {
+  func `a payload with trailing data is malformed`(rest: String) throws {
     _ = try HealthDataQuery.read(Array(Self.data.utf8))
     let (data, summary) = (Array((Self.data + rest).utf8), Array((Self.summary + rest).utf8))
     #expect(isMalformed { () throws(FieldFault) in _ = try HealthDataQuery.read(data) })
     #expect(isMalformed { () throws(FieldFault) in _ = try SummaryQuery.read(summary) })
   }
 
-  @Test func `a payload leaves out what was not asked`() {
+  @Test func `a payload omits the options that are not set`() {
     let span = #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
     let query = HealthDataQuery(
       valueType: .steps, start: ReplySample.local, end: ReplySample.utc)
@@ -36,14 +36,14 @@ import Testing
   }
 
   @Test(arguments: ["5", "\"STEPS\"", "[]", "null"])
-  func `a summary with a metric that is no object says so`(metric: String) {
+  func `a metric that is not an object is a type error`(metric: String) {
     let text = "{\"metrics\":[\(metric)],\(Self.time)}"
     #expect(throws: FieldFault.wrongType(field: "metrics")) {
       try SummaryQuery.read(Array(text.utf8))
     }
   }
 
-  @Test func `a payload without its end is malformed`() {
+  @Test func `a truncated payload is malformed`() {
     let (data, summary) = (Array(Self.data.utf8.dropLast()), Array(Self.summary.utf8.dropLast()))
     #expect(isMalformed { () throws(FieldFault) in _ = try HealthDataQuery.read(data) })
     #expect(isMalformed { () throws(FieldFault) in _ = try SummaryQuery.read(summary) })

@@ -13,7 +13,7 @@ import Testing
       SummaryResult(valueType: "SLEEP", data: .failure("asleep")),
     ])
 
-  @Test func `writes the members of the contract`() {
+  @Test func `a reply is written with the members of the contract`() {
     var reply = ReplySample.reply
     reply.points.removeSubrange(2...)
     let span = #""start_time":"2026-01-03T15:30:00","end_time":"2026-01-03T15:30:00Z""#
@@ -41,7 +41,7 @@ import Testing
         + #"\#(span),"group_by":null,"is_aggregated":false,"statistic_type":null}"#)
   }
 
-  @Test func `reads what it writes`() throws {
+  @Test func `a written reply and summary are read back unchanged`() throws {
     #expect(try HealthReply.read(ReplySample.reply.object.bytes) == ReplySample.reply)
     #expect(try SummaryReply.read(Self.summary.object.bytes) == Self.summary)
     #expect(!Self.summary.object.succeeded)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: ["1", "\"x\"", "[]", "null"])
-  func `a summary with a result that is no object says so`(result: String) {
+  func `a result that is not an object is a type error`(result: String) {
     let text = """
       {"success":true,"start_time":"2026-01-05","end_time":"2026-01-06","results":[\(result)]}
       """
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["1", "\"x\"", "[]", "null"])
-  func `a reply whose last samples hold what is no object says so`(sample: String) {
+  func `a last sample that is not an object is a type error`(sample: String) {
     let text =
       #"{"success":true,"value_type":"STEPS","start_time":"2026-01-03","#
       + #""end_time":"2026-01-04","health_data":[],"time_zone":"UTC","#
@@ -73,7 +73,7 @@ import Testing
     (524_288, FieldFault.wrongType(field: "health_data")),
     (524_289, FieldFault.outOfBounds(field: "health_data")),
   ])
-  func `no more points are looked at than one for each 16 bytes of the longest answer`(
+  func `a reply has at most one point for each 16 bytes of the longest answer`(
     count: Int, fault: FieldFault
   ) {
     let zeros = Array(repeating: "0", count: count).joined(separator: ",")
@@ -83,7 +83,7 @@ import Testing
     #expect(throws: fault) { try HealthReply.read(Array(text.utf8)) }
   }
 
-  @Test func `what nobody recorded is null, and whole numbers have no fraction`() {
+  @Test func `values that were not recorded are null, and whole numbers have no fraction`() {
     func text(_ value: HealthPointValue) -> String {
       var reply = ReplySample.reply
       reply.points = [
@@ -108,13 +108,13 @@ import Testing
     #expect(text(.number(1e300)) == "1e+300")
   }
 
-  @Test func `an error is no reply`() {
+  @Test func `an error object is not read as a reply`() {
     #expect(throws: FieldFault.missing(field: "success")) {
       try HealthReply.read(HealthObject.failure("x").bytes)
     }
   }
 
-  @Test func `tolerates what the original leaks`() throws {
+  @Test func `a reply with the original's extra members is read`() throws {
     let text =
       #"{"success":true,"count":1,"value_type":"STEPS","start_time":"2026-01-03","end_time":"#
       + #""2026-01-04","group_by":"day","is_aggregated":true,"statistic_type":"sum","health_data":"#
@@ -131,7 +131,7 @@ import Testing
     ("-1", 0), ("0", 0), ("0.9", 0), ("3.5", 3), ("9007199254740992", 9_007_199_254_740_992),
     ("9007199254740994", 9_007_199_254_740_992), ("1e300", 9_007_199_254_740_992),
   ])
-  func `sessions of a workout are a whole number from 0 to two to the power of 53`(
+  func `a session count is a whole number clamped to the range from 0 to 2 to the power of 53`(
     count: String, sessions: Int
   ) throws {
     let text =

@@ -14,7 +14,7 @@ import Testing
       type: "a", value: .quantity(value), start: moment(1), end: moment(2), source: "s")
   }
 
-  @Test func `a full batch has numbers for texts of which no two are the same`() {
+  @Test func `a full batch has enough numbers for texts that are all different`() {
     let samples = (0..<HealthBatch.most).map { number in
       HealthSample(
         type: "type \(number)", value: .category("value \(number)"), unit: "unit \(number)",
@@ -31,12 +31,12 @@ import Testing
     #expect(Self.sample(-0.0).key == Self.sample(0).key)
   }
 
-  @Test func `a page holds at most 10,000 samples where nothing else is asked`() {
+  @Test func `a page has at most 10,000 samples by default`() {
     let query = HealthSampleQuery(types: ["a"], from: Self.moment(0), to: Self.moment(1))
     #expect(query.limit == 10_000)
   }
 
-  @Test func `nothing lies in a span that ends where it begins or before`() {
+  @Test func `an interval that ends at or before its start covers nothing`() {
     let ends: [Int64] = [4, 5, 6]
     let covered = ends.map { end in
       HealthSampleQuery(types: ["a"], from: Self.moment(5), to: Self.moment(end))

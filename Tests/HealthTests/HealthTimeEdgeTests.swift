@@ -5,7 +5,7 @@ import Testing
 
 /// The faults of texts that are not times, and times at the ends of the calendar.
 @Suite struct HealthTimeEdgeTests {
-  @Test func `the 29th of February is a day in leap years only`() {
+  @Test func `February 29 exists only in leap years`() {
     let years = ["1900", "2000", "2023", "2024"]
     let faults = years.map { HealthTime.Fault("\($0)-02-29 noon") }
     #expect(faults == [.noSuchDate, .otherForm, .noSuchDate, .otherForm])
@@ -25,7 +25,7 @@ import Testing
       ("2262-04-11T23:47:16-01:00", .outOfRange), ("1677-09-21", .outOfRange),
       ("1677-09-21T00:12:43.145224191Z", .outOfRange), ("9999-12-31T24:00", .outOfRange),
     ] as [(String, HealthTime.Fault)])
-  func `a text is no time because of its day, its year or its form`(
+  func `an invalid time is classified by its day, its year or its form`(
     text: String, fault: HealthTime.Fault
   ) {
     #expect(HealthTime.Fault(text) == fault)
@@ -41,7 +41,7 @@ import Testing
       ("2262-04-11T23:47:16.854775807", .local(CivilTime(nanoseconds: .max))),
       ("2262-04-11T23:47:16.854775808", nil),
     ] as [(String, HealthTime?)])
-  func `the first day can be read from the first moment of the range on`(
+  func `times are read from the first to the last instant of the range`(
     text: String, time: HealthTime?
   ) {
     #expect(HealthTime(text) == time)

@@ -33,7 +33,7 @@ import Testing
   ]
 
   @Test(arguments: good)
-  func `reads ISO 8601 with or without a zone and says it again`(
+  func `ISO 8601 times with and without a zone are read and written back`(
     text: String, time: HealthTime, written: String
   ) {
     #expect(HealthTime(text) == time)
@@ -53,7 +53,7 @@ import Testing
       "2262-04-11T23:47:17", "2262-04-11T23:47:16-01:00", "2262-04-11T23:47:16Z+01:00",
       "2026-01-03T15:30:00z-02", "2026-01-03T15:30:00ZZ",
     ])
-  func `takes nothing else`(text: String) {
+  func `texts in any other form are rejected`(text: String) {
     #expect(HealthTime(text) == nil)
   }
 }

@@ -27,7 +27,8 @@ import Testing
     }
   }
 
-  @Test func `what came to an empty store later is told, deletions and early samples too`() {
+  @Test func `changes added to an empty store are returned, including deletions and early samples`()
+  {
     let first = Self.page(after: nil, newest: 0)
     let second = Self.page(after: first.anchor, newest: 2)
     let third = Self.page(after: second.anchor, newest: 2)

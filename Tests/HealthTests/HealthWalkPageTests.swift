@@ -74,7 +74,7 @@ import Testing
     added: [(3, sample(10)), (4, sample(20)), (5, sample(30))], newest: 5)
 
   @Test(arguments: 1...6)
-  func `a walk tells each change once, in pages that hold no more than was asked`(limit: Int) {
+  func `a walk returns each change once in pages within the requested limit`(limit: Int) {
     let changes = Self.changes
     let begin = Changes(newest: 0).page(after: nil, limit: limit)
     let pages = changes.pages(after: begin.anchor, limit: limit)
@@ -84,20 +84,20 @@ import Testing
   }
 
   @Test(arguments: 1...6)
-  func `the first walk tells each change once, the deletions last`(limit: Int) {
+  func `the first walk returns each change once, with the deletions last`(limit: Int) {
     let first = Self.changes.page(after: nil, limit: limit)
     let pages = [first] + Self.changes.pages(after: first.anchor, limit: limit)
     #expect(pages.flatMap(\.added) == Self.changes.added.map { $0.sample })
     #expect(pages.flatMap(\.deleted) == Self.changes.deleted.map { $0.key })
   }
 
-  @Test func `the anchor of a store that was empty stays while nothing of the type changes`() {
+  @Test func `an empty store's anchor stays the same until a sample of the type changes`() {
     let begin = Changes(newest: 0).page(after: nil, limit: 2)
     let next = Changes(newest: 3).page(after: begin.anchor, limit: 2)
     #expect(next == HealthChangePage(anchor: begin.anchor))
   }
 
-  @Test func `in a store that was put back to an earlier state a reader begins anew`() {
+  @Test func `a reader starts over in a store that was restored to an earlier state`() {
     let told = Self.changes.page(after: nil, limit: 9)
     let earlier = Changes(added: Array(Self.changes.added.prefix(2)), newest: 4)
     let page = earlier.page(after: told.anchor, limit: 9)
@@ -108,20 +108,21 @@ import Testing
   private static let head: [UInt8] =
     [1, 0, 0, 0, 0, 0, 0, 0, 7] + [UInt8](repeating: 0xFF, count: 8)
 
-  @Test func `an anchor that was made once is read for ever`() {
+  @Test func `anchors made by earlier versions of the program stay readable`() {
     let anchor = HealthAnchor(Self.head + [0])
     #expect(HealthWalk(7).anchor == anchor)
     #expect(HealthWalk(anchor, of: 7) == HealthWalk(7))
   }
 
-  @Test(arguments: [0, 2, 3] as [UInt8]) func `an anchor of another version is none`(version: UInt8)
-  {
+  @Test(arguments: [0, 2, 3] as [UInt8]) func `an anchor of another version is not read`(
+    version: UInt8
+  ) {
     var bytes = HealthWalk(7).anchor.bytes
     bytes[0] = version
     #expect(HealthWalk(HealthAnchor(bytes), of: 7) == nil)
   }
 
-  @Test func `the mark of the newest change goes with an anchor`() {
+  @Test func `an anchor includes the mark of the newest change`() {
     let query = HealthChangeQuery(type: "a", from: Timestamp(nanoseconds: .min), limit: 9)
     let page = HealthWalk.page(query, of: 7, newest: 4, mark: 0x0102) { _ in
       true
@@ -147,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 0), (1, 8), (2, 24), (3, 32)] as [(UInt8, Int)])
-  func `an anchor of any stage is read as a whole, with nothing missing or behind it`(
+  func `an anchor of any stage is read only if no bytes are missing or added`(
     stage: UInt8, length: Int
   ) {
     let bytes: [UInt8] = Self.head + [stage] + [UInt8](repeating: 5, count: length)

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: randomSeeds)
-  func `pages tell each change once, whatever changes between them`(seed: UInt64) {
+  func `pages return each change once even if the store changes between them`(seed: UInt64) {
     var random = RandomChanges(chance: Chance(seed: seed))
     var (known, seen): (Set<HealthSampleKey>, Set<HealthSampleKey>) = ([], [])
     var anchor: HealthAnchor?

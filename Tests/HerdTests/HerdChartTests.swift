@@ -7,7 +7,7 @@ import Testing
     $0.play(HerdPlan(clients: 200, outage: Outage(.close, for: .seconds(90))))
   }
 
-  @Test func `draws each fleet, with words for those who do not see it`() {
+  @Test func `draws each fleet, with a description for screen readers`() {
     let svg = HerdChart(results).svg
     #expect(svg.hasPrefix("<svg xmlns=\"http://www.w3.org/2000/svg\""))
     #expect(svg.contains("role=\"img\" aria-labelledby=\"title desc\""))
@@ -22,7 +22,7 @@ import Testing
     #expect(!svg.contains("<script") && !svg.contains("href"))
   }
 
-  @Test func `closes what it opens and stays on its paper`() {
+  @Test func `closes every element, and stays within the view box`() {
     for length in [0, 60, 61, 600] {
       let plan = HerdPlan(clients: 50, outage: Outage(.crash, for: .seconds(length)))
       let svg = HerdChart([Herd.policy(.session).play(plan)]).svg
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `escapes what a name could break`() throws {
+  @Test func `escapes special characters in names`() throws {
     var result = results[0]
     result.name = "<mine & \"yours\">"
     let svg = HerdChart([result]).svg
@@ -41,7 +41,7 @@ import Testing
     #expect(!svg.contains("<mine"))
   }
 
-  @Test func `writes numbers as people read them`() {
+  @Test func `formats numbers for people`() {
     #expect(
       [0, 999, 1000, 1_234_567, -1000].map(HerdText.number) == [
         "0", "999", "1,000", "1,234,567", "-1,000",

@@ -9,7 +9,7 @@ import Testing
     try await CommandProcess.run(["herd"] + words, of: "HoldfastBench")
   }
 
-  @Test func `shows four fleets and what the first one does in time`() async throws {
+  @Test func `shows four fleets and the first one's timeline`() async throws {
     let shown = try await herd(
       ["--clients", "600", "--cause", "close", "--outage", "0s", "--capacity", "off"])
     #expect(shown.status == 0)
@@ -82,7 +82,7 @@ import Testing
     ("seed", "0", nil), ("seed", "-1", "a whole number from 0 to 9223372036854775807"),
     ("when-full", "drop", "one of refuse, wait"),
   ])
-  func `takes options within their bounds`(
+  func `accepts options within their limits and refuses others`(
     option: String, value: String, expected: String?
   ) async throws {
     let small = option == "clients" ? [] : ["--clients", "2"]
@@ -102,7 +102,7 @@ import Testing
     (["--policy", "nope"], "no policy is named nope"),
     (["--set", "retry.sprad=1s"], "retry.sprad is no key of a policy"),
   ])
-  func `refuses what it cannot play`(words: [String], cause: String) async throws {
+  func `refuses policies that it cannot play`(words: [String], cause: String) async throws {
     let run = try await herd(
       words)
     #expect(run.status == 2)

@@ -16,7 +16,7 @@ import Testing
     Double(result.peak(of: \.tries).count) / Double(result.plan.clients)
   }
 
-  @Test func `spreads a fleet that the server closed over the five seconds of its policy`() {
+  @Test func `spreads a fleet that the server closed over the policy's five seconds of jitter`() {
     let result = messageStream.play(plan(.close))
     // Jitter of 5 s puts 1/5 of the clients, 200 of 1000, into each second. The distribution is
     // binomial with a deviation of sqrt(1000 · 0.2 · 0.8) = 12.6. Five deviations above 200 is 263.
@@ -28,14 +28,14 @@ import Testing
   }
 
   @Test(arguments: Naive.allCases)
-  func `finds that naive clients come all at once`(naive: Naive) {
+  func `shows that naive clients return all at once`(naive: Naive) {
     let result = Herd.naive(naive).play(plan(.close))
     // Their waits are equal, so they differ only in their round trips of 20 ms to 120 ms.
     #expect(share(result) > 0.9)
     #expect(result.away == 0)
   }
 
-  @Test func `finds a policy whose exponential waits are not spread`() throws {
+  @Test func `detects a policy whose exponential back-off has no jitter`() throws {
     let bare = try LinkPolicy.session.setting([
       ("retry.reconnect", "1s*2 max 30s +-0.0 min 1s x20"), ("retry.spread", "1ms"),
     ])
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: Outage.Cause.allCases)
-  func `brings every client back, and its sums agree`(cause: Outage.Cause) {
+  func `every client reconnects, and the totals agree`(cause: Outage.Cause) {
     for herd in [messageStream, .policy(.session)] + Naive.allCases.map(Herd.naive) {
       let result = herd.play(plan(cause, for: .seconds(20), clients: 200))
       let total = result.total
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: Door.WhenFull.allCases)
-  func `never takes more in a second than the server can`(rule: Door.WhenFull) {
+  func `never accepts more clients in a second than the server's capacity`(rule: Door.WhenFull) {
     let door = Door(capacity: 50, whenFull: rule)
     for herd in [Herd.policy(.session), .naive(.fixed)] {
       let result = herd.play(plan(.crash, for: .seconds(5), clients: 500, door))
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `says who gave up and waits for a person`() {
+  @Test func `counts the clients that gave up and wait for a person`() {
     let herd = Herd.policy(.healthRelayForeground)
     // The attempts are made 2 s and 4 s after the loss, and both are refused.
     let result = herd.play(plan(.crash, for: .seconds(30), clients: 100))
@@ -86,7 +86,7 @@ import Testing
     #expect(result.total.tries == 200)
   }
 
-  @Test func `is silent for as long as nobody can know`() {
+  @Test func `makes no attempts until the outage can be detected`() {
     let result = messageStream.play(plan(.unreachable, for: .seconds(20)))
     // The last ping arrived at most 54 s before the outage, and the silence limit is 90 s. So the
     // first link is closed 36 s after the outage began.
@@ -94,20 +94,20 @@ import Testing
     #expect(result.total.tries == 1000)
   }
 
-  @Test func `makes the same table of the same seed, and another of another`() {
+  @Test func `gives the same result for the same seed, and another for another seed`() {
     let first = messageStream.play(plan(.close, for: .seconds(10), clients: 300))
     #expect(first == messageStream.play(plan(.close, for: .seconds(10), clients: 300)))
     let other = messageStream.play(plan(.close, for: .seconds(10), clients: 300, seed: 2))
     #expect(first.seconds != other.seconds)
   }
 
-  @Test func `cannot play a policy that waits for its operating system`() {
+  @Test func `refuses to simulate a policy that relies on its operating system`() {
     #expect(Herd.policy(.bottleLink).obstacle != nil)
     #expect(Herd.policy(.healthSync).obstacle != nil)
     #expect(LinkPolicy.presets.count { Herd.policy($0).obstacle == nil } == 6)
   }
 
-  @Test func `sums its rows up without losing a second`() {
+  @Test func `covers every second in the rows of its table`() {
     for length in [0, 1, 20, 600] {
       let result = Herd.naive(.doubling).play(
         plan(.crash, for: .seconds(length), clients: 20))

@@ -2,7 +2,7 @@ import LinkJSON
 import Testing
 
 @Suite struct JSONFieldsTests {
-  @Test func `the elements of an array come without the white space around them`() throws {
+  @Test func `array elements are returned without surrounding white space`() throws {
     let text = """
       {"a": [ 1 , "x",
        [ ] ,{"b" : 2} ] }

@@ -21,7 +21,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     " \t\r\n[ 1 , 2 ] \n", #"{"a":{"b":[{},[]]},"a":1}"#, #""\"\\\/\b\f\n\r\t""#,
     #""\uD83D\uDE9A\u00e9\uFFFF""#, "\"é€🚚\u{7F}\"", #"{"":""}"#,
   ])
-  func `takes what the grammar allows`(text: String) {
+  func `accepts texts that the grammar allows`(text: String) {
     #expect(fault(of: Array(text: text)) == nil)
   }
 
@@ -33,7 +33,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u123g\"", "\"a\nb\"", "\"a\u{0}b\"", "\"\u{1F}\"",
     "1 2", "{}{}", "[]]", "null,", "// a\n1", "1//", "\u{FEFF}1", "1\u{0}", "\u{A0}1",
   ])
-  func `refuses what the grammar does not allow`(text: String) {
+  func `rejects texts that the grammar does not allow`(text: String) {
     #expect(fault(of: Array(text: text)) != nil)
   }
 
@@ -62,11 +62,11 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     (#""\uDC00\uZ""#, "lone surrogate", 1), (#""\uD83D\u"#, "expected a hexadecimal digit", 9),
     ("\"\u{E9}", "the text ends inside a string", 3),
   ])
-  func `says what is wrong and where`(text: String, detail: String, place: Int) {
+  func `reports the problem and its position`(text: String, detail: String, place: Int) {
     #expect(fault(of: Array(text: text)) == JSONError(detail, at: place))
   }
 
-  @Test func `goes 64 levels deep and no deeper`() {
+  @Test func `reads 64 levels of nesting and no more`() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
       for depth in [63, 64, 65, 100_000] {
         let ends = (String(repeating: open, count: depth), String(repeating: close, count: depth))
@@ -78,7 +78,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
   }
 
   @Test(arguments: [(63, true), (64, false)])
-  func `what has ended makes no room for deeper nesting`(depth: Int, isRead: Bool) {
+  func `arrays and objects that have ended do not allow deeper nesting`(depth: Int, isRead: Bool) {
     let deep = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     let text = "[[],{},\(deep)]"
     let expected = JSONError("nested too deep", at: "[[],{},".utf8.count + depth - 1)
@@ -138,7 +138,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     }
   }
 
-  @Test func `reads numbers that are finite`() throws {
+  @Test func `reads finite numbers and rejects a number out of range`() throws {
     let cases: [(String, Double)] = [
       ("1.5", 1.5), ("-0.25e2", -25), ("1e308", 1e308),
       ("5e-324", .leastNonzeroMagnitude),
@@ -153,7 +153,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     }
   }
 
-  @Test func `hands over members in their order, repeated ones too`() throws {
+  @Test func `returns members in their order, including repeated ones`() throws {
     var reader = JSONReader(Array(text: #"{"a":1,"\u0061":true,"b":"x\ty","c":null}"#))
     try reader.beginObject()
     let first = try #require(try reader.nextKey())
@@ -173,14 +173,14 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     try reader.finish()
   }
 
-  @Test func `takes null behind white space`() throws {
+  @Test func `accepts null after white space`() throws {
     var reader = JSONReader(Array(text: " \n null "))
     try reader.null()
     try reader.finish()
   }
 
   @Test(arguments: ["{\"e\u{301}\":1}", #"{"e\u0301":1}"#])
-  func `names are compared by code points, so that an accent beside its letter is another name`(
+  func `names are compared by code points, so a combining accent makes another name`(
     text: String
   ) throws {
     var reader = JSONReader(Array(text: text))
@@ -191,13 +191,14 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
   }
 
   @Test(arguments: [("\"plain é\"", "plain é"), (#""\u0061\n\ud83d\ude9a""#, "a\n🚚")])
-  func `the bytes of a string are those behind its escapes`(text: String, value: String) throws {
+  func `returns the bytes of a string with its escapes decoded`(text: String, value: String) throws
+  {
     var reader = JSONReader(Array(text: text))
     let string = try reader.scanString()
     #expect(Array(reader.utf8(of: string)) == Array(value.utf8))
   }
 
-  @Test func `survives damage`() {
+  @Test func `reads damaged texts without a crash and accepts only valid UTF-8`() {
     var chance = Chance(seed: 2)
     let text = Array(text: #"{"a":[1,-2.5e3,"x\n\uD83D\uDE9A🚚",{"b":null}],"c":[true,false,{}]}"#)
     var good = 0
@@ -250,7 +251,7 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     #expect(writer.bytes.text == expected)
   }
 
-  @Test func `escapes what must be escaped and nothing else`() {
+  @Test func `escapes only the characters that must be escaped`() {
     var writer = JSONWriter()
     writer.string("\"\\/\u{0}\u{8}\t\n\u{B}\u{C}\r\u{19}\u{1A}\u{1F}\u{7F}é\u{2028}🚚")
     let expected = #""\"\\/\u0000\b\t\n\u000b\f\r\u0019\u001a\u001f"# + "\u{7F}é\u{2028}🚚\""

@@ -11,7 +11,7 @@ import Testing
     ("\u{7F}", "\u{7F}"), ("\u{80}", "\u{80}"), ("é", "é"), ("€", "€"), ("😀", "😀"),
   ]
 
-  @Test func `a character at any place is written and read as it is`() throws {
+  @Test func `a special character at any position is written and read correctly`() throws {
     for length in 0...26 {
       for place in 0...length {
         let (before, after) = (
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `a control character, and an end too early, are told where they are`() {
+  @Test func `a control character and an early end are reported with their position`() {
     for length in 0...20 {
       let text = Array(("\"" + String(repeating: "a", count: length)).utf8)
       for byte in [0x1F, 0x00] as [UInt8] {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `a name is another one if a byte at any place is`() throws {
+  @Test func `names differ if a byte at any position differs`() throws {
     for length in 1...26 {
       let name = String("abcdefghijklmnopqrstuvwxyz".prefix(length))
       for place in 0..<length {
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `identifiers, times and names of members stand between quotes`() {
+  @Test func `identifiers, times and member names are written in quotes`() {
     var writer = JSONWriter()
     writer.beginObject()
     writer.member("")

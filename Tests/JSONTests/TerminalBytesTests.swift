@@ -9,7 +9,7 @@ import Testing
     ("\u{C2}\u{E9}\u{20AC}\u{1F600}", "\u{C2}\u{E9}\u{20AC}\u{1F600}"),
     ("\u{1B}[0m\u{9B}0m", "\\u001b[0m\\u009b0m"),
   ])
-  func `controls that RFC 8259 lets stand are escaped, and nothing else is`(
+  func `controls that RFC 8259 allows unescaped are escaped, and nothing else is`(
     text: String, shown: String
   ) throws {
     var writer = JSONWriter()
@@ -29,7 +29,7 @@ import Testing
     #expect(writer.terminalBytes == Array("\"\\u0080".utf8))
   }
 
-  @Test func `half a character at the end stays as it is`() {
+  @Test func `an incomplete character at the end is left unchanged`() {
     var writer = JSONWriter()
     writer.raw([0x22, 0xC2])
     #expect(writer.terminalBytes == [0x22, 0xC2])

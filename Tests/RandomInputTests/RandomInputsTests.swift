@@ -80,7 +80,7 @@ private struct AlarmInputs: InputGenerator {
     }
   }
 
-  @Test func `a failure names its seed and the fewest inputs, the same each time`() {
+  @Test func `a failure reports its seed and a minimal list of inputs, the same in each run`() {
     let inputs = RandomInputs<AlarmInputs>(seeds: 7..<8, acts: 50) { machine, _, _ in
       machine.flaw = .broken
     }

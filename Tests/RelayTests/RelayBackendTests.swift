@@ -28,7 +28,8 @@ import Testing
     await bench.end()
   }
 
-  @Test func `a question that the link was cut under is answered once it is back`() async throws {
+  @Test func `a question interrupted by a cut link is answered once the link is back`() async throws
+  {
     let bench = try await Bench()
     try await bench.rig.addSteps(5_000)
     bench.rig.relay.start()

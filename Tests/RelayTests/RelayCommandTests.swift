@@ -6,7 +6,8 @@ import Testing
 
 /// The built program `holdfast relay`, connected to a scripted backend.
 @Suite(.timeLimit(.minutes(10))) struct RelayCommandTests {
-  @Test func `JSON tells states, the pair, each question, and the end`() async throws {
+  @Test func `JSON output reports the states, the pairing, each question and the end`() async throws
+  {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")
     var lines = [await run.line(with: #""event":"pair""#)]
@@ -30,7 +31,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `where no desktop is, the notification is an event`() async throws {
+  @Test func `without a desktop the notification is printed as an event`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")
     // The notification and the pair come from two tasks, so either line may come first.
@@ -43,7 +44,9 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `people see the word and the code in large, and what was asked`() async throws {
+  @Test func `text output shows the word in large letters, the code and each question`()
+    async throws
+  {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer)
     let told = await run.line(with: "-- tell your assistant")
@@ -57,7 +60,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `what the assistant is told is shown only when it is asked for`() async throws {
+  @Test func `answers are printed only with the option --show-values`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json", "--show-values")
     _ = await run.line(with: #""event":"pair""#)
@@ -69,7 +72,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `where no health data is kept it says so, since every answer would be empty`()
+  @Test func `a data directory without health data causes a warning that answers are empty`()
     async throws
   {
     let peer = try await RelayPeer(.say(.code()))
@@ -86,7 +89,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `an error ends it with a status of its own`() async throws {
+  @Test func `each kind of error ends the command with its own exit status`() async throws {
     let peer = try await RelayPeer(.refuse(status: 403))
     let forbidden = try RelayRun(peer, "--json")
     #expect(await forbidden.rest().status == 4)
@@ -95,7 +98,8 @@ import Testing
     #expect(await unreachable.rest().status == 6)
   }
 
-  @Test func `a signal stands for the background, where nothing is started`() async throws {
+  @Test func `SIGUSR1 moves the command to the background, where a start is refused`() async throws
+  {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json", "--profile", "foreground")
     _ = await run.line(with: #""status":"running""#)
@@ -108,7 +112,9 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `to the front and on, told in one moment, are obeyed in that order`() async throws {
+  @Test func `simultaneous SIGUSR2 and SIGHUP move to the foreground and then start the relay`()
+    async throws
+  {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json", "--profile", "foreground")
     _ = await run.line(with: #""status":"running""#)
@@ -123,7 +129,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `told to stay, it waits after an error for the signal to connect`() async throws {
+  @Test func `with the option --stay the command waits for SIGHUP after an error`() async throws {
     let peer = try await RelayPeer(.refuse(status: 403))
     let run = try RelayRun(peer, "--json", "--stay")
     _ = await run.line(with: #""status":"error""#)

@@ -30,7 +30,7 @@ private func answer(
 
 /// The relay example of docs/apps.md, which is compiled and run.
 @Suite(.timeLimit(.minutes(10))) struct RelayExampleTests {
-  @Test func `the relay of the page pairs and answers`() async throws {
+  @Test func `the relay example of the documentation pairs and answers`() async throws {
     let scratch = try Scratch()
     let peer = try await RelayPeer(.say(.code()))
     var words: [String] = []
@@ -50,7 +50,7 @@ private func answer(
     await peer.stop()
   }
 
-  @Test func `the name of a phone stays, for its owner only`() async throws {
+  @Test func `a phone's name is stored permanently and readable only by its owner`() async throws {
     let scratch = try Scratch()
     await (try Platform.healthStore(in: scratch("phone"))).close()
     let first = try Platform.phoneName(in: scratch("phone"))
@@ -75,7 +75,7 @@ private func answer(
     }
   }
 
-  @Test func `the page shows exactly these lines of a relay`() throws {
+  @Test func `the documentation page contains exactly the code of the relay example`() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let page = try String(contentsOf: root.appending(path: "docs/apps.md"), encoding: .utf8)

@@ -11,7 +11,9 @@ import Testing
 
 /// A complete relay over real sockets, connected to a scripted backend.
 @Suite(.timeLimit(.minutes(10))) struct RelaySocketTests {
-  @Test func `server down at start: two retries, one error, and start works again`() async throws {
+  @Test func `a server down at the start causes two retries and one error, and a restart works`()
+    async throws
+  {
     let peer = try await RelayPeer(.say(.code()))
     await peer.stop()
     let rig = try await RelayRig(peer.url)
@@ -25,7 +27,7 @@ import Testing
     await rig.relay.close()
   }
 
-  @Test func `an active session drops, and after two retries it is an error`() async throws {
+  @Test func `a dropped session becomes an error after two retries`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url)
     rig.relay.start()
@@ -42,7 +44,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `idle it goes by itself, and its notification with it`() async throws {
+  @Test func `an idle relay closes by itself and removes its notification`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url, [("liveness.idle", "1s idle")])
     rig.relay.start()
@@ -57,7 +59,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `in background it closes and does not come back`() async throws {
+  @Test func `the relay closes in the background and returns only on a start`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url, profile: .foreground)
     rig.relay.start()
@@ -75,7 +77,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `an open socket without a code is no connection`() async throws {
+  @Test func `an open socket without a code times out`() async throws {
     let peer = try await RelayPeer(.silence)
     let rig = try await RelayRig(
       peer.url, [("establish.openTimeout", "500ms"), ("establish.timeout", "500ms")])
@@ -109,7 +111,9 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `what is not understood is answered with its id, and survived`() async throws {
+  @Test func `unknown and malformed messages are answered with their ID, and the session goes on`()
+    async throws
+  {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url)
     rig.relay.start()
@@ -154,7 +158,9 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `an answer that is too long for a plain backend says where to go on`() async throws {
+  @Test func `an answer that is too long for a plain backend is truncated and marked so`()
+    async throws
+  {
     let peer = try await RelayPeer(
       .say(.connectionCode(ConnectionCode(code: "1", word: "w", message: ""))))
     let rig = try await RelayRig(peer.url)
@@ -195,7 +201,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `a store that fails is an honest answer and a problem for the user`() async throws {
+  @Test func `a store failure causes an error answer and a reported problem`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url)
     await rig.store.failNext(2, with: .locked(detail: "elsewhere"))
@@ -217,7 +223,8 @@ import Testing
   }
 
   @Test(arguments: ["two words", "line\r\nX-Other: 1"])
-  func `a token that no header can carry is not kept`(token: String) async throws {
+  func `a resume token that a header field cannot contain is not stored`(token: String) async throws
+  {
     let peer = try await RelayPeer(.say(.code(resume: token)))
     let rig = try await RelayRig(peer.url)
     rig.relay.start()
@@ -229,7 +236,7 @@ import Testing
     await peer.stop()
   }
 
-  @Test func `a phone whose place was taken says so and stays away`() async throws {
+  @Test func `a phone replaced by another reports an error and does not reconnect`() async throws {
     let peer = try await RelayPeer(.say(.code()))
     let rig = try await RelayRig(peer.url)
     rig.relay.start()

@@ -7,12 +7,12 @@ import Testing
 
 /// Tests of the ports for background time, wakes and secrets.
 @Suite(.timeLimit(.minutes(10))) struct AppPortTests {
-  @Test func `secrets in memory keep the contract`() async throws {
+  @Test func `MemorySecretStore satisfies the contract of a secret store`() async throws {
     let store = MemorySecretStore()
     try await secretStoreContract { store }
   }
 
-  @Test func `a locked device gives only secrets that work in background needs`() throws {
+  @Test func `a locked device provides only secrets accessible after the first unlock`() throws {
     let store = MemorySecretStore()
     let other = try #require(SecretName("other"))
     try store.write(Secret("a"), .resume, access: .afterFirstUnlock)
@@ -31,11 +31,13 @@ import Testing
     ("", false), ("a", true), (String(repeating: "a", count: 64), true),
     (String(repeating: "a", count: 65), false), ("../up", false), ("A", false), ("a-9", true),
   ])
-  func `a name has 1 to 64 of a to z, 0 to 9 and -`(name: String, isName: Bool) {
+  func `a secret name consists of 1 to 64 lower-case letters, digits and hyphens`(
+    name: String, isName: Bool
+  ) {
     #expect((SecretName(name)?.description == name) == isName)
   }
 
-  @Test func `unlimited and fake background time keep the contract`() throws {
+  @Test func `unlimited and fake background time satisfy the contract`() throws {
     try backgroundTimeContract(UnlimitedTime())
     let fake = FakeBackgroundTime()
     try backgroundTimeContract(fake) { fake.expire() }
@@ -44,7 +46,7 @@ import Testing
     #expect(fake.begin("refused") {} == nil)
   }
 
-  @Test func `a grant that is dropped is given back once`() {
+  @Test func `a dropped grant is released exactly once`() {
     let count = Mutex(0)
     do {
       let grant = TimeGrant { count.withLock { $0 += 1 } }
@@ -54,13 +56,13 @@ import Testing
     #expect(count.withLock(\.self) == 11)
   }
 
-  @Test func `timers keep the contract of wakes`() async throws {
+  @Test func `TimerWakes satisfies the contract of a wake source`() async throws {
     let clock = TestClock()
     let wakes = TimerWakes(clock: clock)
     try await wakeSourceContract(wakes) { clock.advance(by: $0) }
   }
 
-  @Test func `what a host knows wakes with a budget, and is completed once`() async {
+  @Test func `a wake from the host has a budget and is completed once`() async {
     let wakes = TimerWakes(clock: TestClock(), budget: .seconds(25))
     let results = Mailbox<WakeResult>()
     wakes.wake(for: .push) { results.put($0) }
@@ -74,7 +76,7 @@ import Testing
     #expect(results.takeAll() == [.done])
   }
 
-  @Test func `the eleventh task is refused, and says what to do`() throws {
+  @Test func `the eleventh wake task is refused, and the error names the remedy`() throws {
     let wakes = TimerWakes(clock: TestClock())
     for number in 0..<TimerWakes.mostTasks {
       try wakes.schedule(WakeTask("\(number)", after: .seconds(1)))
@@ -87,7 +89,7 @@ import Testing
         == "the task one-more was not scheduled, since too many wait; cancel one of them")
   }
 
-  @Test func `a store in memory gives way while it is suspended`() async throws {
+  @Test func `a memory store satisfies the contract of a suspendable store`() async throws {
     let store = MemoryStore(1)
     try await suspendableContract(store, use: { try await store.check() })
   }

@@ -38,7 +38,7 @@ struct ClockTests {
   }
 
   @Test
-  func `a test clock wakes who is due and nobody else`() async throws {
+  func `a test clock wakes only waiters whose deadline has come`() async throws {
     let clock = TestClock()
     let woken = Mailbox<Int>()
     let tasks = [1, 2, 3].map { second in

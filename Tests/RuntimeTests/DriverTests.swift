@@ -18,7 +18,7 @@ struct DriverTests {
   }
 
   @Test
-  func `carries out one effect after another`() async throws {
+  func `performs effects one at a time`() async throws {
     let active = Mutex(0)
     let work = Work(Bell(), clock: clock) { _ in
       #expect(
@@ -35,7 +35,7 @@ struct DriverTests {
   }
 
   @Test
-  func `wakes at the deadline`() async throws {
+  func `ticks the machine at its deadline`() async throws {
     let work = Work(Bell(), clock: clock)
     try await work.run {
       await work.driver.post(.ring(at: .second(5)))
@@ -48,7 +48,7 @@ struct DriverTests {
   }
 
   @Test
-  func `settles when what was posted is handled and the machine is ready`() async throws {
+  func `settles when the posted inputs are handled and the machine is ready`() async throws {
     let work = Work(Bell(), clock: clock)
     try await work.run {
       for number in 0..<10 { await work.driver.post(.say(number)) }
@@ -118,7 +118,8 @@ struct DriverTests {
   }
 
   @Test
-  func `a deadline that its tick leaves in place does not spin`() async throws {
+  func `a tick that leaves a past deadline unchanged is repeated only after an input`() async throws
+  {
     clock.advance(to: .second(9))
     let work = Work(Bell(ring: .second(1), isJammed: true), clock: clock)
     try await work.run {
@@ -174,7 +175,7 @@ struct DriverTests {
   }
 
   @Test
-  func `shows the machine as it is`() async throws {
+  func `a snapshot shows the current state of the machine`() async throws {
     let work = Work(Bell(), clock: clock)
     try await work.run {
       await work.driver.post(.ring(at: .second(5)))
@@ -184,7 +185,8 @@ struct DriverTests {
   }
 
   @Test
-  func `a clock that goes back is held`() async throws {
+  func `effects are performed at instants that never go back, even if the clock does`() async throws
+  {
     let clock = JumpingClock([.second(5), .second(5), .second(9), .second(2), .second(1)])
     let seen = Mailbox<Instant>()
     let driver = Driver(machine: Bell(), clock: clock) { _, now in seen.put(now) }

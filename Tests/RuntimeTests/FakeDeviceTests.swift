@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct FakeDeviceTests {
-  @Test func `keeps the contract of a reachability monitor`() async throws {
+  @Test func `satisfies the contract of a reachability monitor`() async throws {
     let device = FakeReachability()
     let answers = Mutex([Reachability.unreachable, .reachable(path: PathID("other"))])
     try await reachabilityMonitorContract(device) {
@@ -23,7 +23,7 @@ struct FakeDeviceTests {
     }
   }
 
-  @Test func `keeps the contract of a lifecycle monitor`() async throws {
+  @Test func `satisfies the contract of a lifecycle monitor`() async throws {
     let device = FakeLifecycle()
     try await lifecycleMonitorContract(
       device, events: [.background, .foreground, .willSleep, .didWake, .terminate]

@@ -8,7 +8,7 @@ struct FakeNetworkTests {
   let clock = TestClock()
 
   @Test
-  func `keeps the contract of a dialer`() async throws {
+  func `satisfies the contract of a dialer`() async throws {
     let network = FakeNetwork(clock: clock)
     try await socketDialerContract(Refusing(network), server: server(of: network))
   }
@@ -23,7 +23,7 @@ struct FakeNetworkTests {
   }
 
   @Test
-  func `keeps the contract of an HTTP client`() async throws {
+  func `satisfies the contract of an HTTP client`() async throws {
     let network = FakeNetwork(clock: clock)
     try await httpClientContract(Refusing(network), server: httpServer(of: network))
   }
@@ -74,7 +74,7 @@ struct FakeNetworkTests {
   }
 
   @Test(arguments: [(99, true), (100, true), (101, false)])
-  func `a body up to the limit is taken`(bytes: Int, fits: Bool) async throws {
+  func `a body up to the limit is accepted`(bytes: Int, fits: Bool) async throws {
     let network = FakeNetwork(clock: clock)
     network.serve { _ in
       .success(HTTPAnswer(status: 200, headers: [:], body: [UInt8](repeating: 0, count: bytes)))
@@ -84,7 +84,7 @@ struct FakeNetworkTests {
   }
 
   @Test
-  func `a client that is not read is refused at the bound`() async throws {
+  func `messages to a peer that does not read are refused at the limit`() async throws {
     let network = FakeNetwork(clock: clock)
     network.serve { (socket: FakeSocket) in
       socket.limitUnread(to: 2)
@@ -110,7 +110,7 @@ struct FakeNetworkTests {
   }
 
   @Test
-  func `a listener hears of the app's life`() async {
+  func `a listener receives the app's lifecycle events`() async {
     let fake = FakeLifecycle()
     fake.tell(.background)
     var listener = fake.changes().makeAsyncIterator()

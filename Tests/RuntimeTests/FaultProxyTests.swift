@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `an end passes on and leaves the other way open`() async throws {
+  @Test func `a half-close is forwarded and leaves the other direction open`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
       await client.send("last")
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `refuse turns away new connects, keeps open ones and gives the port back`()
+  @Test func `refuse rejects new connections, keeps open ones and reopens the port afterwards`()
     async throws
   {
     try await World.with { world in
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func `an upstream that is gone resets the client`() async throws {
+  @Test func `the client is reset if the upstream is gone`() async throws {
     let upstream = Peer.listening()
     let proxy = try FaultProxy(upstream: upstream.port)
     upstream.close()
@@ -133,7 +133,7 @@ import Testing
     client.close()
   }
 
-  @Test func `a black hole holds bytes and gives them back in order`() async throws {
+  @Test func `a black hole holds bytes and delivers them in order afterwards`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole())
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func `a black hole hides the end of the other side`() async throws {
+  @Test func `a black hole hides the close of the other side until it ends`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole())
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func `a black hole may swallow, and only one way`() async throws {
+  @Test func `a black hole can discard bytes, in one direction only`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `a new connect into a black hole works and is silent`() async throws {
+  @Test func `a new connection into a black hole succeeds and is silent`() async throws {
     try await World.with { world in
       try await world.proxy.set(.blackhole())
       let (client, server) = try await world.connect()
@@ -183,7 +183,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `a new connect into a black hole may hang`() async throws {
+    @Test func `a new connection into a black hole can hang`() async throws {
       try await World.with { world in
         let (client, server) = try await world.connect()
         try await world.proxy.set(.blackhole(Blackhole(connects: .hang)))
@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func `a rate is kept`() async throws {
+  @Test func `the transfer rate is limited`() async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.rate(bytesPerSecond: 2_000))
@@ -227,7 +227,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 5])
-  func `a connection ends after exactly so many bytes`(count: Int) async throws {
+  func `a connection ends after exactly the configured number of bytes`(count: Int) async throws {
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.cutAfter(bytes: count))
@@ -239,7 +239,7 @@ import Testing
     }
   }
 
-  @Test func `a proxy that is dropped takes its connections along`() async throws {
+  @Test func `a released proxy closes its connections`() async throws {
     let upstream = Peer.listening()
     var proxy: FaultProxy? = try FaultProxy(upstream: upstream.port)
     let port = try #require(proxy?.port)

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct InboxTests {
   @Test
-  func `gives inputs in the order of posting`() async {
+  func `returns inputs in the order of posting`() async {
     let inbox = Inbox<Int>(limit: 10)
     #expect(await inbox.post(1))
     #expect(inbox.tryPost(2))
@@ -17,7 +17,7 @@ struct InboxTests {
   }
 
   @Test
-  func `takes what fits and refuses one more`() {
+  func `accepts inputs up to its limit and refuses the next one`() {
     let inbox = Inbox<Int>(limit: 2)
     #expect(inbox.tryPost(1))
     #expect(inbox.tryPost(2))
@@ -54,7 +54,7 @@ struct InboxTests {
   }
 
   @Test
-  func `who is cancelled before posting is refused`() async {
+  func `a post whose task is already cancelled is refused`() async {
     let inbox = Inbox<Int>(limit: 1)
     let posted = await Task {
       unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
@@ -67,7 +67,7 @@ struct InboxTests {
   @Test(arguments: [
     (count: 2, delayed: 0, longest: 2), (3, 0, 3), (4, 1, 3), (9, 6, 3),
   ])
-  func `many at once stand in line as room comes for them`(
+  func `more inputs than fit are accepted in order as space becomes free`(
     count: Int, delayed: UInt64, longest: Int
   ) async {
     let inbox = Inbox<Int>(limit: 3)
@@ -98,7 +98,7 @@ struct InboxTests {
   }
 
   @Test
-  func `who is cancelled leaves the line with what has no room yet`() async {
+  func `a cancelled post of several inputs keeps only those already accepted`() async {
     let inbox = Inbox<Int>(limit: 2)
     let waiting = Task { await inbox.post(contentsOf: [1, 2, 3, 4]) }
     await delayed(2, in: inbox)
@@ -109,7 +109,7 @@ struct InboxTests {
   }
 
   @Test
-  func `closing refuses who waits and keeps what stands in line`() async {
+  func `closing refuses delayed posts and keeps queued inputs`() async {
     let inbox = Inbox<Int>(limit: 1)
     #expect(inbox.tryPost(0))
     let waiting = Task { await inbox.post(1) }

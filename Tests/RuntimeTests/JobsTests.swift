@@ -19,14 +19,14 @@ struct JobsTests {
     try await work.run { try await body(Jobs(sink)) }
   }
 
-  @Test func `what work returns is posted`() async throws {
+  @Test func `the input that a task returns is posted`() async throws {
     try await run { jobs in
       jobs.start("a") { .say(1) }
       #expect(await work.effects.next() == .said(1))
     }
   }
 
-  @Test func `cancelled work posts nothing, though it returns an input`() async throws {
+  @Test func `a cancelled task posts nothing even if it returns an input`() async throws {
     try await run { jobs in
       let (started, finished) = (Mailbox<Int>(), Mailbox<Int>())
       jobs.start("a") {
@@ -44,7 +44,7 @@ struct JobsTests {
     }
   }
 
-  @Test func `work takes the place of work with the same name`() async throws {
+  @Test func `a task replaces an earlier task with the same name`() async throws {
     try await run { jobs in
       let started = Mailbox<Int>()
       jobs.start("a") {

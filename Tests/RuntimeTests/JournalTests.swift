@@ -41,13 +41,13 @@ struct JournalTests {
   }
 
   @Test
-  func `is for its owner only`() async throws {
+  func `creates a file that only its owner can access`() async throws {
     try await open().close()
     #expect(try scratch.mode(of: "j") == 0o600)
   }
 
   @Test
-  func `narrows an empty file that is there`() async throws {
+  func `restricts an existing empty file to its owner`() async throws {
     try scratch.write([], to: "j")
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch("j"))
     try await open().close()
@@ -80,7 +80,7 @@ struct JournalTests {
   @Test(arguments: [
     ("j", "precious\n"), ("j", "{}\n"), ("j", "no line end"), ("j.1", "precious\n"),
   ])
-  func `refuses a file that holds something else, and leaves it as it is`(
+  func `refuses a file with other content and leaves it unchanged`(
     name: String, text: String
   ) async throws {
     if name != "j" { try await open().close() }
@@ -91,7 +91,7 @@ struct JournalTests {
   }
 
   @Test
-  func `follows no symbolic link and writes to no directory`() async throws {
+  func `refuses symbolic links, directories and paths in missing directories`() async throws {
     try scratch.write([1], to: "target")
     try FileManager.default.createSymbolicLink(
       atPath: scratch("j"), withDestinationPath: scratch("target"))
@@ -106,7 +106,7 @@ struct JournalTests {
   }
 
   @Test
-  func `a full file goes on in the next part`() async throws {
+  func `continues in a new part when a file is full`() async throws {
     let limit = try await headerSize() + 150
     let journal = try await open(limit: limit)
     for step in samples.prefix(3) { journal.record(step) }
@@ -121,7 +121,9 @@ struct JournalTests {
   }
 
   @Test
-  func `a failure to write turns it off with one notice and stops no driver`() async throws {
+  func `a write failure turns the journal off with one notice and does not stop the driver`()
+    async throws
+  {
     let journal = try await open(limit: 1)
     try FileManager.default.removeItem(atPath: scratch.path)
     let work = Work(Bell(), clock: TestClock(), journal: journal)
@@ -137,7 +139,7 @@ struct JournalTests {
   }
 
   @Test
-  func `a disk that is too slow turns it off at the bound`() {
+  func `the journal turns off when steps waiting for a slow disk reach the limit`() {
     var waiting = WaitingSteps<Bell>()
     #expect(waiting.add(samples[0]) == .write)
     for _ in 1..<WaitingSteps<Bell>.bound { #expect(waiting.add(samples[0]) == .nothing) }
@@ -175,7 +177,7 @@ struct JournalTests {
   }
 
   @Test
-  func `takes nothing after it was closed`() async throws {
+  func `records nothing after it was closed`() async throws {
     let journal = try await open()
     journal.record(samples[0])
     await journal.close()
@@ -186,7 +188,7 @@ struct JournalTests {
   }
 
   @Test
-  func `a file torn anywhere in its last step gives the steps before`() async throws {
+  func `a file cut off anywhere in its last step yields the steps before it`() async throws {
     let journal = try await open()
     for step in samples { journal.record(step) }
     await journal.close()
@@ -205,7 +207,7 @@ struct JournalTests {
     (5, #"{"at":9,"out":[]}"#, .order), (4, #"{"at":1}"#, .order), (2, "", .line),
     (1, #"{"journal":2}"#, .version),
   ])
-  fileprivate func `says which line is damaged`(
+  fileprivate func `the error names the damaged line`(
     line: Int, text: String, kind: JournalError.Problem.Kind
   ) async throws {
     let journal = try await open()
@@ -237,7 +239,7 @@ struct JournalTests {
   }
 
   @Test
-  func `damage anywhere is a typed error or another reading, never a crash`() async throws {
+  func `random damage causes a typed error or a different reading, never a crash`() async throws {
     let journal = try await open()
     for step in samples { journal.record(step) }
     await journal.close()

@@ -32,7 +32,7 @@ struct ReplayTests {
   }
 
   @Test
-  func `says where it diverged`() async throws {
+  func `reports where a replay diverged`() async throws {
     let journal = try await Journal<Bell>(path: scratch("j"), header: bell) { _ in }
     journal.record(JournalStep(at: .zero, cause: .input(.say(1)), effects: [.said(1)]))
     journal.record(JournalStep(at: .zero, cause: .input(.say(2)), effects: [.said(3)]))
@@ -70,7 +70,7 @@ struct ReplayTests {
   }
 
   @Test
-  func `a journal of another machine is refused, with both names`() async throws {
+  func `refuses a journal of another machine and names both machines`() async throws {
     try await recordBell(steps: 1, limit: 1 << 20)
     let error = try #require(throws: JournalError.self) {
       try Replay<HeldLink>.run(journal: scratch("j"))

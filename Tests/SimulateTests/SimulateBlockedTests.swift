@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of how commands end when nothing reads their output.
 @Suite(.timeLimit(.minutes(10))) struct SimulateBlockedTests {
-  @Test func `a signal ends a story that nobody reads on, and it says why`() async throws {
+  @Test func `a signal ends a trace that nothing reads, and the reason is reported`() async throws {
     let words = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
     let player = try LabProcess(["python3", "-c", Self.unread, SimulatorProcess.path] + words)
     let outcome = await CommandProcess.outcome(of: player)
@@ -27,7 +27,9 @@ import Testing
     print(said, end="")
     """
 
-  @Test func `a signal ends it although the terminal of its progress takes nothing`() async throws {
+  @Test func `a signal ends the command although the terminal for its progress is stopped`()
+    async throws
+  {
     let words = ["simulate", "all", "--seeds", "1..100000000"]
     let player = try LabProcess(
       ["python3", "-c", Self.stopped, "signal", SimulatorProcess.path] + words)
@@ -38,7 +40,7 @@ import Testing
     #expect(outcome.errors == [])
   }
 
-  @Test func `the limit of a run ends it although that terminal takes nothing`() async throws {
+  @Test func `the run limit ends the command although the terminal is stopped`() async throws {
     try await EndlessPlan.with { file in
       let words = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
       let player = try LabProcess(

@@ -11,7 +11,7 @@ import Testing
       ["simulate", "message-stream"] + words, environment: environment)
   }
 
-  @Test func `is the same twice in a row and on two hash seeds`() async throws {
+  @Test func `gives the same output twice in a row and with two hash seeds`() async throws {
     var runs: [[String]] = []
     for environment in [["SWIFT_DETERMINISTIC_HASHING": "1"], [:], [:]] {
       for jobs in ["1", "3"] {
@@ -46,7 +46,7 @@ import Testing
     #expect(proofs.allSatisfy { $0["caught"] as? Bool == true })
   }
 
-  @Test func `a failure names its seed and the command that tells it`() async throws {
+  @Test func `a failure names its seed and the command that prints its trace`() async throws {
     let words = ["--break", "showsBeforeStored", "--server", "plain"]
     let outcome = try await SimulatorProcess.run(
       ["simulate", "message-stream", "--seeds", "1..2", "--json"] + words)
@@ -66,7 +66,7 @@ import Testing
     #expect(story.output.last?.hasPrefix("seed 1, plain: ") == true)
   }
 
-  @Test func `a plan is made small, kept, and played again`() async throws {
+  @Test func `a plan is shrunk, saved and played again`() async throws {
     try await CommandProcess.scratch { directory in
       let file = directory + "/case.json"
       let outcome = try await run(
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `takes a policy of the user's own`() async throws {
+  @Test func `accepts a custom policy`() async throws {
     try await CommandProcess.scratch { directory in
       let file = directory + "/mine.json"
       try #"{"preset":"message-stream","liveness.silence":"45s"}"#.write(
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `the last seeds there are play, and prove that a defect is caught`() async throws {
+  @Test func `the largest seeds are played, and prove that a defect is caught`() async throws {
     let last = "18446744073709551615"
     let outcome = try await run("--seeds", "18446744073709551614..\(last)", "--json")
     #expect(outcome.status == 0)
@@ -130,7 +130,7 @@ import Testing
     #expect(wrong.status == 2)
   }
 
-  @Test func `a signal ends it with what was played`() async throws {
+  @Test func `a signal ends the command with the results so far`() async throws {
     var outcome: CommandProcess.Outcome
     var wait = 0
     // A signal that arrives before the command handles signals ends it like any process.
@@ -151,7 +151,9 @@ import Testing
     #expect(outcome.errors.last?.hasSuffix("stopped before everything was played") == true)
   }
 
-  @Test func `a run that takes too long ends it, and the failure names the seed`() async throws {
+  @Test func `a run that takes too long ends the command, and the failure names the seed`()
+    async throws
+  {
     try await EndlessPlan.with { file in
       let outcome = try await SimulatorProcess.run([
         "simulate", "held-socket", "--plan", file, "--run-limit", "300ms",
@@ -165,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func `a signal ends it also while a run does not end`() async throws {
+  @Test func `a signal also ends the command during an endless run`() async throws {
     try await EndlessPlan.with { file in
       var outcome: CommandProcess.Outcome
       var wait = 0
@@ -186,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `all presets are played in turn, and each failure names how`() async throws {
+  @Test func `all presets are played in turn, and each failure names its preset`() async throws {
     let words = ["--preset", "all", "--seeds", "1..14", "--json"]
     let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
     let all = try [String: Any].reading(outcome.output.last)
@@ -217,13 +219,14 @@ import Testing
       "liveness.silense is no key of a policy; see `holdfast policy show message-stream`"
     ),
   ])
-  func `calls wrong usage by its number`(words: [String], line: String) async throws {
+  func `reports wrong usage with exit status 2`(words: [String], line: String) async throws {
     let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
     #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
   @Test(arguments: ["message-stream", "bottle", "all"])
-  func `a default that help names in one word is a value of its option`(world: String) async throws
+  func `a default of one word in the help is a valid value of its option`(world: String)
+    async throws
   {
     let call = ["simulate", world]
     let help = try await SimulatorProcess.run(call + ["--help"])
@@ -255,7 +258,7 @@ import Testing
   }
 
   @Test(arguments: [("999ms", 1), ("1s", 0)])
-  func `a server pings once a second at most`(period: String, status: Int32) async throws {
+  func `a plan's ping interval is at least one second`(period: String, status: Int32) async throws {
     try await CommandProcess.scratch { directory in
       let file = directory + "/plan.json"
       let plan = #"{"actions":[],"length":"10s","seed":1,"server":"plain","#

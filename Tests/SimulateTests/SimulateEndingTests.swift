@@ -22,7 +22,7 @@ import Testing
       ])
   }
 
-  @Test func `a signal ends the proofs of defects with those that were made`() async throws {
+  @Test func `a signal ends the proofs of defects with the results so far`() async throws {
     let process = try SimulatorProcess.start(["simulate", "all", "--break", "all", "--jobs", "1"])
     var lines = process.lines.makeAsyncIterator()
     #expect(await lines.next() == "message-stream")
@@ -33,7 +33,7 @@ import Testing
     #expect(!outcome.output.contains("relay"))
   }
 
-  @Test func `a second signal ends it at once with what was played`() async throws {
+  @Test func `a second signal ends the command at once with the results so far`() async throws {
     try await EndlessPlan.with { file in
       var outcome: CommandProcess.Outcome
       var wait = 0
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `a run that takes too long ends it with what was played`() async throws {
+  @Test func `a run that takes too long ends the command with the results so far`() async throws {
     try await EndlessPlan.with { file in
       let words = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
       let outcome = try await SimulatorProcess.run(words + ["--json"])
@@ -78,7 +78,9 @@ import Testing
   }
 
   @Test(arguments: ["--json", "--trace"])
-  func `a finding is a failure also where nobody reads`(option: String) async throws {
+  func `a finding sets the exit status also if nothing reads the output`(option: String)
+    async throws
+  {
     let call = "simulate held-socket --break closesAlive --seeds 1 \(option)"
     let shell = try LabProcess([
       "/bin/sh", "-c", "{ '\(SimulatorProcess.path)' \(call); echo $? >&2; } | true",
@@ -86,7 +88,7 @@ import Testing
     #expect(await CommandProcess.outcome(of: shell).errors.last == "1")
   }
 
-  @Test func `what was found before the run to shrink is told and counted`() async throws {
+  @Test func `findings before the run to shrink are reported and counted`() async throws {
     try await CommandProcess.scratch { directory in
       let call = ["simulate", "bottle", "--break", "confusesRecords"]
       // The first of these seeds fails in a different way than this defect should.
@@ -109,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func `all runs count, with a plan to shrink or without`() async throws {
+  @Test func `all runs are counted, with or without a plan to shrink`() async throws {
     try await CommandProcess.scratch { directory in
       let call = ["simulate", "message-stream", "--seeds", "1..12", "--jobs", "3", "--json"]
       let shrink = ["--shrink", "--corpus", directory + "/plan.json"]
@@ -125,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `a file that cannot be written is refused before anything is played`() async throws {
+  @Test func `an unwritable file is refused before anything is played`() async throws {
     let file = "/dev/null/plan.json"
     let cause = "\(file) cannot be written: "
     let words = ["--break", "closesAlive", "--seeds", "1", "--shrink", "--corpus", file]
@@ -135,7 +137,7 @@ import Testing
     #expect(outcome.errors.first?.hasPrefix("holdfast-sim simulate held-socket: \(cause)") == true)
   }
 
-  @Test func `no number of a summary has the name of another one`() async throws {
+  @Test func `the numbers of a summary have different names`() async throws {
     let outcome = try await SimulatorProcess.run(
       "simulate", "all", "--seeds", "1", "--json")
     let sums = outcome.output.filter { $0.contains(#""event":"summary""#) }
@@ -151,7 +153,7 @@ import Testing
     #expect(table.output.count { $0.hasPrefix("runs ") } == 1)
   }
 
-  @Test func `all worlds take the names of defects that help names`() async throws {
+  @Test func `all worlds accept the defect names that the help lists`() async throws {
     let help = try await SimulatorProcess.run("simulate", "all", "--help")
     #expect(help.output.joined(separator: " ").contains("NAME is all."))
     let none = try await SimulatorProcess.run("simulate", "all", "--break", "none")
@@ -159,7 +161,7 @@ import Testing
     #expect(none == .failure(2, "holdfast-sim simulate all: \(line)"))
   }
 
-  @Test func `help says which object is the last one`() async throws {
+  @Test func `the help names the last object of the output`() async throws {
     let help = try await SimulatorProcess.run("simulate", "held-socket", "--help")
     let words = help.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
     for text in [

@@ -24,7 +24,7 @@ import Testing
       + #""actions":\#(actions),"weather":\#(weather)}\#(more)}"#
   }
 
-  @Test func `a plan that a person writes needs no findings`() async throws {
+  @Test func `a hand-written plan needs no findings`() async throws {
     let actions = #"[{"at":"1s","action":"others 2"}]"#
     let (outcome, _) = try await play(Self.plan(actions: actions), ["--json"])
     #expect(outcome.status == 0)
@@ -79,14 +79,15 @@ import Testing
   ]
 
   @Test(arguments: wrong)
-  func `what is wrong in a plan is told with its place`(text: String, cause: String) async throws {
+  func `an error in a plan is reported with its location`(text: String, cause: String) async throws
+  {
     let (outcome, file) = try await play(text)
     #expect(outcome.status == 1)
     let begin = "holdfast-sim simulate message-stream: \(file) holds no plan: \(cause)"
     #expect(outcome.errors.last?.hasPrefix(begin) == true)
   }
 
-  @Test func `a plan of a world with another server is not taken for one of this world`()
+  @Test func `a plan with another world's server is refused`()
     async throws
   {
     let scratch = try Scratch()
@@ -98,7 +99,7 @@ import Testing
     #expect(outcome == .failure(1, line))
   }
 
-  @Test func `what a plan expects and what is not found is told`() async throws {
+  @Test func `a plan's expected but missing findings are reported`() async throws {
     let text = Self.plan(#","expected":["lost","early"]"#)
     let line = "the plan expected lost, early, which were not found"
     for words in [[], ["--trace"]] {
@@ -113,7 +114,7 @@ import Testing
     #expect(try [String: Any].reading(clean.output.last)["missing"] as? [String] == [])
   }
 
-  @Test func `what is set changes the policy of a plan, not that of the world`() async throws {
+  @Test func `--set changes the policy of a plan, not that of the world`() async throws {
     try await CommandProcess.scratch { directory in
       let file = directory + "/plan.json"
       var digests: [String?] = []
@@ -169,7 +170,7 @@ import Testing
     #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
-  @Test func `seeds without a failure to shrink are counted`() async throws {
+  @Test func `seeds are counted if there is no failure to shrink`() async throws {
     let words = ["simulate", "held-socket", "--seeds", "1..3", "--shrink"]
     let outcome = try await SimulatorProcess.run(words + ["--json"])
     #expect(outcome.status == 0)

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: ["message-stream", "relay", "held-socket", "session", "sync", "bottle"])
-  func `the number of a policy that help sets is one of each world`(world: String) async throws {
+  func `the policy key that the help sets is valid in each world`(world: String) async throws {
     let help = try await SimulatorProcess.run("simulate", world, "--help")
     let line = try #require(help.output.first { $0.contains("mine.json --set ") })
     let set = try #require(line.firstMatch(of: /--set (\S+)/)?.1)
@@ -36,7 +36,7 @@ import Testing
     #expect(version.output.first?.wholeMatch(of: /holdfast-sim \d+\.\d+\.\d+/) != nil)
   }
 
-  @Test func `bash completes its commands, in POSIX mode too`() async throws {
+  @Test func `bash completes its commands, also in POSIX mode`() async throws {
     let script = """
       set -o posix
       eval "$("$0" completions bash)"
@@ -50,7 +50,7 @@ import Testing
     #expect(outcome.output == ["relay"])
   }
 
-  @Test func `names itself when its output cannot be written`() async throws {
+  @Test func `the error names the program when its output cannot be written`() async throws {
     let full = try LabProcess(["sh", "-c", "exec \(SimulatorProcess.path) version > /dev/full"])
     #expect(
       await CommandProcess.outcome(of: full)
@@ -61,7 +61,7 @@ import Testing
     ("retry.windows", "1/2562047h"), ("retry.first", "1s*2 max 30s +-0.25 min 1s x1000000"),
     ("retry.stability", "2562047h"),
   ])
-  func `numbers of a policy beyond their range are wrong usage`(
+  func `policy values beyond their range are reported as wrong usage`(
     key: String, value: String
   ) async throws {
     let outcome = try await SimulatorProcess.run(
@@ -82,7 +82,7 @@ import Testing
       "no action: restStatus 99999 1s; it is restStatus, 200 to 599, a span of 0s to 10000h"
     ),
   ])
-  func `numbers of a plan beyond their range are named with it`(
+  func `plan values beyond their range are reported with the range`(
     weather: String, actions: String, reason: String
   ) async throws {
     try await CommandProcess.scratch { directory in
@@ -102,7 +102,7 @@ import Testing
     ("[]", "the file is not an object"), (#"{"name":1}"#, "name is not a text"),
     (#"{"name":null}"#, "name is null"),
   ])
-  func `a file that is no plan is told without the names of types`(
+  func `a file that is not a plan is reported without type names`(
     text: String, cause: String
   ) async throws {
     let scratch = try Scratch()
@@ -114,7 +114,7 @@ import Testing
         == .failure(1, "holdfast-sim simulate message-stream: \(plan) holds no plan: \(cause)"))
   }
 
-  @Test func `a pipe that no program writes to does not hold it up`() async throws {
+  @Test func `a pipe without a writer does not block the command`() async throws {
     let scratch = try Scratch()
     let pipe = scratch("pipe")
     _ = await CommandProcess.outcome(of: try LabProcess(["mkfifo", "-m", "600", pipe]))

@@ -33,7 +33,7 @@ import Testing
     return (outcome.findings, spans)
   }
 
-  @Test func `an idle connection ends after 60 s, and the checkers are content`() throws {
+  @Test func `an idle connection ends after 60 s, and the checkers find nothing`() throws {
     let run = Self.play(Self.plan())
     #expect(run.findings == [])
     let first = try #require(run.connected.first)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [120, 140, 155] as [Int64])
-  func `a hold keeps it until 60 s after it was given back`(start: Int64) throws {
+  func `a hold keeps the connection until 60 s after its release`(start: Int64) throws {
     let run = Self.play(Self.plan(held: (start, 100)))
     #expect(run.findings == [])
     let first = try #require(run.connected.first)
@@ -57,7 +57,7 @@ import Testing
     (.neverIdle, .storm), (.ignoresHolds, .stuck), (.ignoresHolds, .needless),
     (.neverRests, .needless),
   ])
-  func `a phone that ends it too early, too late or in a hold, or is back at once, is found`(
+  func `detects a phone that disconnects early, late or during a hold, or reconnects at once`(
     defect: BottleFeature.Defect, kind: Finding.Kind
   ) {
     let isHeld = defect == .ignoresHolds
@@ -65,7 +65,7 @@ import Testing
     #expect(run.findings.contains { $0.kind == kind }, "\(run.findings)")
   }
 
-  @Test func `a bottle whose time was lost on the way knows it a little later`() {
+  @Test func `a bottle whose time was lost in transit is set a little later`() {
     var isFound = false
     for seed in UInt64(30)...60 {
       var acts = [Planned(at: .seconds(95), Act(.lossy, for: .seconds(22)))]

@@ -8,7 +8,7 @@ import Testing
 /// Tests of the simulated world of a phone and a bottle.
 @Suite(.timeLimit(.minutes(10))) struct BottleWorldTests {
   @Test(arguments: BottleFeature.presets)
-  func `a bottle keeps its promises in many lives`(preset: DayPreset) {
+  func `a bottle keeps its promises in many runs`(preset: DayPreset) {
     for seed in UInt64(1)...5 {
       let outcome = BottleFeature.play(.drawn(preset, seed: seed))
       #expect(outcome.findings == [], "seed \(seed)")
@@ -25,7 +25,7 @@ import Testing
       1_022, 1_070, 1_408, 1_937, 2_026, 2_378, 2_456, 3_091, 3_906, 3_954, 3_964, 5_014, 5_022,
       5_134, 5_326, 5_740, 6_436, 6_971, 8_068, 8_733, 9_086, 9_109, 9_534, 9_974,
     ] as [UInt64])
-  func `lives in which a bottle or a checker erred are clean`(seed: UInt64) {
+  func `seeds that once failed are clean`(seed: UInt64) {
     let others = BottleFeature.presets.filter { $0 != .swarm }
     let preset = seed % 2 == 0 ? .swarm : others[Int(seed / 2) % others.count]
     #expect(BottleFeature.play(.drawn(preset, seed: seed)).findings == [])
@@ -41,14 +41,14 @@ import Testing
     #expect(caught.map { BottleFeature.play(.drawn(.swarm, seed: $0)).findings } == [])
   }
 
-  @Test func `the same seed of a bottle makes the same run`() {
+  @Test func `the same seed produces the same run of a bottle`() {
     let plan = BottleFeature.Plan.drawn(.swarm, seed: 5)
     #expect(BottleFeature.play(plan).digest == BottleFeature.play(plan).digest)
     #expect(
       BottleFeature.play(plan).digest != BottleFeature.play(.drawn(.swarm, seed: 6)).digest)
   }
 
-  @Test func `what a bottle says before the last acknowledgement is answered is fetched`() {
+  @Test func `drinks announced before the last acknowledgement is answered are fetched`() {
     #expect(BottleFeature.play(.drawn(.cafe, seed: 349)).findings == [])
   }
 
@@ -56,7 +56,7 @@ import Testing
     #expect(BottleFeature.play(.drawn(.cafe, seed: 253)).findings == [])
   }
 
-  @Test func `a plan is read as it was written`() {
+  @Test func `every planned event is parsed back from its text`() {
     for seed in UInt64(1)...40 {
       let plan = BottleFeature.Plan.drawn(.swarm, seed: seed)
       #expect(plan.acts.allSatisfy { Act(text: $0.act.text) == $0.act }, "seed \(seed)")
@@ -66,18 +66,18 @@ import Testing
 
 /// Tests of the checkers of a bottle's link on a journal.
 struct BottleJournalTests {
-  @Test func `a run that went well satisfies the checkers`() {
+  @Test func `a correct run satisfies the checkers`() {
     #expect(Self.findings() == [])
   }
 
-  @Test func `a drink that is shown twice is found`() {
+  @Test func `a drink that is shown twice is detected`() {
     let found = Self.findings { effect in
       if case .update(.drink) = effect { [effect, effect] } else { [effect] }
     }
     #expect(Set(found.map(\.kind)) == [.duplicated])
   }
 
-  @Test func `drinks that are shown out of order are found`() {
+  @Test func `drinks that are shown out of order are detected`() {
     let found = Self.findings { effect in
       guard case .update(.drink(var drink)) = effect, drink.number == 1 else { return [effect] }
       drink.number = 3
@@ -86,7 +86,7 @@ struct BottleJournalTests {
     #expect(Set(found.map(\.kind)) == [.reordered])
   }
 
-  @Test func `a chunk that is acknowledged before it is stored is found`() {
+  @Test func `a chunk that is acknowledged before it is stored is detected`() {
     let found = Self.findings { effect in
       guard case .commit(_, let change) = effect, !change.records.isEmpty else { return [effect] }
       let bytes = BottleSync.acknowledgement.bytes
@@ -95,7 +95,7 @@ struct BottleJournalTests {
     #expect(Set(found.map(\.kind)) == [.unstored])
   }
 
-  @Test func `a request that is answered twice is found`() {
+  @Test func `a request that is answered twice is detected`() {
     let found = Self.findings { effect in
       if case .update(.refreshed) = effect { [effect, effect] } else { [effect] }
     }
@@ -161,12 +161,12 @@ private struct BottleTape {
 
 /// Tests of an ordinary day and its cost.
 struct BottleDayTests {
-  @Test func `the same seed makes the same day`() {
+  @Test func `the same seed produces the same day`() {
     #expect(BottleDay.played(35, seed: 1) == BottleDay.played(35, seed: 1))
     #expect(BottleDay.played(35, seed: 1) != BottleDay.played(35, seed: 2))
   }
 
-  @Test func `longer windows bring more drinks soon, and cost more`() {
+  @Test func `a longer window delivers more drinks early and costs more`() {
     let days = BottleDay.profiles.map { BottleDay.played($0, seed: 3) }
     #expect(days.map(\.drinks) == [24, 24, 24])
     let (first, second, third) = (days[0], days[1], days[2])
@@ -187,7 +187,7 @@ struct BottleReconnectTests {
     (BottleReconnect.Situation.opened, 0.5, 5.0), (.open, 5, 18), (.lost, 3, 8),
     (.suspended, 10, 65), (.ended, 10, 120),
   ])
-  func `nine of ten connect within what the seed expects`(
+  func `90 % connect within the required time`(
     situation: BottleReconnect.Situation, least: Double, most: Double
   ) {
     let result = Self.played(situation)
@@ -197,14 +197,14 @@ struct BottleReconnectTests {
     #expect(result.quantile(0.9) <= bounds.upperBound, "\(result.quantile(0.9))")
   }
 
-  @Test func `bursts alone never reach an app that is suspended`() throws {
+  @Test func `scans alone never reach a suspended app`() throws {
     let policy = try BottleReconnect.scanOnly()
     #expect(Self.played(.suspended, policy).missed == 40)
     #expect(Self.played(.ended, policy).missed == 40)
     #expect(Self.played(.opened, policy).missed < 20)
   }
 
-  @Test func `the queued connect alone is slower where somebody looks`() throws {
+  @Test func `the queued connect alone is slower while the app is in use`() throws {
     let policy = try BottleReconnect.passiveOnly()
     for situation in [BottleReconnect.Situation.opened, .lost] {
       let (slow, usual) = (Self.played(situation, policy), Self.played(situation))
@@ -212,7 +212,7 @@ struct BottleReconnectTests {
     }
   }
 
-  @Test func `a share of those that never connected is counted as the longest time`() {
+  @Test func `runs that never connect count as the longest time`() {
     let result = BottleReconnect(times: [.seconds(1), .seconds(2)], missed: 2)
     #expect(result.quantile(0) == .seconds(1))
     #expect(result.quantile(0.49) == .seconds(2))

@@ -6,7 +6,7 @@ import Testing
 /// Tests of the simulated world of held sockets.
 @Suite(.timeLimit(.minutes(10))) struct HeldSocketWorldTests {
   @Test(arguments: HeldFeature.presets)
-  func `a held socket keeps its promises in many lives`(preset: DayPreset) {
+  func `a held socket keeps its promises in many runs`(preset: DayPreset) {
     for seed in UInt64(1)...20 {
       let outcome = HeldFeature.play(.drawn(preset, seed: seed))
       #expect(outcome.findings == [], "seed \(seed)")
@@ -24,7 +24,7 @@ import Testing
   }
 
   /// Messages sent during a black hole arrive after those that were already in transit.
-  @Test func `a black hole does not change the order on a line`() {
+  @Test func `a black hole does not reorder a connection's messages`() {
     var plan = HeldFeature.Plan(seed: 1206, acts: [], length: .milliseconds(3500))
     plan.weather.delay = .milliseconds(25)
     plan.weather.jitter = .milliseconds(281)
@@ -36,14 +36,14 @@ import Testing
     #expect(HeldFeature.play(plan).findings == [])
   }
 
-  @Test func `a server that dies and is back at once is there in calm`() {
+  @Test func `a server that dies and returns at once is available in calm`() {
     var plan = HeldFeature.Plan.drawn(.lift, seed: 1)
     plan.acts = [PlannedAct(at: .seconds(10), Act(.kill, at: .backend))]
     #expect(HeldFeature.play(plan).findings == [])
   }
 
   @Test(arguments: [SocketSettings.Outbox.off, .memory, .durable])
-  func `a server that wants to be left alone beyond calm is left alone`(
+  func `honors a Retry-After that lasts beyond calm`(
     outbox: SocketSettings.Outbox
   ) {
     var plan = HeldFeature.Plan(seed: 1, acts: [], length: .seconds(100))
@@ -56,7 +56,7 @@ import Testing
     #expect(HeldFeature.play(plan).findings == [])
   }
 
-  @Test func `the same seed of a held socket makes the same run`() {
+  @Test func `the same seed produces the same run of a held socket`() {
     let plan = HeldFeature.Plan.drawn(.swarm, seed: 5)
     #expect(HeldFeature.play(plan).digest == HeldFeature.play(plan).digest)
     #expect(
@@ -67,38 +67,38 @@ import Testing
 /// Tests of the checkers of a held socket on a journal.
 struct HeldRecordTests {
   @Test(arguments: SocketSettings.Outbox.allCases)
-  func `a run that went well satisfies the checkers`(outbox: SocketSettings.Outbox) {
+  func `a correct run satisfies the checkers`(outbox: SocketSettings.Outbox) {
     #expect(Self.findings(outbox) == [])
   }
 
   @Test(arguments: SocketSettings.Outbox.allCases)
-  func `a message that is handed over twice is found`(outbox: SocketSettings.Outbox) {
+  func `a message that is sent twice is detected`(outbox: SocketSettings.Outbox) {
     let found = Self.findings(outbox) { effect in
       if case .send = effect { [effect, effect] } else { [effect] }
     }
     #expect(Set(found.map(\.kind)) == [.duplicated])
   }
 
-  @Test func `a message that came and is not delivered is found`() {
+  @Test func `finds a received message that is not delivered`() {
     let found = Self.findings { effect in
       if case .update(.message) = effect { [] } else { [effect] }
     }
     #expect(Set(found.map(\.kind)) == [.lost])
   }
 
-  @Test func `a connection without a greeting is found`() {
+  @Test func `a connection without a greeting is detected`() {
     let found = Self.findings { effect in if case .greet = effect { [] } else { [effect] } }
     #expect(Set(found.map(\.kind)) == [.unannounced])
   }
 
-  @Test func `more tries than the policy allows are found`() {
+  @Test func `more attempts than the policy allows are detected`() {
     let found = Self.findings { effect in
       if case .open = effect { Array(repeating: effect, count: 101) } else { [effect] }
     }
     #expect(found.map(\.kind).contains(.storm))
   }
 
-  @Test func `connected before the confirmation is found, if one is asked for`() {
+  @Test func `finds a connected status before a required confirmation`() {
     for awaits in [true, false] {
       let found = Self.findings(awaitsConfirmation: awaits) { effect in
         guard case .greet = effect else { return [effect] }
@@ -112,7 +112,7 @@ struct HeldRecordTests {
     ("25s hold", true), ("0s hold", true), ("25s hold", false),
     ("25s idle", true), ("stay", true),
   ])
-  func `a socket that rests in background is not accused`(
+  func `a socket that is closed in the background causes no finding`(
     rule: String, isConnected: Bool
   ) throws {
     let policy = try LinkPolicy.socket.setting([("gate.background", rule)])
@@ -139,7 +139,7 @@ struct HeldRecordTests {
     #expect(recorded.findings == [])
   }
 
-  @Test func `a socket that does nothing in front is accused all the same`() {
+  @Test func `finds a socket that does nothing in the foreground`() {
     let model = SocketModel(SocketSettings(policy: .socket), seed: 1)
     var recorded = Recorded<HeldFeature>(model)
     for (second, input) in [

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the kernel that all features share.
 struct KernelTests {
-  @Test func `nothing becomes durable while no process runs`() {
+  @Test func `no change becomes durable while no process runs`() {
     var kills = 0
     for seed in UInt64(1)...10 {
       var plan = Plan.drawn(.cafe, seed: seed)
@@ -37,7 +37,7 @@ struct KernelTests {
   }
 
   @Test(arguments: [HostKind.phone, .backend])
-  func `a deadline that has come and does not move ends the run, on each host`(kind: HostKind) {
+  func `a passed deadline that does not move ends the run, on each host`(kind: HostKind) {
     var world = SpinningWorld(kind)
     let outcome = world.play()
     let details = outcome.findings.filter { $0.kind == .stuck }.map(\.detail)
@@ -47,7 +47,7 @@ struct KernelTests {
 
 /// Tests of the limits that end an endless run, and of the report of a broken invariant.
 struct EndlessTests {
-  @Test func `as many events at one instant as any run needs are allowed, and not one more`() {
+  @Test func `allows the maximum number of events at one instant, and not one more`() {
     var pace = Pace(mostInRun: 100, mostAtOnce: 3)
     for _ in 0..<3 { #expect(pace.excess(at: .zero) == nil) }
     var next = pace
@@ -55,13 +55,13 @@ struct EndlessTests {
     #expect(next.excess(at: Instant(nanoseconds: 1)) == nil)
   }
 
-  @Test func `as many events as any run needs are allowed, and not one more`() {
+  @Test func `allows the maximum number of events in a run, and not one more`() {
     var pace = Pace(mostInRun: 3, mostAtOnce: 100)
     for moment in Int64(1)...3 { #expect(pace.excess(at: Instant(nanoseconds: moment)) == nil) }
     #expect(pace.excess(at: Instant(nanoseconds: 4)) == "more than 3 events in one run")
   }
 
-  @Test func `cues that follow each other at one instant end the run`() {
+  @Test func `an endless chain of events at one instant ends the run`() {
     var world = SpinningWorld(.client)
     world.repeats = true
     let outcome = world.play()

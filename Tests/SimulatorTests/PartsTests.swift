@@ -7,7 +7,7 @@ import Testing
 @testable import LinkSimulator
 
 @Suite struct EventQueueTests {
-  @Test func `gives events by time, and equal times in the order of adding`() {
+  @Test func `returns events by time, and in the order of insertion for equal times`() {
     var queue = EventQueue<Int>()
     var chance = Chance(seed: 7)
     var expected: [(at: Int64, number: Int)] = []
@@ -47,7 +47,7 @@ import Testing
       + (page.recovered ? [] : ["not recovered"])
   }
 
-  @Test func `a plain server's pages go by time, ours by position`() throws {
+  @Test func `sorts a plain server's pages by time, and others by position`() throws {
     let query = PageQuery.page(number: 1, limit: 4)
     #expect(try texts(log(.plain, 9).page(query)) == ["8", "9", "7", "5", "more"])
     #expect(try texts(log(.positions, 9).page(query)) == ["9", "8", "7", "6", "more"])
@@ -55,7 +55,7 @@ import Testing
     #expect(try texts(log(.positions, 9).page(last)) == ["1", "end"])
   }
 
-  @Test func `goes on from a position, until that is forgotten`() throws {
+  @Test func `continues from a position until it is trimmed`() throws {
     var log = try log(.positions, 9)
     let after = PageQuery.after(Position(epoch: log.epoch, offset: 5), limit: 3)
     #expect(texts(log.page(after)) == ["6", "7", "8", "more"])
@@ -67,7 +67,7 @@ import Testing
     #expect(texts(log.page(after)) == ["7", "8", "9", "end", "not recovered"])
   }
 
-  @Test func `begins anew with its newest messages under another epoch`() throws {
+  @Test func `a log that starts over keeps its newest messages under a new epoch`() throws {
     var log = try log(.positions, 9)
     let old = log.head
     log.beginAnew(keeping: 2)
@@ -76,7 +76,7 @@ import Testing
     #expect(texts(log.page(.after(old, limit: 5))) == ["8", "9", "end", "not recovered"])
   }
 
-  @Test func `a key that was used names the same message`() throws {
+  @Test func `a used idempotency key returns the same message`() throws {
     var log = try log(.positions, 3)
     let (message, isNew) = log.append(log.messages[0], key: UUID128(high: 1, low: 2))
     #expect(message.text == "2" && !isNew)
@@ -84,7 +84,7 @@ import Testing
 }
 
 @Suite struct DiskTests {
-  @Test func `keeps order and tells what was new`() throws {
+  @Test func `keeps the order and reports new messages`() throws {
     let shop = try #require(ShopID("shop"))
     func message(_ number: Int) -> Message {
       Message(

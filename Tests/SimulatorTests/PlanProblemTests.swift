@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of the hosts and times that a plan may name.
 struct PlanProblemTests {
-  @Test func `plans that are drawn can be read in all worlds`() throws {
+  @Test func `drawn plans can be read back in all worlds`() throws {
     for world in Worlds.all { try readDrawn(world) }
   }
 
@@ -35,7 +35,7 @@ struct PlanProblemTests {
     return Data(#"{"actions":[\#(act)],\#(rest)}"#.utf8)
   }
 
-  @Test(arguments: wrong) func `an act that cannot happen is refused`(
+  @Test(arguments: wrong) func `a planned event that cannot happen is refused`(
     at: String, action: String, phones: Int, problem: String
   ) throws {
     let error = try #require(throws: DecodingError.self) {
@@ -50,7 +50,7 @@ struct PlanProblemTests {
   }
 
   @Test(arguments: [("59s", "kill@1 1s"), ("0s", "kill 1s"), ("1s", "kill@backend0 1s")])
-  func `an act on a host that there is, before the end, is taken`(
+  func `an event on an existing host before the end is accepted`(
     at: String, action: String
   ) throws {
     let plan = try JSONDecoder().decode(
@@ -58,7 +58,7 @@ struct PlanProblemTests {
     #expect(plan.acts.map(\.act.text) == [action])
   }
 
-  @Test func `no act of a plan that became smaller is on a host that is no longer there`() {
+  @Test func `a shrunk plan has no event on a removed host`() {
     let act = Act<SyncFeature.Verb>(.kill, for: .seconds(1), on: 1)
     var plan = WorldPlan<SyncFeature>(
       seed: 1, acts: [PlannedAct(at: .seconds(1), act)], length: .seconds(60))
@@ -70,7 +70,7 @@ struct PlanProblemTests {
   }
 
   @Test(arguments: ["lst", "doubled", ""])
-  func `what a world never finds cannot be expected of it`(kind: String) throws {
+  func `a plan cannot expect a finding that its world does not have`(kind: String) throws {
     let plan = Plan(seed: 1, server: .plain, acts: [], length: .seconds(60))
     let bytes = try JSONEncoder().encode(
       Case(name: "x", plan: plan, expected: [.lost, Finding.Kind(rawValue: kind)]))

@@ -53,7 +53,9 @@ struct PlanTests {
     ("kill@backend0 2s", Action(.kill, for: .seconds(2), at: .backend, on: 0)),
   ]
 
-  @Test(arguments: actions) func `an action is written in words`(_ text: String, _ action: Action) {
+  @Test(arguments: actions) func `an action is written as text and read back`(
+    _ text: String, _ action: Action
+  ) {
     #expect(action.text == text)
     #expect(Action(text: text) == action)
   }
@@ -66,11 +68,11 @@ struct PlanTests {
     "crash 10001h", "reset@", "reset@x", "reset@100", "reset@-1", "reset@0@1", "reset@moon",
     "reset@0backend", "sleep@backend 1s", "suspend@backend 1s", "kill@client 1s", "crash@phone 1s",
   ])
-  func `other words are no action`(_ text: String) {
+  func `invalid texts are not actions`(_ text: String) {
     #expect(Action(text: text) == nil)
   }
 
-  @Test func `a weather of which little is said is else as on a good day`() throws {
+  @Test func `unspecified network conditions have their default values`() throws {
     let plan =
       #"{"seed":7,"server":"plain","weather":{"delay":"250ms","slow":0.5,"history":3},"#
       + #""actions":[{"at":"1m","action":"reset"}],"length":"1h"}"#
@@ -95,7 +97,7 @@ struct PlanTests {
     #"{"seed":7,"server":"plain","weather":{"bandwidth":-1},"actions":[],"length":"1h"}"#,
     #"{"seed":7,"server":"plain","actions":[],"length":"10001h"}"#,
   ])
-  func `what cannot be read is refused`(_ text: String) {
+  func `an invalid plan is refused`(_ text: String) {
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Plan.self, from: Data(text.utf8))
     }

@@ -10,12 +10,12 @@ struct SecretTextsTests {
   }
 
   @Test(arguments: ["", "ab", "abc.de", "abc.deg", "zz", "z-zz"])
-  func `finds nothing else`(text: String) {
+  func `finds no secret in other texts`(text: String) {
     let secrets: SecretTexts = ["abc.def", "zzz"]
     #expect(!secrets.appear(in: text))
   }
 
-  @Test func `a text of two bytes is no secret, and one of three is`() {
+  @Test func `a secret has at least three bytes`() {
     let (short, long): (SecretTexts, SecretTexts) = (["ab"], ["abc"])
     #expect(!short.appear(in: "ab abc"))
     #expect(long.appear(in: "ab abc"))

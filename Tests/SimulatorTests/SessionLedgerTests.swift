@@ -78,7 +78,7 @@ import Testing
     ),
   ]
 
-  @Test func `a server that does not do what it must is found`() {
+  @Test func `finds each fault of a server`() {
     #expect(LedgerScript.findings { [$0] } == [])
     for fault in Self.faults {
       let found = LedgerScript.findings(fault.change)

@@ -37,7 +37,7 @@ import Testing
     ),
   ]
 
-  @Test func `a phone that does not do what it must is found`() {
+  @Test func `finds each fault of a phone`() {
     #expect(PhoneScript.findings { [$0] } == [])
     for fault in Self.faults {
       let found = PhoneScript.findings(fault.change)

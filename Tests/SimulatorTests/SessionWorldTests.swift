@@ -8,7 +8,7 @@ import Testing
 /// Tests of the simulated world of sessions.
 @Suite(.timeLimit(.minutes(10))) struct SessionWorldTests {
   @Test(arguments: SessionsFeature.presets)
-  func `sessions keep their promises in many lives`(preset: DayPreset) {
+  func `sessions keep their promises in many runs`(preset: DayPreset) {
     let outcome = SessionsFeature.play(.drawn(preset, seed: 1))
     #expect(outcome.findings == [])
   }
@@ -22,7 +22,7 @@ import Testing
     #expect(caught != nil)
   }
 
-  @Test func `the same seed of a session makes the same run`() {
+  @Test func `the same seed produces the same run of a session`() {
     let plan = SessionsFeature.Plan.drawn(.swarm, seed: 5)
     #expect(SessionsFeature.play(plan).digest == SessionsFeature.play(plan).digest)
     #expect(
@@ -30,16 +30,16 @@ import Testing
   }
 
   @Test(arguments: [416, 2386] as [UInt64])
-  func `what the store fails to keep at first is counted once`(seed: UInt64) {
+  func `messages whose first store fails are counted once`(seed: UInt64) {
     #expect(SessionsFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
   @Test(arguments: [954, 1_542, 2_188] as [UInt64])
-  func `phones wait for what the server runs before they leave`(seed: UInt64) {
+  func `phones wait for running prompts before they leave`(seed: UInt64) {
     #expect(SessionsFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
-  @Test func `a server that dies while the program runs runs it for no prompt twice`() {
+  @Test func `a server killed while its program runs starts it for no prompt twice`() {
     var plan = SessionsFeature.Plan(seed: 3, acts: [], length: .seconds(120))
     plan.numbers.work = .seconds(20)
     for second in stride(from: Int64(10), to: 60, by: 5) {
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 0), (0, 1), (1, 0), (1, 1)])
-  func `both versions are spoken, with and without additions`(old: Int, plain: Int) {
+  func `both versions work, with and without additions`(old: Int, plain: Int) {
     var plan = SessionsFeature.Plan.drawn(.lift, seed: 11)
     (plan.numbers.old, plan.numbers.plain) = (old, plain)
     #expect(SessionsFeature.play(plan).findings == [])
@@ -62,18 +62,18 @@ import Testing
 
 /// Tests of the checkers of a session on a journal.
 struct SessionRecordTests {
-  @Test func `a run that went well satisfies the checkers`() {
+  @Test func `a correct run satisfies the checkers`() {
     #expect(Self.findings() == [])
   }
 
-  @Test func `a message that is shown twice is found`() {
+  @Test func `a message that is shown twice is detected`() {
     let found = Self.findings { effect in
       if case .update(.message) = effect { [effect, effect] } else { [effect] }
     }
     #expect(Set(found.map(\.kind)) == [.duplicated])
   }
 
-  @Test func `a message that is acknowledged before it is stored is found`() {
+  @Test func `a message that is acknowledged before it is stored is detected`() {
     let found = Self.findings { effect in
       guard case .commit(_, let change) = effect, !change.news.isEmpty else { return [effect] }
       return [effect]
@@ -82,7 +82,7 @@ struct SessionRecordTests {
     #expect(found.map(\.kind).contains(.unstored))
   }
 
-  @Test func `a ping before connected is found`() {
+  @Test func `a ping before the connected message is detected`() {
     let found = Self.findings { effect in
       if case .connect(let attempt, _, _) = effect {
         [.send(attempt, .ping), effect]
@@ -93,7 +93,7 @@ struct SessionRecordTests {
     #expect(Set(found.map(\.kind)) == [.unannounced])
   }
 
-  @Test func `connected before the server says so is found`() {
+  @Test func `finds a connected status before the server's confirmation`() {
     let found = Self.findings { effect in
       guard case .connect = effect else { return [effect] }
       return [effect, .update(.status(LinkStatus(phase: .connected)))]
@@ -101,7 +101,7 @@ struct SessionRecordTests {
     #expect(Set(found.map(\.kind)) == [.falselyConnected])
   }
 
-  @Test func `more tries than the policy allows are found`() {
+  @Test func `more attempts than the policy allows are detected`() {
     let found = Self.findings { effect in
       if case .open = effect { Array(repeating: effect, count: 101) } else { [effect] }
     }
@@ -109,7 +109,7 @@ struct SessionRecordTests {
   }
 
   @Test(arguments: [0.0, 2])
-  func `a session that rests in background is not accused`(connecting: Double) {
+  func `a session that is closed in the background causes no finding`(connecting: Double) {
     var tape = Tape(change: { [$0] })
     tape.begin()
     if connecting > 0 { tape.talk(from: connecting) }

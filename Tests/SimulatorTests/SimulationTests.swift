@@ -26,7 +26,7 @@ private struct Deaf: WrappingClient {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
-  @Test func `a model of one's own stands in the world and is judged`() async throws {
+  @Test func `a custom model is played in the world and checked`() async throws {
     // Without positions, only a later message would reveal the missing one.
     let simulation = Simulation<StreamFeature>(servers: [.plain], preset: .lift)
     let failure = try #require(
@@ -52,7 +52,7 @@ private struct Deaf: WrappingClient {
     }
   }
 
-  @Test func `a cancelled task ends with what was played`() async {
+  @Test func `a cancelled task ends with the results so far`() async {
     let task = Task { await Simulation<StreamFeature>().run(seeds: 1...(.max)) }
     task.cancel()
     #expect(await task.value.counts.runs < 1000)
@@ -63,14 +63,14 @@ private struct Deaf: WrappingClient {
 @Suite(.timeLimit(.minutes(10))) struct SeedRangeTests {
   private static let last = UInt64.max
 
-  @Test func `the last seeds are played`() async {
+  @Test func `the largest seeds are played`() async {
     let summary = await Simulation<StreamFeature>(servers: [.positions])
       .run(seeds: Self.last - 1...Self.last)
     #expect(summary.counts.runs == 2)
     #expect(summary.isClean)
   }
 
-  @Test func `the number of runs is saturated`() {
+  @Test func `the number of runs saturates instead of overflowing`() {
     let simulation = Simulation<StreamFeature>()
     #expect(simulation.runs(of: 0...Self.last) == Self.last)
     #expect(simulation.runs(of: 1...Self.last) == Self.last)
@@ -78,7 +78,7 @@ private struct Deaf: WrappingClient {
     #expect(simulation.runs(of: Self.last...Self.last) == 2)
   }
 
-  @Test func `a defect is proven from the last seed on, past which seeds begin at 0`() async {
+  @Test func `a defect's proof that starts at the largest seed continues at seed 0`() async {
     let found = await Simulation<StreamFeature>()
       .proof(of: .showsBeforeStored, against: .plain, from: Self.last)
     #expect(found.map { $0.seed == Self.last || $0.seed < 20 } == true)
@@ -93,7 +93,8 @@ private struct Spinner: IdleClient {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct RunWatchdogTests {
-  @Test func `a machine that spins in one step on every thread is found, by its seed`() async throws
+  @Test func `a machine that spins in one step on every thread is reported with its seed`()
+    async throws
   {
     let result = await #expect(
       processExitsWith: .exitCode(3), observing: [\.standardErrorContent]
@@ -114,7 +115,7 @@ private struct Spinner: IdleClient {
     #expect(found != nil)
   }
 
-  @Test func `a run that goes on after it was asked to end is found`() async throws {
+  @Test func `a run that continues after a stop request is reported`() async throws {
     await #expect(processExitsWith: .exitCode(4)) {
       let watchdog = RunWatchdog(limit: .seconds(3600), grace: .milliseconds(100)) { run, excess in
         exit(run == "a run" && excess == .notStopped(after: .milliseconds(100)) ? 4 : 5)
@@ -124,7 +125,7 @@ private struct Spinner: IdleClient {
     }
   }
 
-  @Test func `a run that has ended is not found`() async {
+  @Test func `a run that has ended is not reported`() async {
     let (reports, sink) = AsyncStream.makeStream(of: String.self)
     let watchdog = RunWatchdog(limit: .milliseconds(1)) { run, _ in sink.yield(run) }
     #expect(watchdog.watching("first") { 1 } == 1)

@@ -9,7 +9,7 @@ import Testing
 /// Tests of the simulated world of health sync.
 @Suite(.timeLimit(.minutes(10))) struct SyncWorldTests {
   @Test(arguments: SyncFeature.presets)
-  func `syncs keep their promises in many lives`(preset: DayPreset) {
+  func `syncs keep their promises in many runs`(preset: DayPreset) {
     for seed in UInt64(1)...5 {
       let outcome = SyncFeature.play(.drawn(preset, seed: seed))
       #expect(outcome.findings == [], "seed \(seed)")
@@ -25,7 +25,7 @@ import Testing
     arguments: [
       632, 712, 1_106, 1_794, 1_816, 2_350, 2_444, 5_474, 5_522, 7_376, 9_384,
     ] as [UInt64])
-  func `lives in which a sync or a checker erred are clean`(seed: UInt64) {
+  func `seeds that once failed are clean`(seed: UInt64) {
     #expect(SyncFeature.play(.drawn(.swarm, seed: seed)).findings == [])
   }
 
@@ -43,14 +43,14 @@ import Testing
     #expect(caught != nil)
   }
 
-  @Test func `the same seed of a sync makes the same run`() {
+  @Test func `the same seed produces the same run of a sync`() {
     let plan = SyncFeature.Plan.drawn(.swarm, seed: 5)
     #expect(SyncFeature.play(plan).digest == SyncFeature.play(plan).digest)
     #expect(SyncFeature.play(plan).digest != SyncFeature.play(.drawn(.swarm, seed: 6)).digest)
   }
 
   @Test(arguments: [0, 1])
-  func `a server that stores a batch and dies has each sample once`(system: Int) {
+  func `a server that dies after storing a batch has each sample once`(system: Int) {
     var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(200))
     (plan.numbers.system, plan.numbers.storeDelay) = (system, .milliseconds(300))
     for second in stride(from: Int64(10), to: 150, by: 10) {
@@ -61,7 +61,7 @@ import Testing
     #expect(SyncFeature.play(plan).findings == [])
   }
 
-  @Test func `a deletion that was not read before a type is read anew reaches the server`() {
+  @Test func `a deletion not yet read when its type is read again reaches the server`() {
     var plan = SyncFeature.Plan(seed: 1, acts: [], length: .seconds(120))
     plan.acts = [
       PlannedAct(at: .seconds(5), Act(.adds, 30)),
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 5, 8], [0, 1])
-  func `uploads that are cut go on in every protocol`(dialect: Int, system: Int) {
+  func `interrupted uploads resume in every protocol`(dialect: Int, system: Int) {
     var plan = SyncFeature.Plan(seed: 4, acts: [], length: .seconds(400))
     (plan.numbers.dialect, plan.numbers.system) = (dialect, system)
     (plan.numbers.resumesFrom, plan.numbers.piece, plan.numbers.cuts) = (300, 700, 0.5)
@@ -113,7 +113,7 @@ import Testing
     return plan
   }
 
-  @Test func `an upload goes on behind what a broken write has left`() {
+  @Test func `an upload resumes after the rest of a torn write`() {
     var odd = 0
     for seed in UInt64(1)...5 {
       let outcome = SyncFeature.play(Self.torn(seed), RunSetup()) { seen, _ in
@@ -127,14 +127,14 @@ import Testing
     #expect(odd > 0, "some pieces were written only in part")
   }
 
-  @Test func `a server that writes behind the rest of a broken write is found out`() {
+  @Test func `finds a server that appends after the rest of a torn write`() {
     let kinds = (UInt64(1)...10).flatMap { seed in
       SyncFeature.play(Self.torn(seed), RunSetup(defect: .appendsBehind)).findings.map(\.kind)
     }
     #expect(kinds.contains(.damaged))
   }
 
-  @Test func `people see in the middle of a run what is stored, and a stale answer is found out`() {
+  @Test func `answers during a run show stored samples, and a stale answer is found`() {
     var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(300))
     for second in stride(from: Int64(5), to: 280, by: 10) {
       plan.acts.append(PlannedAct(at: .seconds(second), Act(.adds, 4)))
@@ -144,7 +144,7 @@ import Testing
     #expect(Set(stale.map(\.kind)) == [.misshown])
   }
 
-  @Test func `requests that arrive again later change nothing`() {
+  @Test func `requests that are delivered again later have no effect`() {
     var plan = SyncFeature.Plan(seed: 9, acts: [], length: .seconds(600))
     plan.numbers.again = 1
     for second in stride(from: Int64(5), to: 500, by: 20) {
@@ -170,17 +170,17 @@ import Testing
     return plan
   }
 
-  @Test func `a server that was put back to a backup has all again`() {
+  @Test func `a server restored from a backup receives all samples again`() {
     #expect(SyncFeature.play(Self.putBack).findings == [])
   }
 
   @Test(arguments: [SyncFeature.Defect.keepsEpoch, .ignoresEpoch])
-  func `an epoch that is kept or not heeded is found out`(defect: SyncFeature.Defect) {
+  func `finds an epoch that is kept or ignored`(defect: SyncFeature.Defect) {
     let kinds = SyncFeature.play(Self.putBack, RunSetup(defect: defect)).findings.map(\.kind)
     #expect(Set(kinds).isSuperset(of: [.lost, .undeleted]))
   }
 
-  @Test func `a health store that was put back is read again, and numbers alone do not tell`() {
+  @Test func `a restored health store is read again, and numbers alone do not reveal it`() {
     var lost = 0
     for seed in UInt64(1)...20 {
       var plan = SyncFeature.Plan(seed: seed, acts: [], length: .seconds(200))
@@ -197,7 +197,7 @@ import Testing
     #expect(lost > 0)
   }
 
-  @Test func `a phone whose data were put back and whose clock went back is heeded`() {
+  @Test func `accepts a phone with restored data and a clock set back`() {
     var plan = SyncFeature.Plan(seed: 2, acts: [], length: .seconds(600))
     plan.numbers.phones = 1
     plan.acts = [
@@ -211,7 +211,7 @@ import Testing
     #expect(found.map(\.kind).contains(.undeleted))
   }
 
-  @Test func `a success that says that nothing was stored is none`() {
+  @Test func `a success status without stored data is not a success`() {
     var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(200))
     plan.acts = [
       PlannedAct(at: .seconds(5), Act(.restStatus, 200, for: .seconds(60))),
@@ -222,7 +222,7 @@ import Testing
     #expect(found.map(\.kind).contains(.lost))
   }
 
-  @Test func `an app that was closed by force sends the rest when it is opened`() {
+  @Test func `a force-quit app sends the rest when it is reopened`() {
     var plan = SyncFeature.Plan(seed: 2, acts: [], length: .seconds(300))
     plan.numbers.system = 1
     plan.acts = [
@@ -237,18 +237,18 @@ import Testing
 
 /// Tests of the checkers of health sync on a journal.
 struct SyncRecordTests {
-  @Test func `a run of a sync that went well satisfies the checkers`() {
+  @Test func `a correct run of a sync satisfies the checkers`() {
     #expect(Self.kinds { [$0] } == [])
   }
 
-  @Test func `granted time that is kept is found`() {
+  @Test func `finds background time that is not returned`() {
     let found = Self.kinds { effect in
       if case .giveBack = effect { [] } else { [effect] }
     }
     #expect(found == [.overdue])
   }
 
-  @Test func `a batch that is sent again is found`() {
+  @Test func `a batch that is sent again is detected`() {
     let found = Self.kinds { effect in
       guard case .delete(let files) = effect, let file = files.first else { return [effect] }
       return [.upload([FileUpload(file: file, type: SyncTape.type, bytes: 1)]), effect]
@@ -256,7 +256,7 @@ struct SyncRecordTests {
     #expect(found == [.resent])
   }
 
-  @Test func `a batch that is parked without a refusal is found`() {
+  @Test func `finds a batch that is quarantined without a refusal`() {
     let found = Self.kinds { effect in
       guard case .upload(let all) = effect, let file = all.first?.file else { return [effect] }
       return [effect, .commit(SyncCommitID(99), [.park(file: file, reason: "no")])]
@@ -264,7 +264,7 @@ struct SyncRecordTests {
     #expect(found == [.parked])
   }
 
-  @Test func `a file that is deleted before the server has it is found`() {
+  @Test func `a file that is deleted before the server has it is detected`() {
     let found = Self.kinds { effect in
       guard case .upload(let all) = effect else { return [effect] }
       return [effect, .delete(all.map(\.file))]
@@ -273,11 +273,11 @@ struct SyncRecordTests {
   }
 
   /// Types are read concurrently, so a page with a later time stamp may arrive first.
-  @Test func `pages of several types that come out of order are in order`() {
+  @Test func `pages of different types may arrive out of order`() {
     #expect(Self.kinds(made: ["a": [5, 6, 9], "b": [1, 7], "c": [0]]) { [$0] } == [])
   }
 
-  @Test func `stamps of one type that go back are found, also among those of others`() {
+  @Test func `finds decreasing time stamps of one type, also among those of others`() {
     #expect(Self.kinds(made: ["a": [5, 4], "b": [1]]) { [$0] } == [.reordered])
     #expect(Self.kinds(made: ["a": [5], "b": [1, 7, 6]]) { [$0] } == [.reordered])
   }

@@ -10,7 +10,7 @@ import Testing
     #expect(recording.outcome.findings.isEmpty)
   }
 
-  @Test func `nothing passes on a half-open link, and silence finds it`() {
+  @Test func `a half-open link carries nothing, and silence detects it`() {
     let recording = Recording(.short([(100, Action(.halfOpen)), (110, Action(.others, 3))]))
     clean(recording)
     let dead = recording.times { $0 == .wentDead(.phone, AttemptID(1)) }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a login page answers in the server's place`(_ isKnown: Bool) {
+  func `a captive portal answers in place of the server`(_ isKnown: Bool) {
     let recording = Recording(
       .short([
         (100, Action(.captivePortal, 0, isKnown ? "known" : "unknown", for: .seconds(200))),
@@ -41,14 +41,14 @@ import Testing
   }
 
   @Test(arguments: [(30, 0), (54, 0), (80, 1)])
-  func `a mapping is forgotten after a minute without a byte`(_ ping: Int, _ dead: Int) {
+  func `a NAT mapping expires after a minute without a byte`(_ ping: Int, _ dead: Int) {
     let recording = Recording(
       .short([(75, Action(.mappingExpired))]) { $0.numbers.ping = .seconds(ping) })
     clean(recording)
     #expect(recording.times { $0 == .wentDead(.phone, AttemptID(1)) }.count == dead)
   }
 
-  @Test func `answers come twice, and slow ones overtake each other`() {
+  @Test func `responses arrive twice, and slow ones arrive out of order`() {
     var wasOvertaken = false
     for seed in UInt64(1)...20 {
       let plan = Plan.short(
@@ -98,7 +98,7 @@ import Testing
     #expect(between > 5)
   }
 
-  @Test func `a suspended process hears nothing and has no timers`() {
+  @Test func `a suspended process receives nothing and has no timers`() {
     let recording = Recording(
       .short([(100, Action(.suspend, for: .seconds(100))), (150, Action(.others, 3))]))
     clean(recording)
@@ -115,7 +115,7 @@ import Testing
     #expect(recording.inputs.contains { $0.input.event == .device(.woke) })
   }
 
-  @Test func `a handover kills what stood, and the device says so`() {
+  @Test func `a handover ends the connection, and the device reports it`() {
     let recording = Recording(.short([(100, Action(.handover))]))
     clean(recording)
     #expect(recording.times { $0 == .wentDead(.phone, AttemptID(1)) } == [.second(100)])
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: [(10, false), (21, true)])
-  func `sockets outlive a short black hole`(_ seconds: Int, _ isDead: Bool) {
+  func `a socket survives a short black hole`(_ seconds: Int, _ isDead: Bool) {
     let recording = Recording(
       .short([(100, Action(.blackHole, for: .seconds(seconds))), (102, Action(.others, 3))]))
     clean(recording)
@@ -134,7 +134,7 @@ import Testing
     #expect(frames.isEmpty == isDead)
   }
 
-  @Test func `a narrow way takes its time`() {
+  @Test func `low bandwidth delays messages`() {
     let recording = Recording(
       .short([
         (99, Action(.narrow, 100, for: .seconds(100))), (100, Action(.others, 1)),
@@ -146,7 +146,7 @@ import Testing
     #expect(frames.first.map { $0.at > .second(102) } == true)
   }
 
-  @Test func `a crash resets what stood and refuses what comes`() {
+  @Test func `a crash resets open connections and refuses new ones`() {
     let recording = Recording(.short([(100, Action(.crash, for: .seconds(60)))]))
     clean(recording)
     #expect(recording.losses.first.map { $0.failure } == .reset)
@@ -154,7 +154,8 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...10)
-  func `a server dies between two effects, and comes back`(_ seed: UInt64) {
+  func `a server that dies between two effects comes back and stores each post once`(_ seed: UInt64)
+  {
     let kill = Action(.kill, for: .seconds(20), at: .backend)
     let recording = Recording(
       .short(seed: seed, [(100, kill), (100, Action(.send)), (130, Action(.send))]))
@@ -175,7 +176,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...10)
-  func `a post that became durable and was never answered is there once`(_ seed: UInt64) {
+  func `a durable post without an answer is stored once`(_ seed: UInt64) {
     for server in ServerKind.allCases {
       let recording = Recording(
         .short(
@@ -203,7 +204,7 @@ import Testing
     #expect(recording.texts.contains("own 1"))
   }
 
-  @Test func `a member who is removed is shown out and comes back`() {
+  @Test func `a removed member is disconnected, and returns later`() {
     let recording = Recording(.short([(100, Action(.removeMember, for: .seconds(60)))]))
     clean(recording)
     let failure = recording.losses.first?.failure
@@ -224,7 +225,7 @@ import Testing
   }
 
   @Test(arguments: ServerKind.allCases)
-  func `what is too large for a socket comes over REST`(_ server: ServerKind) {
+  func `a message too large for the socket arrives over REST`(_ server: ServerKind) {
     let recording = Recording(.short(server: server, [(100, Action(.oversizedFrame))]))
     clean(recording)
     #expect(
@@ -233,7 +234,7 @@ import Testing
     #expect(recording.outcome.counts[.shown] == recording.outcome.counts[.accepted])
   }
 
-  @Test func `a log that began anew says so`() {
+  @Test func `a new log is reported`() {
     let recording = Recording(
       .short([(100, Action(.beginAnew, 10)), (110, Action(.others, 3))]))
     clean(recording)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct WorldTests {
   @Test(arguments: ServerKind.allCases)
-  func `a quiet day becomes whole`(_ server: ServerKind) {
+  func `a quiet day ends complete`(_ server: ServerKind) {
     let plan = Plan.short(server: server, [(10, Action(.others, 5)), (20, Action(.send))])
     let outcome = play(plan, as: StreamModel.self)
     #expect(outcome.findings.isEmpty)
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: DayPreset.allCases, ServerKind.allCases)
-  func `the same plan makes the same run`(_ preset: DayPreset, _ server: ServerKind) {
+  func `the same plan produces the same run`(_ preset: DayPreset, _ server: ServerKind) {
     for seed in UInt64(1)...3 {
       let plan = Plan.drawn(preset, seed: seed, server: server)
       #expect(plan == Plan.drawn(preset, seed: seed, server: server))
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: DayPreset.allCases)
-  func `a plain server that ignores since loses and repeats nothing`(_ preset: DayPreset) {
+  func `a plain server that ignores since causes no findings`(_ preset: DayPreset) {
     for seed in UInt64(1)...3 {
       var plan = Plan.drawn(preset, seed: seed, server: .plain)
       plan.numbers.ignoresSince = 1
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `another seed makes another run`() {
+  @Test func `different seeds produce different runs`() {
     var digests: Set<UInt64> = []
     for seed in UInt64(1)...50 {
       for server in ServerKind.allCases {
@@ -46,7 +46,7 @@ import Testing
   }
 
   /// A difference of one number in one planned event, or of one millisecond, changes the digest.
-  @Test func `runs that differ little have different digests`() {
+  @Test func `slightly different runs have different digests`() {
     let base = Plan.short([(100, Action(.unreachable, for: .seconds(5))), (120, Action(.send))])
     var changes: [Plan] = [base]
     var other = base
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...30)
-  func `a socket delivers exactly what lies behind the place it was told`(_ seed: UInt64) {
+  func `a socket delivers exactly the messages after its position`(_ seed: UInt64) {
     var plan = Plan.drawn(.swarm, seed: seed, server: .positions)
     // Servers that lie deliberately prove nothing.
     let lies: [StreamVerb] = [.edit, .falseHead, .shortBacklog]
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `each trouble ends by itself`() {
+  @Test func `each planned event ends before the calm phase`() {
     for preset in DayPreset.allCases {
       let plan = Plan.drawn(preset, seed: 5, server: .plain)
       let recording = Recording(plan)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `an action that is taken out leaves the others as they were`() {
+  @Test func `removing an event does not change the others`() {
     var plan = Plan.short([(100, Action(.halfOpen)), (300, Action(.others, 3))])
     let whole = Recording(plan)
     plan.acts.removeFirst()

@@ -10,7 +10,9 @@ import Testing
 
 /// Tests that files that cannot be used are reported and left unchanged.
 @Suite struct DamageTests {
-  @Test func `a file that is no database is corrupt and stays as it is`() async throws {
+  @Test func `a file that is not a database is reported as corrupt and left unchanged`()
+    async throws
+  {
     let scratch = try Scratch()
     let text =
       [UInt8]("these are not the tables you look for".utf8) + Array(repeating: 7, count: 5_000)
@@ -22,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [StoreAccess.write, .read])
-  func `a file that was cut off is damaged, is not begun anew and keeps its log`(
+  func `a truncated file is reported as corrupt, not recreated, and keeps its log`(
     access: StoreAccess
   ) async throws {
     let scratch = try Scratch()
@@ -61,7 +63,7 @@ import Testing
     #expect(try await reader.shops() == [])
   }
 
-  @Test func `a new file that got no tables may still get them`() async throws {
+  @Test func `a new file without tables gets them at the next open`() async throws {
     let scratch = try Scratch()
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
     try FileManager.default.removeItem(atPath: "\(scratch.path)/timeline.sqlite")
@@ -72,7 +74,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `a damaged page is corrupt and stays as it is`() async throws {
+  @Test func `a damaged page is reported as corrupt and left unchanged`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let store = try await SQLiteTimelineStore.open(in: scratch.path)
@@ -88,8 +90,7 @@ import Testing
     #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }
 
-  @Test func `any damage to a file ends in an answer or a failure of the right type`() async throws
-  {
+  @Test func `random damage to a file yields a result or a typed failure`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let change = TimelineChange(
@@ -124,7 +125,7 @@ import Testing
     "user = x'00'", "id = x'0011'", "id = 5", "text = x'FF'", "created_at = 'never'",
     "is_edited = 2", "epoch = 'e', offset = NULL", "parent = 'p'", "user = CAST(x'FF' AS TEXT)",
   ])
-  func `a row that holds garbage is corrupt`(_ assignment: String) throws {
+  func `a row with invalid values is reported as corrupt`(_ assignment: String) throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     // The same columns without types, as a damaged file could hold them.
@@ -146,7 +147,7 @@ import Testing
     #expect(FailureKind(error) == .corrupt)
   }
 
-  @Test func `a store of a newer version is left alone`() async throws {
+  @Test func `a store of a newer version is refused and left unchanged`() async throws {
     let scratch = try Scratch()
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
     do {
@@ -163,7 +164,7 @@ import Testing
     #expect(try scratch.bytes(of: "timeline.sqlite") == bytes)
   }
 
-  @Test func `a database of another program is left alone`() async throws {
+  @Test func `a database of another program is refused and left unchanged`() async throws {
     let scratch = try Scratch()
     _ = try open(scratch, Schema(applicationID: 99, tables: "CREATE TABLE theirs(a)"))
     let bytes = try scratch.bytes(of: "timeline.sqlite")
@@ -180,7 +181,7 @@ import Testing
     #expect(try whole.inspect(open(scratch, whole), path: ""))
   }
 
-  @Test func `a file without tables is nothing to be read`() throws {
+  @Test func `a file without tables cannot be opened for reading`() throws {
     let scratch = try Scratch()
     try scratch.write([], to: "timeline.sqlite")
     let error = try #require(throws: StoreFailure.self) {
@@ -236,7 +237,7 @@ import Testing
     }
   }
 
-  @Test func `a directory that cannot be made is refused for its own cause`() async throws {
+  @Test func `a directory that cannot be created is refused with the actual cause`() async throws {
     // A directory cannot be created in sysfs: it is not permitted, or the file system is read-only.
     do throws(StoreFailure) {
       let store = try await SQLiteHealthStore.open(in: "/sys/holdfast/phone")

@@ -9,7 +9,7 @@ import Testing
 @testable import StoreSQLite
 
 @Suite struct DurabilityTests {
-  @Test func `what was committed is there after closing and opening again`() async throws {
+  @Test func `committed changes persist across closing and reopening`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let change = TimelineChange(
@@ -23,7 +23,7 @@ import Testing
     #expect(try await again.load(shop, limit: 3) == before)
   }
 
-  @Test func `a log keeps its epoch and counts on after opening again`() async throws {
+  @Test func `a reopened log keeps its epoch and continues its offsets`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let key = UUID128(high: 1, low: 1)

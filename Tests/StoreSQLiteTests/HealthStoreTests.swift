@@ -53,7 +53,7 @@ import Testing
     #expect(try count(database, "samples") == 0)
   }
 
-  @Test func `deleting a sample forgets the spans, so that an import brings it back`() throws {
+  @Test func `deleting a sample removes the spans, so that an import restores the sample`() throws {
     let scratch = try Scratch()
     let database = try database(scratch)
     let tables = HealthTables(database)
@@ -68,7 +68,7 @@ import Testing
     #expect(Int64(again.added) == Int64(first.added) - left)
   }
 
-  @Test func `a type without a digest has no total until the end of an import makes one`() throws {
+  @Test func `a type without a digest has no total until the end of an import`() throws {
     let scratch = try Scratch()
     let database = try database(scratch)
     let tables = HealthTables(database)
@@ -83,7 +83,7 @@ import Testing
     #expect(try tables.totals() == whole)
   }
 
-  @Test func `a removal keeps the spans that were stored and are still in the reading`() throws {
+  @Test func `a removal keeps stored spans that the import still contains`() throws {
     let scratch = try Scratch()
     let database = try database(scratch)
     let tables = HealthTables(database)
@@ -102,7 +102,7 @@ import Testing
     #expect(Set(kept) == [spans[0].digest, spans[2].digest])
   }
 
-  @Test func `a sample takes little room`() async throws {
+  @Test func `a stored sample takes less than 80 bytes`() async throws {
     let scratch = try Scratch()
     let store = try await SQLiteHealthStore.open(in: scratch.path)
     var samples = 0
@@ -138,7 +138,9 @@ import Testing
     await reader.close()
   }
 
-  @Test func `other stores, later formats and damage are told apart`() async throws {
+  @Test func `another store and a damaged file are corrupt, and a newer format is named as newer`()
+    async throws
+  {
     let scratch = try Scratch()
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
     try scratch.write(try scratch.bytes(of: "timeline.sqlite"), to: "health.sqlite")
@@ -152,7 +154,7 @@ import Testing
     #expect(try await failure { try await SQLiteHealthStore.open(in: other.path) } == .corrupt)
   }
 
-  @Test func `names that are missing are damage`() throws {
+  @Test func `missing names are reported as corrupt`() throws {
     let scratch = try Scratch()
     let database = try database(scratch)
     try database.execute(

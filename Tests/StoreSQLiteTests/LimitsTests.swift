@@ -16,7 +16,7 @@ import Testing
     (15, 0, .locked), (11, 0, .corrupt), (267, 0, .corrupt), (26, 0, .corrupt), (14, 0, .denied),
     (8, 0, .denied), (1_544, 0, .denied), (3, 0, .denied), (1, 0, .other), (19, 0, .other),
   ])
-  func `each result of SQLite is a failure of the port`(
+  func `each SQLite error maps to its store failure`(
     _ code: Int32, _ system: Int32, _ kind: FailureKind
   ) {
     let failure = storeFailure(code: code, system: system, text: "text", path: "/a/b")
@@ -24,7 +24,9 @@ import Testing
     #expect("\(failure)".contains("/a/b: text (SQLite \(code))."))
   }
 
-  @Test func `a full store fails as full, keeps what it has and works again with room`() throws {
+  @Test func `a full store fails as full, keeps its content and works again once there is space`()
+    throws
+  {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let file = StoreFile(directory: scratch.path, name: "timeline")
@@ -57,7 +59,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs root to mount a small disk"))
-  func `a disk that is really full fails as full and keeps what was acknowledged`() async throws {
+  func `a log on a full disk fails as full and keeps acknowledged messages`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     guard unsafe mount("tmpfs", scratch.path, "tmpfs", 0, "size=512k") == 0 else {
@@ -87,7 +89,7 @@ import Testing
   @Test(
     .enabled(if: geteuid() == 0, "needs root to mount a small disk"),
     arguments: ["1m", "6m"])
-  func `a small disk is filled with messages, and works again once there is room`(
+  func `a log that has filled a small disk works again once there is space`(
     size: String
   ) async throws {
     let scratch = try Scratch()
@@ -130,7 +132,7 @@ import Testing
     return stored
   }
 
-  @Test func `a second writer is locked out and told why, a reader is not`() async throws {
+  @Test func `a second writer is locked out with a reason, and a reader is not`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let writer = try await SQLiteTimelineStore.open(in: scratch.path)
@@ -152,7 +154,7 @@ import Testing
     await (try SQLiteTimelineStore.open(in: scratch.path)).close()
   }
 
-  @Test func `a store that was dropped without closing gives its lock back`() async throws {
+  @Test func `a store that is released without closing releases its lock`() async throws {
     let scratch = try Scratch()
     _ = try await SQLiteMessageLog.open(in: scratch.path)
     await (try SQLiteMessageLog.open(in: scratch.path)).close()
@@ -168,7 +170,7 @@ import Testing
     #expect(try await reader.shops() == [shop])
   }
 
-  @Test func `a foreign program that holds the file makes commits fail as locked`() async throws {
+  @Test func `commits fail as locked while another program locks the file`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let store = try await SQLiteTimelineStore.open(in: scratch.path, busyTimeout: .milliseconds(1))
@@ -203,7 +205,7 @@ import Testing
     #expect(try scratch.mode(of: "/a/b") == 0o700)
   }
 
-  @Test func `a directory that cannot be is denied`() async throws {
+  @Test func `a directory that is missing or cannot be created is denied`() async throws {
     let scratch = try Scratch()
     try scratch.write([1], to: "file")
     let kind = try await failure { try await SQLiteTimelineStore.open(in: "\(scratch.path)/file") }

@@ -10,7 +10,7 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: scratch.path)
   }
 
-  @Test func `a file is replaced as a whole, for its owner, and leaves no draft`() throws {
+  @Test func `a file is replaced atomically, for its owner only, and leaves no draft`() throws {
     let scratch = try Scratch()
     let file = OwnerFile(scratch("kept"), maxBytes: 9, isSecret: true)
     #expect(try file.read() == nil)
@@ -45,7 +45,7 @@ import Testing
     #expect(try names(scratch) == ["kept"])
   }
 
-  @Test func `of many who create a file at once all get the same content`() throws {
+  @Test func `concurrent creators of a file all receive the same content`() throws {
     let scratch = try Scratch()
     for round in 0..<20 {
       let file = OwnerFile(scratch("\(round)"), maxBytes: 9, isSecret: true)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: [(8, true), (9, true), (10, false)])
-  func `a file is read up to its bound`(count: Int, isRead: Bool) throws {
+  func `a file is read up to its size limit`(count: Int, isRead: Bool) throws {
     let scratch = try Scratch()
     let file = OwnerFile(scratch("kept"), maxBytes: 9, isSecret: true)
     let content = [UInt8](repeating: 7, count: count)

@@ -18,7 +18,7 @@ import Testing
       resume: try #require(TokenHash([UInt8](repeating: 7, count: 32))), push: .hook(secret))
   }
 
-  @Test func `what was kept is there after the file was closed and opened again`() async throws {
+  @Test func `stored phones persist across closing and reopening`() async throws {
     let scratch = try Scratch()
     let phone = try phone()
     let store = try await SQLiteRelayStore.open(in: scratch.path)
@@ -29,7 +29,9 @@ import Testing
     await again.close()
   }
 
-  @Test func `only its owner may read it, and only one process has it`() async throws {
+  @Test func `only the owner can access the files, and only one process can open the store`()
+    async throws
+  {
     let scratch = try Scratch()
     let store = try await SQLiteRelayStore.open(in: scratch.path)
     for name in ["relay.sqlite", "relay.sqlite-wal", "relay.lock"] {
@@ -85,7 +87,9 @@ import Testing
       expiresAt: Timestamp(nanoseconds: 9))
   }
 
-  @Test func `what a foreign reader keeps in the log is told, until it ends`() async throws {
+  @Test func `the check fails as locked while another reader keeps removed data in the log`()
+    async throws
+  {
     let scratch = try Scratch()
     let store = try await SQLiteRelayStore.open(in: scratch.path, busyTimeout: .zero)
     try await store.apply([.phone(try phone())])
@@ -101,7 +105,7 @@ import Testing
     await store.close()
   }
 
-  @Test func `a foreign database is left alone`() async throws {
+  @Test func `a database of another store is refused`() async throws {
     let scratch = try Scratch()
     let log = try await SQLiteMessageLog.open(in: scratch.path, named: "relay")
     await log.close()

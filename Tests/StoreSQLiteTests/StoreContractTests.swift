@@ -7,7 +7,7 @@ import StoreSQLite
 import Testing
 
 @Suite struct StoreContractTests {
-  @Test func `the timeline store in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite timeline store satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await timelineStoreContract {
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `the message log in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite message log satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await messageLogContract {
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `the outbox in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite outbox satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await outboxStoreContract {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `the drink store in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite drink store satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await drinkStoreContract {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `the sync store in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite sync store satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await syncStoreContract {
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `the sync queue in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite sync queue satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await syncQueueStoreContract {
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `the health store in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite health store satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await healthStoreContract {
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `the relay's store in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite relay store satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await relayStoreContract {
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `the store of sessions in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite session store satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await sessionStoreContract {
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `a client's store of sessions in SQLite keeps its contract`() async throws {
+  @Test func `the SQLite client session store satisfies its contract`() async throws {
     let scratch = try Scratch()
     var number = 0
     try await clientSessionStoreContract {
@@ -97,26 +97,27 @@ import Testing
     }
   }
 
-  @Test func `the contract of the relay's store finds one that keeps what was ended`() async throws
-  {
+  @Test func `the relay store contract detects a store that keeps ended entries`() async throws {
     await #expect(throws: ContractViolation.self) {
       try await relayStoreContract { HoardingStore() }
     }
   }
 
-  @Test func `the contract of timelines finds a store that forgets edits`() async throws {
+  @Test func `the timeline store contract detects a store that forgets edits`() async throws {
     await #expect(throws: ContractViolation.self) {
       try await timelineStoreContract { ForgetfulStore() }
     }
   }
 
-  @Test func `the contract of logs finds a log that skips an offset`() async throws {
+  @Test func `the message log contract detects a log that skips an offset`() async throws {
     await #expect(throws: ContractViolation.self) {
       try await messageLogContract { HoleyLog() }
     }
   }
 
-  @Test func `the contract of logs finds a log that takes a list backwards`() async throws {
+  @Test func `the message log contract detects a log that appends a list in reverse order`()
+    async throws
+  {
     let found = await #expect(throws: ContractViolation.self) {
       try await messageLogContract { BackwardLog() }
     }
@@ -124,7 +125,7 @@ import Testing
     #expect(words.contains("a list is taken in its order"))
   }
 
-  @Test func `the contract of logs finds a log that pages by creation`() async throws {
+  @Test func `the message log contract detects a log that pages by creation time`() async throws {
     let found = await #expect(throws: ContractViolation.self) {
       try await messageLogContract { TimelyLog() }
     }
@@ -132,7 +133,7 @@ import Testing
     #expect(words.contains("page 1 is by offset, newest first"))
   }
 
-  @Test func `the stores in memory fail as often as they are told to`() async throws {
+  @Test func `the memory stores fail as often as requested`() async throws {
     let store = MemoryTimelineStore()
     let log = MemoryMessageLog()
     let shop = try Sample.shop()

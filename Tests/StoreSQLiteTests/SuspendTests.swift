@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of stores that release their locks while the app is suspended.
 @Suite struct SuspendTests {
-  @Test func `a suspended file can be opened by another, and is not taken from it`() async throws {
+  @Test func `another store can open a suspended store's file and keeps it`() async throws {
     let scratch = try Scratch()
     let store = try await SQLiteHealthStore.open(in: scratch.path)
     try await suspendableContract(
@@ -17,7 +17,8 @@ import Testing
     await store.close()
   }
 
-  @Test func `what was written stays, and a closed store is not opened again`() async throws {
+  @Test func `a resumed store keeps its content, and a closed store is not reopened`() async throws
+  {
     let scratch = try Scratch()
     let store = try await SQLiteOutbox.open(in: scratch.path)
     try await store.add(.init(id: 7, message: SocketMessage(text: Array("kept".utf8))))

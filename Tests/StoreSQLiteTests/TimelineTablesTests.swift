@@ -35,7 +35,7 @@ import Testing
     #expect(try ids(database) == Ids(new: left, settled: count - left))
   }
 
-  @Test func `what gathered is counted after opening again, and after a failure`() async throws {
+  @Test func `collected ids are counted after a reopen and after a failed commit`() async throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let all = (1...Self.most).map { Sample.message($0, in: shop) }
@@ -58,7 +58,7 @@ import Testing
     #expect(try ids(open(scratch, TimelineTables.schema)) == Ids(new: 0, settled: Self.most))
   }
 
-  @Test func `an id is known and its message can be edited wherever the id stands`() throws {
+  @Test func `an id is known and its message editable whether the id is new or settled`() throws {
     let scratch = try Scratch()
     let shop = try Sample.shop()
     let database = try open(scratch, TimelineTables.schema)

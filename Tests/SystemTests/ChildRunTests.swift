@@ -51,12 +51,14 @@ import Testing
       errors: String(decoding: errors, as: UTF8.self), ending: ending)
   }
 
-  @Test func `it reads its input, and its output, its errors and its end are told`() async throws {
+  @Test func `a run passes on its input and reports its output, errors and exit status`()
+    async throws
+  {
     let result = try await Self.run("cat; echo no >&2; exit 3", input: Array("a\nb".utf8))
     #expect(result == Result(output: "a\nb", errors: "no\n", ending: .exited(3)))
   }
 
-  @Test func `without an input it reads the end at once`() async throws {
+  @Test func `a run without input reads the end of file at once`() async throws {
     #expect(
       try await Self.run("cat; echo end")
         == Result(output: "end\n", errors: "", ending: .exited(0)))
@@ -69,7 +71,7 @@ import Testing
     #expect(result.ending == .exited(0))
   }
 
-  @Test func `a program that does not read its input ends as it wants`() async throws {
+  @Test func `a program that does not read its input ends with its own exit status`() async throws {
     let input = [UInt8](repeating: 0, count: 1_000_000)
     #expect(
       try await Self.run("echo one; exit 1", input: input)
@@ -77,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: [1_999, 2_000, 2_001])
-  func `the last 2,000 bytes of its errors are kept`(count: Int) async throws {
+  func `the last 2,000 bytes of a run's errors are kept`(count: Int) async throws {
     let result = try await Self.run(
       "printf a >&2; head -c \(count - 1) /dev/zero | tr '\\0' b >&2")
     #expect(
@@ -92,7 +94,7 @@ import Testing
     #expect(kill(left, SIGKILL) == 0)
   }
 
-  @Test func `a kill ends its whole group`() async throws {
+  @Test func `a kill ends the whole process group`() async throws {
     let told = Told()
     // The inner shell reports that it is running. The outer shell would end only after the inner
     // one.
@@ -118,7 +120,9 @@ import Testing
     for await (ending, _) in told.ends { #expect(ending == .signalled(SIGKILL)) }
   }
 
-  @Test func `it gets the streams, the additions and no other descriptor`() async throws {
+  @Test func `a run inherits the standard streams and added variables, but no other descriptor`()
+    async throws
+  {
     let pipe = try ChildProcesses.Pipe()
     defer { for end in [pipe.reading, pipe.writing] { close(end) } }
     #expect(fcntl(pipe.writing, F_SETFD, 0) == 0)

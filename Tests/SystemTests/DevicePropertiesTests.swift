@@ -11,7 +11,7 @@ import Testing
 struct DevicePropertiesTests {
   private static let way = Reachability.reachable(path: PathID("fake"))
 
-  @Test func `a session that is locked keeps protected data away`() async throws {
+  @Test func `protected data is unavailable while the session is locked`() async throws {
     let bus = try await PrivateBus()
     let logind = try await FakeService(
       address: bus.address, name: "org.freedesktop.login1",
@@ -23,7 +23,7 @@ struct DevicePropertiesTests {
     logind.end()
   }
 
-  @Test func `power is saved by a profile or for a battery that is low`() async throws {
+  @Test func `low-power mode follows the power profile and a low battery`() async throws {
     let bus = try await PrivateBus()
     var events = DeviceState(address: bus.address).changes().makeAsyncIterator()
     let power = try await FakeService(
@@ -42,7 +42,7 @@ struct DevicePropertiesTests {
     profiles.end()
   }
 
-  @Test func `a metered network is expensive, and a way without it costs nothing`() async throws {
+  @Test func `a path on a metered network is expensive`() async throws {
     let bus = try await PrivateBus()
     let fake = FakeReachability(Self.way)
     let costed = CostedReachability(fake, address: bus.address)
@@ -68,7 +68,7 @@ struct DevicePropertiesTests {
     #expect(await ways.next() == Self.way)
   }
 
-  @Test func `a costed monitor keeps the contract`() async throws {
+  @Test func `CostedReachability satisfies the contract of a reachability monitor`() async throws {
     let fake = FakeReachability(Self.way)
     let costed = CostedReachability(fake, address: "unix:path=/nowhere")
     var isReachable = true

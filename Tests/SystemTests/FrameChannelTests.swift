@@ -43,7 +43,9 @@ struct FrameChannelTests {
     withExtendedLifetime(channel) {}
   }
 
-  @Test func `a channel that was ended takes and sends nothing`() async throws {
+  @Test func `a channel ended by its handler sends nothing but delivers the frames already read`()
+    async throws
+  {
     let (near, far) = try Self.pair()
     defer { close(far) }
     for number in 0..<3 {

@@ -10,7 +10,7 @@ import Testing
 /// Tests with a private bus daemon and a fake logind that announces sleep.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct LogindLifecycleTests {
-  @Test func `sleep and waking are events`() async throws {
+  @Test func `sleep and wake-up are reported as events`() async throws {
     let bus = try await PrivateBus()
     let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
     let (heard, said) = await listen(on: bus)
@@ -44,7 +44,7 @@ struct LogindLifecycleTests {
     #expect(await changes.next() == .willSleep)
   }
 
-  @Test func `without a bus the stream ends and says why once`() async {
+  @Test func `without a bus the stream ends and logs the reason once`() async {
     let said = Notes()
     let lifecycle = LogindLifecycle(address: "unix:path=/nowhere") { said.add($0) }
     var changes = lifecycle.changes().makeAsyncIterator()
@@ -55,7 +55,7 @@ struct LogindLifecycleTests {
     #expect(notes == ["Sleep is not watched: connect: No such file or directory."])
   }
 
-  @Test func `a bus that ends ends the stream`() async throws {
+  @Test func `the stream ends when its bus ends`() async throws {
     let bus = try await PrivateBus()
     var (changes, _) = await listen(on: bus)
     await bus.end()

@@ -4,7 +4,7 @@ import Testing
 /// Tests of `scripts/mutants`, the tool behind `make mutants`.
 @Suite(.timeLimit(.minutes(10))) struct MutantsTests {
   @Test(.enabled(if: Self.hasPython, "needs Python 3"))
-  func `plants each class of bug, and tells caught from survived`() async throws {
+  func `creates mutants of each class and distinguishes caught from surviving ones`() async throws {
     let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     let child = try ChildProcess(
       ChildLaunch("/usr/bin/env", ["env", "python3", root + "/scripts/mutants", "--self-test"]))

@@ -12,7 +12,7 @@ struct NetlinkReachabilityTests {
   static let wifi = NetworkPictureTests.wifi
   static let cell = NetworkPictureTests.cell
 
-  @Test func `keeps the contract of a reachability monitor`() async throws {
+  @Test func `satisfies the contract of a reachability monitor`() async throws {
     let lab = try await Lab()
     try await lab.addWiFi()
     try await lab.addCell()
@@ -31,7 +31,9 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == Self.wifi)
   }
 
-  @Test func `a link that goes down leaves the other one, and its return is seen`() async throws {
+  @Test func `the path moves to the other link when one goes down, and back when it returns`()
+    async throws
+  {
     let lab = try await Lab()
     try await lab.addWiFi()
     try await lab.addCell()
@@ -44,7 +46,7 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == Self.wifi)
   }
 
-  @Test func `the last link that goes down is the end of the path`() async throws {
+  @Test func `reports unreachable when the last link goes down`() async throws {
     let lab = try await Lab()
     try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
@@ -64,7 +66,7 @@ struct NetlinkReachabilityTests {
     }
   }
 
-  @Test func `another address on the same link is another path`() async throws {
+  @Test func `a new address on the same link is a new path`() async throws {
     let lab = try await Lab()
     try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
@@ -76,7 +78,7 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == .reachable(path: PathID("wlan0 10.1.0.3 via 10.1.0.1")))
   }
 
-  @Test func `a default route that moves is another path`() async throws {
+  @Test func `a default route on another link is a new path`() async throws {
     let lab = try await Lab()
     try await lab.addWiFi()
     try await lab.addCell()
@@ -88,7 +90,9 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == Self.wifi)
   }
 
-  @Test func `a lost carrier is the end of the path although the route stands`() async throws {
+  @Test func `reports unreachable when the carrier is lost even though the route remains`()
+    async throws
+  {
     let lab = try await Lab()
     try await lab.addWiFi()
     var changes = lab.monitor().changes().makeAsyncIterator()
@@ -100,7 +104,7 @@ struct NetlinkReachabilityTests {
     #expect(await changes.next() == Self.wifi)
   }
 
-  @Test func `IPv6 alone is a path, link-local addresses are none`() async throws {
+  @Test func `IPv6 alone is a path, and link-local addresses are not`() async throws {
     let lab = try await Lab()
     try await lab.addLink("wlan0")
     var changes = lab.monitor().changes().makeAsyncIterator()
@@ -155,7 +159,9 @@ struct NetlinkReachabilityTests {
     "route add 10.\(100 + $0 / 250).\($0 % 250).0/24 dev wlan0"
   }
 
-  @Test func `two streams see the same, and ending one does not end the other`() async throws {
+  @Test func `two streams report the same changes, and ending one does not end the other`()
+    async throws
+  {
     let lab = try await Lab()
     try await lab.addWiFi()
     let monitor = lab.monitor()
@@ -178,7 +184,7 @@ struct NetlinkReachabilityTests {
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `the first answer comes at once`() async {
+  func `the first state is reported at once`() async {
     var changes = NetlinkReachability(target: .internet).changes().makeAsyncIterator()
     #expect(await changes.next() != nil)
   }

@@ -56,7 +56,7 @@ import Testing
     [0xFF, 0xFF, 0xFF, 0xFF] + [UInt8](repeating: 0, count: 12),
     [16, 0, 0, 0, 16, 0] + [UInt8](repeating: 0, count: 10),
   ])
-  func `wrong lengths are malformed`(_ datagram: [UInt8]) {
+  func `a message with a wrong length is malformed`(_ datagram: [UInt8]) {
     #expect(throws: NetlinkFailure.self) { try NetlinkReader.messages(in: datagram) }
   }
 
@@ -65,7 +65,7 @@ import Testing
     #expect(try NetlinkReader.messages(in: datagram).map(\.record) == [.refused(.min)])
   }
 
-  @Test func `any change of bytes ends in records or in a typed failure`() {
+  @Test func `a datagram with changed bytes yields records or a typed failure`() {
     var chance = Chance(seed: 11)
     var (read, failed) = (0, 0)
     for _ in 0..<20_000 {

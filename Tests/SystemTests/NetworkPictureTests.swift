@@ -144,7 +144,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func `the path is the one that the kernel would take`(_ one: Case) {
+  func `reports the path that the kernel would take`(_ one: Case) {
     var picture = Self.phone()
     one.change(&picture)
     #expect(picture.reachability(of: one.target) == one.expected)
@@ -157,7 +157,9 @@ import Testing
     ("10.0.0.1", .address(ip("10.0.0.1"))), ("[2001:db8::1]", .address(ip("2001:db8::1"))),
     ("example.org", .internet), ("1.2.3", .internet), ("", .internet), ("localhost.org", .internet),
   ])
-  func `a host tells which path matters`(_ host: String, _ target: NetlinkReachability.Target) {
+  func `the host determines the target whose path is monitored`(
+    _ host: String, _ target: NetlinkReachability.Target
+  ) {
     #expect(NetlinkReachability.Target(host: host) == target)
   }
 

@@ -7,7 +7,8 @@ import Testing
 
 /// Tests of signals, which run one at a time because signals belong to the whole process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SignalLifecycleTests {
-  @Test func `keeps the contract of a lifecycle monitor, each signal being its event`() async throws
+  @Test func `satisfies the contract of a lifecycle monitor and maps each signal to its event`()
+    async throws
   {
     var signals = [SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGCONT].makeIterator()
     try await lifecycleMonitorContract(
@@ -38,7 +39,8 @@ import Testing
     #expect(await plain.next() == .background)
   }
 
-  @Test func `the merged stream carries the events of all and ends after the last`() async {
+  @Test func `the merged stream delivers the events of all sources and ends after the last`() async
+  {
     let merged = SystemLifecycle(merging: [
       Fixed(events: [.willSleep]), Fixed(events: []), Fixed(events: [.foreground, .terminate]),
     ])
@@ -47,7 +49,7 @@ import Testing
     #expect(seen == [.willSleep, .foreground, .terminate])
   }
 
-  @Test func `the system's stream hears signals even where sleep cannot be watched`() async {
+  @Test func `the merged stream reports signals even if sleep cannot be monitored`() async {
     let merged = SystemLifecycle(merging: [
       SignalLifecycle(), LogindLifecycle(address: "unix:path=/nowhere"),
     ])

@@ -11,7 +11,7 @@ import Testing
 /// Tests of a central over a Unix socket, with a peripheral at the other end.
 @Suite(.timeLimit(.minutes(10)))
 struct SocketCentralTests {
-  @Test func `a radio on a socket keeps the contract`() async throws {
+  @Test func `a central on a socket satisfies the contract`() async throws {
     let scratch = try Scratch()
     let far = try SocketFar(scratch("radio"))
     try await centralContract(SocketCentral(path: scratch("radio")), far: far)
@@ -28,7 +28,8 @@ struct SocketCentralTests {
     far.close()
   }
 
-  @Test func `a connect leaves a peripheral alone as long as it was told to`() async throws {
+  @Test func `a delayed connect does not open a connection before its delay expires`() async throws
+  {
     let scratch = try Scratch()
     let far = try SocketFar(scratch("radio"))
     let central = SocketCentral(path: scratch("radio"))
@@ -43,7 +44,9 @@ struct SocketCentralTests {
     far.close()
   }
 
-  @Test func `a connect that rests opens with that of another ticket`() async throws {
+  @Test func `a delayed connect completes when another attempt connects the peripheral`()
+    async throws
+  {
     let scratch = try Scratch()
     let far = try SocketFar(scratch("radio"))
     let central = SocketCentral(path: scratch("radio"))
@@ -122,7 +125,7 @@ struct SocketPeripheralTests {
   private static let state = BottleAttribute.state.id
   private static let drinks = BottleAttribute.drinks.id
 
-  @Test func `what a phone asks for before it is linked is refused`() async throws {
+  @Test func `requests of a phone that is not linked are refused`() async throws {
     let radio = try RadioUnderTest()
     let requests: [RadioFrame] = [
       .discover(1, [Self.state]), .subscribe(2, Self.state), .read(3, Self.state),
@@ -134,7 +137,9 @@ struct SocketPeripheralTests {
     radio.close()
   }
 
-  @Test func `only what the phone subscribed to on this link is notified`() async throws {
+  @Test func `a phone is notified only of values it has subscribed to on the current link`()
+    async throws
+  {
     let radio = try RadioUnderTest()
     for _ in 1...2 {
       await radio.link()
@@ -151,7 +156,7 @@ struct SocketPeripheralTests {
     radio.close()
   }
 
-  @Test func `a link that its own end ends is told, too`() async throws {
+  @Test func `a link that the peripheral ends is also reported`() async throws {
     let radio = try RadioUnderTest()
     await radio.link()
     radio.peripheral.disconnect()
@@ -160,7 +165,7 @@ struct SocketPeripheralTests {
     radio.close()
   }
 
-  @Test func `a peripheral that is told to advertise stays silent while a phone is linked`()
+  @Test func `a peripheral does not advertise while a phone is linked`()
     async throws
   {
     let radio = try RadioUnderTest()

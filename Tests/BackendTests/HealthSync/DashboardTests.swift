@@ -73,7 +73,7 @@ struct DashboardTests {
     return parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-")
   }
 
-  @Test func `a person signs in, chooses days, sees their data, and signs out`() async throws {
+  @Test func `a user signs in, selects days, sees their own data and signs out`() async throws {
     let scratch = try Scratch()
     let users =
       "ann \(Self.secret) Etc/UTC\nbo \(Self.otherSecret) Pacific/Niue\n"

@@ -85,7 +85,7 @@ import Testing
     return String(answer.body[daily.upperBound..<energy.lowerBound])
   }
 
-  @Test func `what was stored is there after a restart`() async throws {
+  @Test func `stored samples persist across a restart`() async throws {
     let scratch = try Scratch()
     let body = Self.batch([SyncSamples.record(1_768_766_400)])
     try await Self.run(in: scratch.path) { rig in
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `broken UTF-8 earns 400`() async throws {
+  @Test func `a body with invalid UTF-8 receives 400`() async throws {
     try await Self.run { rig in
       let socket = try SocketsClient(port: rig.address.port)
       let body = Array(#"{"dataType":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
@@ -129,7 +129,7 @@ import Testing
     #","value":1e21"#, "", #","value":null,"valueText":null"#, #","value":1e400"#,
     #","value":-0,"unit":null"#,
   ])
-  func `odd values that are legal are stored`(members: String) async throws {
+  func `unusual but valid values are stored`(members: String) async throws {
     try await Self.run { rig in
       let time = "2026-01-18T20:00:00Z"
       let answer = try await Self.post(
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func `a compressed body is read, and one that is damaged or too long is not`() async throws
+  @Test func `accepts a compressed body and refuses one that is damaged or too long`() async throws
   {
     try await Self.run { rig in
       let plain = Self.batch([SyncSamples.record(1_768_766_400)])
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func `a store that fails earns 503, nothing is half done, and the health says so`()
+  @Test func `a store failure receives 503, stores nothing and appears in the health`()
     async throws
   {
     let store = MemorySyncStore()
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func `a disk that is full earns 503, and the batch is stored once there is room`()
+  @Test func `a full disk receives 503, and a batch is stored once there is space`()
     async throws
   {
     let scratch = try Scratch()

@@ -11,7 +11,7 @@ import Testing
     try SyncSecrets(Array(text.utf8))
   }
 
-  @Test func `each line has a user, a secret and perhaps a zone`() throws {
+  @Test func `each line contains a user, a secret and an optional time zone`() throws {
     let secrets = try Self.secrets("# users\n\n  ann s3cret Europe/Berlin\r\nben\tother\n")
     #expect(secrets.users == [SyncUser("ann", zone: "Europe/Berlin"), SyncUser("ben")])
     #expect(secrets.user(of: "s3cret") == SyncUser("ann", zone: "Europe/Berlin"))
@@ -28,12 +28,12 @@ import Testing
       ("\nann a Nowhere/Town", .zone(line: 2, name: "Nowhere/Town")),
       ("ann a\n\nann b", .sameUser(line: 3, as: 1)), ("ann a\nben a", .sameSecret(line: 2, as: 1)),
     ] as [(String, SyncSecretsFault)])
-  func `a line that cannot be used is named`(text: String, fault: SyncSecretsFault) {
+  func `the error names an invalid line`(text: String, fault: SyncSecretsFault) {
     #expect(throws: fault) { try Self.secrets(text) }
   }
 
   @Test(arguments: [-1, 0, 1])
-  func `names and secrets are bounded`(beyond: Int) {
+  func `names and secrets have a maximum length`(beyond: Int) {
     let name = String(repeating: "n", count: SyncSecrets.maxNameBytes + beyond)
     let secret = String(repeating: "s", count: SyncSecrets.maxSecretBytes + beyond)
     #expect(((try? Self.secrets("\(name) s")) == nil) == (beyond > 0))
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `a missing file is created for its owner, with a secret of its own`() throws {
+  @Test func `a missing file is created with a new secret, accessible only by its owner`() throws {
     let scratch = try Scratch()
     let path = scratch("new/secrets")
     let (first, isOpen) = try SyncSecrets.open(path)
@@ -76,7 +76,7 @@ import Testing
     #expect(secrets.users == [SyncUser("ann")] && isOpen)
   }
 
-  @Test func `a fault of the file names the file and the line`() throws {
+  @Test func `an error in the file names the file and the line`() throws {
     let scratch = try Scratch()
     let path = scratch("bad")
     try Data("ann\n".utf8).write(to: URL(fileURLWithPath: path))
@@ -103,7 +103,7 @@ import Testing
       "bc4515ab72976ac15f1db16266b26473067c03154df38d197f28adc3ed921c36"
     ),
   ])
-  func `a record has the hash of the contract`(
+  func `the hash of a record matches the contract`(
     type: String, start: String, end: String, value: Double, hash: String
   ) throws {
     let text =
@@ -113,7 +113,7 @@ import Testing
     #expect(Self.hex(record.hashInput) == hash)
   }
 
-  @Test func `a workout has the hash of the contract`() throws {
+  @Test func `the hash of a workout matches the contract`() throws {
     let text =
       #"{"dataType":"t","workouts":[{"workoutType":"HKWorkoutActivityTypeRunning","#
       + #""sourceName":"Apple Watch","startTime":"2026-01-18T12:00:00Z","#

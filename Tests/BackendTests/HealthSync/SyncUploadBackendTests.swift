@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func `tus uploads are created, appended to, cut and completed`() async throws {
+  @Test func `a tus upload is created, interrupted, resumed and completed`() async throws {
     let scratch = try Scratch()
     let text = Self.batch()
     try await Self.run(in: scratch("data")) { rig in
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func `a compressed batch in pieces is stored`() async throws {
+  @Test func `a compressed batch uploaded in parts is stored`() async throws {
     let scratch = try Scratch()
     let text = Self.batch()
     let packed = try #require(GzipBody.deflate(Array(text.utf8)))
@@ -244,7 +244,7 @@ import Testing
     #expect(try files.read(id, record, upTo: 4) == [1, 2, 3, 4])
   }
 
-  @Test func `files that are no uploads are removed at a start`() async throws {
+  @Test func `files that are not valid uploads are removed at startup`() async throws {
     let scratch = try Scratch()
     let directory = scratch("data/sync-uploads")
     try FileManager.default.createDirectory(

@@ -40,7 +40,9 @@ struct AssistantTests {
   }
 
   @Test(arguments: Assistant.Kind.all)
-  func `initialize, list, log in, ask for every kind, log out`(kind: Assistant.Kind) async throws {
+  func `an assistant initializes, lists tools, logs in, asks for each type and logs out`(
+    kind: Assistant.Kind
+  ) async throws {
     try await meet(kind) { rig, assistant in
       let list = try await assistant.order("list")
       #expect(list.tools == ["direct_login", "get_health_metrics", "get_summary", "logout"])
@@ -76,7 +78,9 @@ struct AssistantTests {
   }
 
   @Test(arguments: Assistant.Kind.all)
-  func `a summary, and arguments that make no sense`(kind: Assistant.Kind) async throws {
+  func `a summary is answered, and invalid arguments and unknown tools are refused`(
+    kind: Assistant.Kind
+  ) async throws {
     try await meet(kind) { rig, assistant in
       let phone = try await pair(assistant, kind, with: rig)
       let call = await assistant.beginCall(
@@ -141,7 +145,8 @@ struct AssistantTests {
   }
 
   @Test(arguments: Assistant.Kind.all)
-  func `two assistants at once each get their own answers`(kind: Assistant.Kind) async throws {
+  func `two concurrent assistants each receive their own answers`(kind: Assistant.Kind) async throws
+  {
     try await meet(kind) { rig, one in
       let (two, _) = try await Assistant.connect(kind, to: rig.address.url)
       let first = try await pair(one, kind, with: rig)
@@ -157,7 +162,7 @@ struct AssistantTests {
     }
   }
 
-  @Test func `a slow phone's progress is told`() async throws {
+  @Test func `progress is reported while a phone is slow to answer`() async throws {
     for kind in Assistant.Kind.all {
       try await meet(kind) {
         $0.assistants.progressInterval = .milliseconds(10)

@@ -69,7 +69,9 @@ struct MCPSocketTests {
   }
 
   @Test(arguments: ["/mcp", "/mcp/call", "/api/direct-login", "/relay/lease", "/api/sync/refresh"])
-  func `a compressed body is refused where none is taken`(target: String) async throws {
+  func `a compressed body is refused by endpoints that do not accept compression`(target: String)
+    async throws
+  {
     try await run { rig in
       let client = try rig.client()
       let fields = [Self.accept, Self.json]
@@ -99,7 +101,9 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `a stream of a session opens, lives, and ends with it`() async throws {
+  @Test func `a session's stream opens, sends keep-alive comments and ends with the session`()
+    async throws
+  {
     try await run({ $0.assistants.commentInterval = .milliseconds(10) }) { rig in
       let (client, stream) = (try rig.client(), try rig.client())
       let session = try await initialize(client)
@@ -142,7 +146,7 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `the plain endpoints pair, ask and log out by conversation`() async throws {
+  @Test func `the plain endpoints log in, ask and log out per conversation`() async throws {
     try await run { rig in
       let client = try rig.client()
       let tools = try await client.ask("GET", "/mcp/tools")
@@ -201,7 +205,7 @@ struct MCPSocketTests {
     ("Host: evil.example", 421), ("Host: test\r\nOrigin: https://evil.example", 403),
     ("Host: 127.0.0.1\r\nOrigin: http://localhost:5173", 200),
   ])
-  func `a foreign host or page is refused on this machine`(fields: String, status: Int)
+  func `a foreign host or origin is refused on a loopback address`(fields: String, status: Int)
     async throws
   {
     try await run { rig in
@@ -255,7 +259,9 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `a browser's page of an allowed origin may call, and read the answer`() async throws {
+  @Test func `a web page of an allowed origin can call the server and read the response`()
+    async throws
+  {
     try await run({ $0.assistants.originPolicy.origins = ["https://app.example"] }) { rig in
       let client = try rig.client()
       let origin = "Origin: https://app.example"
@@ -284,7 +290,7 @@ struct MCPSocketTests {
     // A quote that the client opened must not hide the address that the proxy appends.
     "Forwarded: for=198.51.100.1;x=\"\r\nForwarded: for=",
   ])
-  func `behind a trusted proxy wrong pairs count for the client that it names`(
+  func `behind a trusted proxy, wrong pairs count against the client that the proxy names`(
     field: String
   ) async throws {
     let loopback = ["127.0.0.0/8", "::1"].compactMap { AddressBlock($0) }
@@ -328,7 +334,7 @@ struct MCPSocketTests {
     }
   }
 
-  @Test func `a drain ends the streams that would never end`() async throws {
+  @Test func `a drain ends open session streams`() async throws {
     try await run { rig in
       let (client, stream) = (try rig.client(), try rig.client())
       let session = try await initialize(client)

@@ -26,7 +26,7 @@ struct QuestionTests {
     var asked: Int?
   }
 
-  @Test func `the forty questions have the numbers that an independent count has`() async throws {
+  @Test func `the answers to the forty questions match an independent count`() async throws {
     let scratch = try Scratch()
     let path = scratch("export.xml")
     try Self.export().write(to: URL(fileURLWithPath: path))

@@ -25,7 +25,9 @@ struct RelayPageTests {
   }
 
   @Test(arguments: Assistant.SDK.allCases)
-  func `the program of the page logs in and asks for steps`(sdk: Assistant.SDK) async throws {
+  func `the documentation page's program logs in and asks for steps`(sdk: Assistant.SDK)
+    async throws
+  {
     let scratch = try Scratch()
     try scratch.write(Array(try Self.snippet().utf8), to: "steps.py")
     let python = try #require(sdk.python)
@@ -43,7 +45,7 @@ struct RelayPageTests {
     }
   }
 
-  @Test func `it asks for days that the generated data have`() throws {
+  @Test func `the page's program asks for days that the generated data contain`() throws {
     let snippet = try Self.snippet()
     #expect(snippet.contains("http://127.0.0.1:8787/mcp"))
     // The same plan as that of `holdfast health generate --years 1` without --until.

@@ -9,7 +9,7 @@ import Testing
 
 /// Tests of the relay on real sockets, with phones on raw WebSockets and assistants in the process.
 @Suite(.timeLimit(.minutes(10))) struct RelayBackendTests {
-  @Test func `a phone pairs, is asked and answers, and no secret is in the log`() async throws {
+  @Test func `a phone pairs and answers a question, and the log contains no secret`() async throws {
     try await BackendRig.run { rig in
       let (phone, code, grant) = try await rig.pairedPhone()
       async let outcome = rig.answer(to: grant)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `a question that is open when the backend is killed is answered`() async throws {
+  @Test func `a pending question receives an outcome when the backend is killed`() async throws {
     try await BackendRig.run { rig in
       let (phone, _, grant) = try await rig.pairedPhone()
       async let outcome = rig.answer(to: grant)
@@ -91,7 +91,9 @@ import Testing
     }
   }
 
-  @Test func `a phone in background is woken, leases, and posts its result`() async throws {
+  @Test func `a phone in the background receives a wake push, leases and posts its result`()
+    async throws
+  {
     let pushes = FakePushes()
     try await BackendRig.run(pushes: pushes) { rig in
       let (phone, code, grant) = try await rig.pairedPhone()
@@ -178,7 +180,7 @@ import Testing
   }
 
   @Test(arguments: [("https://relay.example", 101), ("https://elsewhere.example", 403)])
-  func `the backend's own address is no page from elsewhere`(
+  func `a phone can connect from the backend's own origin`(
     origin: String, status: Int
   ) async throws {
     try await BackendRig.run({ $0.assistants.originPolicy.hosts = ["relay.example", "test"] }) {
@@ -189,7 +191,7 @@ import Testing
   }
 
   @Test(arguments: [(262_144, 400), (262_145, 413)])
-  func `a result has a bound of its own`(length: Int, status: Int) async throws {
+  func `a posted result has its own size limit`(length: Int, status: Int) async throws {
     try await BackendRig.run { rig in
       let answer = try await rig.client().speak(
         "POST /relay/results HTTP/1.1\r\nHost: test\r\nContent-Length: \(length)\r\n\r\n"
@@ -212,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func `a drain closes phones with 1001 and ends what is open`() async throws {
+  @Test func `a drain closes phone sockets with 1001 and ends pending questions`() async throws {
     try await BackendRig.run { rig in
       let (phone, _, grant) = try await rig.pairedPhone()
       async let outcome = rig.answer(to: grant)

@@ -45,7 +45,7 @@ import Testing
     """
   }
 
-  @Test func `a killed server reports what it interrupted, and runs what it had not started`()
+  @Test func `a restarted server reports the interrupted prompt and runs the queued one`()
     async throws
   {
     let scratch = try Scratch()
@@ -102,7 +102,9 @@ import Testing
     return interrupted
   }
 
-  @Test func `the handler of a killed server ends with it, and all that it started`() async throws {
+  @Test func `the handler of a killed server and its child processes end with the server`()
+    async throws
+  {
     let scratch = try Scratch()
     let (held, go) = (try NamedPipe(scratch("held")), try NamedPipe(scratch("go")))
     let reader = try held.reader()

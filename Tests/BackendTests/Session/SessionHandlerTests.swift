@@ -28,7 +28,8 @@ import Testing
     return try #require(result)
   }
 
-  @Test func `the prompt is its input, and its output without the last line end is the response`()
+  @Test
+  func `the handler reads the prompt, and its output without the last newline is the response`()
     async throws
   {
     #expect(
@@ -47,7 +48,7 @@ import Testing
         == .success(text: "\(SessionClient.conversation)|1|k1||||"))
   }
 
-  @Test func `the longest system prompt reaches it`() async throws {
+  @Test func `the handler receives a system prompt of the maximum length`() async throws {
     let most = SessionServerPolicy().maxSystemPromptBytes
     let handler = #"cat > /dev/null; printf %s "$HOLDFAST_SYSTEM_PROMPT" | wc -c"#
     try await BackendRig.session({ $0.sessionHandler = handler }) { rig in
@@ -65,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `its output is streamed while it runs, and comes whole at its end`() async throws {
+  @Test func `the handler's output is streamed in parts and sent whole at its end`() async throws {
     let scratch = try Scratch()
     let pipe = try NamedPipe(scratch("go"))
     let handler = "cat > /dev/null; echo one; read -r go < \(pipe.path); echo two"
@@ -85,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `kill_session ends the program and those that it started`() async throws {
+  @Test func `kill_session ends the handler and its child processes`() async throws {
     let scratch = try Scratch()
     let pipe = try NamedPipe(scratch("held"))
     let reader = try pipe.reader()
@@ -105,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `a backend that stops ends it, and the next run reports the interruption`()
+  @Test func `a stopping backend ends the handler and reports the interruption after its restart`()
     async throws
   {
     let scratch = try Scratch()
@@ -132,7 +133,9 @@ import Testing
   }
 
   @Test(arguments: [(.milliseconds(200), "200ms"), (Duration.seconds(1), "1s")])
-  func `it is ended when its time is up`(limit: Duration, text: String) async throws {
+  func `the handler is ended when its time limit expires`(limit: Duration, text: String)
+    async throws
+  {
     let scratch = try Scratch()
     let pipe = try NamedPipe(scratch("held"))
     let reader = try pipe.reader()
@@ -145,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: [999, 1_000, 1_001])
-  func `its output is bounded`(size: Int) async throws {
+  func `the handler's output is limited`(size: Int) async throws {
     let result = try await Self.answer(of: "head -c \(size) /dev/zero | tr '\\0' x") {
       $0.session.maxResponseBytes = 1_000
     }
@@ -156,7 +159,7 @@ import Testing
           : .failure(error: "the response is longer than 1000 bytes")))
   }
 
-  @Test func `output without an end is a failure, and ends the program`() async throws {
+  @Test func `endless output fails the prompt and ends the handler`() async throws {
     let result = try await Self.answer(of: "yes")
     #expect(result == .failure(error: "the response is longer than 1048576 bytes"))
   }
@@ -166,11 +169,11 @@ import Testing
     ("exit 1", "the handler exited with status 1"),
     ("echo out; kill -9 $$", "the handler was ended by signal 9"),
   ])
-  func `a failure of it is a failure of the prompt`(handler: String, error: String) async throws {
+  func `a failure of the handler fails the prompt`(handler: String, error: String) async throws {
     #expect(try await Self.answer(of: handler) == .failure(error: error))
   }
 
-  @Test func `a program that is missing is a failure of the prompt that names it`() async throws {
+  @Test func `a missing program fails the prompt, and the error names the program`() async throws {
     let result = try await Self.answer(of: "/nonexistent/program")
     guard case .failure(let error) = result else { return #expect(Bool(false), "\(result)") }
     #expect(error.hasPrefix("the handler exited with status 127: "))
@@ -182,7 +185,7 @@ import Testing
     #expect(try await Self.answer(of: "echo short", to: text) == .success(text: "short"))
   }
 
-  @Test func `a long prompt and a long response pass whole`() async throws {
+  @Test func `a prompt and a response of 500,000 bytes are passed unchanged`() async throws {
     let text = String(repeating: "0123456789", count: 50_000)
     try await BackendRig.session({ $0.sessionHandler = "cat" }) { rig in
       let client = try rig.session()
@@ -192,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func `characters that come in pieces stay whole, and what is no UTF-8 is replaced`() {
+  @Test func `characters split across reads are joined, and invalid UTF-8 is replaced`() {
     var text = GatheredText()
     var pieces: [String] = []
     for byte in Array("a\u{E9}\u{20AC}\u{1F600}".utf8) { pieces.append(text.take([byte])) }

@@ -10,7 +10,8 @@ import Testing
 @Suite(.offThePool, .timeLimit(.minutes(10))) struct SessionKeyTests {
   private static let digits = "0123456789abcdef0123456789abcdef"
 
-  @Test func `it is created for its owner only when it is missing, and kept`() async throws {
+  @Test func `a missing key is created once, readable only by its owner, and reused`() async throws
+  {
     let scratch = try Scratch()
     var keys: Set<String> = []
     for _ in 1...2 {
@@ -25,7 +26,7 @@ import Testing
     #expect(keys.count == 1)
   }
 
-  @Test func `another path is used when it is named`() async throws {
+  @Test func `the key is stored at the configured path`() async throws {
     let scratch = try Scratch()
     try await BackendRig.run(in: scratch("data"), { $0.sessionKeyFile = scratch("own/key") }) {
       rig in
@@ -38,7 +39,8 @@ import Testing
   @Test(arguments: [
     "holdfast-\(digits)", "holdfast-\(digits)\n", "untethered-\(digits)\r\n", "a-1-\(digits)",
   ])
-  func `a key of any prefix is read, with a line end or without`(content: String) async throws {
+  func `a key with any prefix is read, with or without a line ending`(content: String) async throws
+  {
     let scratch = try Scratch()
     let path = try BackendRig.writeKey(content, in: scratch)
     try await BackendRig.run(in: scratch("data"), { $0.sessionKeyFile = path }) { rig in
@@ -59,7 +61,9 @@ import Testing
     "holdfast_\(digits)", "holdfast-\(digits)\n\n", "holdfast-\(digits) ", " holdfast-\(digits)",
     "holdfast-\(digits)\nholdfast-\(digits)", String(repeating: "a", count: 96) + "-" + digits,
   ])
-  func `a file with anything but a key is refused, and not repeated`(content: String) async throws {
+  func `a file with other content is refused, and the error does not repeat the content`(
+    content: String
+  ) async throws {
     let scratch = try Scratch()
     let path = try BackendRig.writeKey(content, in: scratch)
     let error = await #expect(throws: BackendError.self) {
@@ -116,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `a signature counts for its challenge only`() throws {
+  @Test func `a signature is valid only for its challenge`() throws {
     let key = try #require(SessionKey(BackendRig.sessionKey))
     // echo -n challenge | openssl dgst -sha256 -hmac holdfast-0123456789abcdef0123456789abcdef
     let code = "84b9452bae763a3afed0e89d63e48f6b67dce3e0a44daf907faed40462be637e"

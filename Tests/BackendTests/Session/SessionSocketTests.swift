@@ -43,7 +43,9 @@ import Testing
     ("Origin: https://app.example\r\n", 101), ("Origin: https://evil.example\r\n", 403),
     ("Origin: null\r\n", 403),
   ])
-  func `a web page from elsewhere opens no session`(field: String, status: Int) async throws {
+  func `a web page of a foreign origin cannot open a session`(field: String, status: Int)
+    async throws
+  {
     try await BackendRig.session({ $0.assistants.originPolicy.origins = ["https://app.example"] }) {
       rig in
       let answer = try SocketsClient(port: rig.address.port).upgrade("/session", field)
@@ -53,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [("https://relay.example", 101), ("https://elsewhere.example", 403)])
-  func `the server's own address is no page from elsewhere`(
+  func `a page of the server's own origin can open a session`(
     origin: String, status: Int
   ) async throws {
     try await BackendRig.session({ $0.assistants.originPolicy.hosts = ["relay.example", "test"] }) {
@@ -64,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `a request that is no upgrade is told to become one`() async throws {
+  @Test func `a request without an upgrade receives 426`() async throws {
     try await BackendRig.session { rig in
       let answer = try SocketsClient(port: rig.address.port).get("/session")
       #expect(answer.status == 426)
@@ -79,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [(1 << 20) - 1, 1 << 20])
-  func `a frame at the bound is read`(size: Int) async throws {
+  func `a frame of the maximum size is read`(size: Int) async throws {
     try await BackendRig.session { rig in
       let client = try rig.session()
       let ping = SessionClientMessage.ping.bytes

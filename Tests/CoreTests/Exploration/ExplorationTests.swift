@@ -31,7 +31,7 @@ struct ExplorationTests {
     #expect(explorer.states > 100, "the exploration reaches many states")
   }
 
-  @Test func `a machine that lets late events in is caught`() async {
+  @Test func `the explorer detects a machine that accepts late events`() async {
     var explorer = Explorer(.messageStream) { link, event, now in
       guard case .input(.lost(_, let failure)) = event, let current = link.currentAttempt else {
         return Explorer.honest(&link, event, now)
@@ -42,7 +42,7 @@ struct ExplorationTests {
     #expect(explorer.violations.contains { $0.hasPrefix("6") })
   }
 
-  @Test func `a machine that forgets its standby is caught`() async {
+  @Test func `the explorer detects a machine that forgets its standby`() async {
     var explorer = Explorer(.bottleLink) { link, event, now in
       let effects = Explorer.honest(&link, event, now)
       if case .resting = link.state { link.standby.disarm() }
@@ -52,7 +52,7 @@ struct ExplorationTests {
     #expect(explorer.violations.contains { $0.hasPrefix("2") })
   }
 
-  @Test func `a machine that forgets its windows is caught`() async throws {
+  @Test func `the explorer detects a machine that forgets its attempt windows`() async throws {
     var explorer = Explorer(try #require(Self.narrow)) { link, event, now in
       let effects = Explorer.honest(&link, event, now)
       link.retry = Retry(link.policy.retry)
@@ -62,7 +62,7 @@ struct ExplorationTests {
     #expect(explorer.violations.contains { $0.hasPrefix("3") })
   }
 
-  @Test func `a machine that takes an open socket for a connection is caught`() async {
+  @Test func `the explorer detects a machine that treats an open socket as a connection`() async {
     var explorer = Explorer(.healthRelayService) { link, event, now in
       var effects = Explorer.honest(&link, event, now)
       if case .establishing(let trying) = link.state {

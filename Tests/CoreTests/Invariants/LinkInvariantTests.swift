@@ -80,7 +80,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
       link.change { $0.liveness.outstanding = .init(id: 99, sentAt: .zero) }
     },
   ])
-  func `a broken link is found`(plant: PlantedLink) {
+  func `the invariant check detects a broken link`(plant: PlantedLink) {
     var link = plant.link()
     #expect(link.brokenInvariants(.thorough) == [])
     plant.plant(&link)

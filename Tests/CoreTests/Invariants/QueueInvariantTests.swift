@@ -36,7 +36,7 @@ private struct Parcel: QueuedItem {
     ("proven queue: the bytes are those of its messages", { $0.bytes += 1 }),
   ]
 
-  @Test func `a queue that repeats until a pong is checked`() {
+  @Test func `the invariant check detects a broken proven queue`() {
     #expect(Self.broken(Self.proven) == [])
     for (name, plant) in Self.provenPlants {
       var queue = Self.proven
@@ -74,7 +74,7 @@ private struct Parcel: QueuedItem {
     ("send queue: only a stored item that waits is tried", { $0.unstored = [Parcel(1).id] }),
   ]
 
-  @Test func `a queue to send is checked`() {
+  @Test func `the invariant check detects a broken send queue`() {
     #expect(Self.broken(Self.sending) == [])
     for (name, plant) in Self.sendPlants {
       var queue = Self.sending
@@ -83,7 +83,7 @@ private struct Parcel: QueuedItem {
     }
   }
 
-  @Test func `a count without windows remembers nothing`() {
+  @Test func `an empty set of attempt windows records nothing`() {
     var windows = Windows([])
     windows.note(at: .zero)
     #expect(Self.broken(windows) == [])

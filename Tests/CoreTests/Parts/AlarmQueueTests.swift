@@ -16,13 +16,13 @@ struct AlarmQueueTests {
     return check.broken
   }
 
-  @Test func `an alarm that is set again for the same time takes no more room`() {
+  @Test func `setting an alarm again for the same time adds no entry`() {
     var queue = Self.queue(1, 2)
     for _ in 0..<5 { queue.set(2, at: .second(2)) }
     #expect(queue.heap.map(\.key) == [1, 2])
   }
 
-  @Test func `an alarm without an entry is found, beside another or alone`() {
+  @Test func `the invariant check detects an alarm without an entry, with or without others`() {
     #expect(Self.broken(Self.queue(1, 2)) == [])
     var beside = Self.queue(1, 2)
     beside.heap.removeLast()
@@ -33,7 +33,7 @@ struct AlarmQueueTests {
   }
 
   @Test(arguments: 0..<20)
-  func `a queue gives out what is due, the earliest first`(seed: UInt64) {
+  func `a queue returns the due alarms, earliest first`(seed: UInt64) {
     var chance = Chance(seed: seed)
     var queue = AlarmQueue<Int>()
     var expected: [Int: Int64] = [:]

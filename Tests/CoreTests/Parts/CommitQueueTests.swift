@@ -75,7 +75,7 @@ struct CommitQueueTests {
     #expect(done != nil && queue.failures == 0)
   }
 
-  @Test func `what is stored only along with other changes starts no commit`() throws {
+  @Test func `changes that are stored only along with others do not start a commit`() throws {
     var queue = Queue()
     queue.waiting.later = [9]
     let none = Self.next(&queue)

@@ -3,7 +3,7 @@ import Testing
 
 /// The check for a captive portal's login page.
 @Suite struct PortalWatchTests {
-  @Test func `the limits of the check have a floor`() {
+  @Test func `the times of the portal check have a lower bound`() {
     for (key, least, less) in [
       ("gate.portalProbe", "100ms", "99ms"), ("gate.portalWait", "1s", "999ms"),
     ] {

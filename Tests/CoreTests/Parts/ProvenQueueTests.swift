@@ -4,7 +4,9 @@ import Testing
 @Suite struct ProvenQueueTests {
   private var queue = ProvenQueue()
 
-  @Test mutating func `a pong proves what was handed over, and nothing behind it`() {
+  @Test
+  mutating func `a pong proves the messages that were handed over before its ping, and no others`()
+  {
     let entries = (1...66).map { queue.add(.text("\($0)"), isStored: true) }
     #expect(queue.take() == entries.prefix(64).map(\.message))
     let ping = queue.ask(until: .zero) ?? 0
@@ -13,7 +15,8 @@ import Testing
     #expect(queue.take() == entries.suffix(2).map(\.message))
   }
 
-  @Test mutating func `a message that could not be stored leaves its room to others`() {
+  @Test mutating func `only a message that could not be stored is dropped, which frees its bytes`()
+  {
     let kept = queue.add(.text("kept"), isStored: true)
     let dropped = queue.add(.text("dropped"), isStored: false)
     queue.drop(dropped.id)

@@ -13,7 +13,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
       longestWish: .seconds(60))
   }
 
-  @Test func `a window lets as many pass as it says, and the next one at its end`() {
+  @Test func `a window admits its number of attempts, and the next one when it ends`() {
     var windows = Windows([AttemptWindow(attempts: 2, per: .seconds(10))])
     #expect(windows.pass(at: at(0)) == true)
     #expect(windows.pass(at: at(1_000)) == true)
@@ -24,13 +24,13 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     #expect(windows.pass(at: at(11_000)) == true)
   }
 
-  @Test func `no window lets everything pass`() {
+  @Test func `without windows every attempt is admitted`() {
     var windows = Windows([])
     for _ in 0..<100 { #expect(windows.pass(at: at(0)) == true) }
   }
 
   @Test(arguments: [(-1, 0), (0, 0), (59_999, 59_999), (60_000, 60_000), (60_001, 60_000)])
-  func `a wish is obeyed up to its bound`(wish: Int, obeyed: Int) {
+  func `retry-after is honored up to its bound`(wish: Int, obeyed: Int) {
     let policy = Self.policy()
     #expect(policy.obeyed(.milliseconds(wish)) == .milliseconds(obeyed))
     #expect(policy.obeyed(nil) == nil)
@@ -41,7 +41,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     #expect(retry.earliest(at: at(0)) == at(0))
   }
 
-  @Test func `a plan ends with its schedule, and keeps to the windows`() {
+  @Test func `a retry plan ends with its schedule and respects the windows`() {
     var chance = Chance(seed: 1)
     var retry = Retry(Self.policy())
     let schedule = retry.policy.reconnect
@@ -53,7 +53,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     #expect(retry.plan(schedule, before: 1, at: at(0), chance: &chance) == at(10_000))
   }
 
-  @Test func `a breaker pauses after its last failure, not before`() {
+  @Test func `a breaker pauses only once its number of failures is reached`() {
     let breaker = Breaker(failures: 2, within: .seconds(5), pause: .seconds(30))
     var retry = Retry(Self.policy(breaker: breaker))
     retry.noteFailure(at: at(0), wish: nil)
@@ -76,7 +76,8 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     #expect(chance == Chance(seed: 1))
   }
 
-  @Test func `a gate is open if the work is wanted, possible and signed in`() {
+  @Test func `a gate is open if the work is wanted, the network reachable and the user signed in`()
+  {
     var gate = Gate(LinkPolicy.healthSync.gate)
     #expect(!gate.isOpen)
     gate.wish = .live
@@ -91,7 +92,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     #expect(gate.isOpen == !gate.policy.needsCredentials)
   }
 
-  @Test func `credentials are unproven from a refusal by REST until the server accepts some`() {
+  @Test func `credentials are unproven from a REST refusal until the server accepts some`() {
     func state(_ record: Credentials) -> [Bool] {
       [record.isUnproven, record.isRefused, record.isRenewedInVain]
     }

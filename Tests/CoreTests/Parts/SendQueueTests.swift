@@ -39,7 +39,7 @@ private struct Parcel: QueuedItem {
       at: Self.start.advanced(by: .seconds(second)), schedule: schedule, chance: &chance)
   }
 
-  @Test mutating func `an item is sent once the store holds it`() {
+  @Test mutating func `an item is sent only after it is stored`() {
     #expect(queue.add(Parcel(1)) == true)
     #expect(queue.unstoredCount == 1)
     #expect(take() == nil)
@@ -52,7 +52,7 @@ private struct Parcel: QueuedItem {
     #expect(queue.deadline == nil)
   }
 
-  @Test mutating func `a try that could not begin counts once`() {
+  @Test mutating func `an attempt that could not begin is counted once`() {
     addStored(Parcel(1))
     var wanted = Parcel(1)
     wanted.state = .queued(tries: 1)
@@ -73,14 +73,15 @@ private struct Parcel: QueuedItem {
     #expect(queue.items == [Parcel(5), Parcel(1), Parcel(2), Parcel(3)])
   }
 
-  @Test mutating func `items of one lane go one at a time, lanes do not wait for each other`() {
+  @Test mutating func `items of one lane are sent one at a time, lanes do not wait for each other`()
+  {
     addStored(Parcel(1), Parcel(2), Parcel(3, "b"))
     #expect([take(), take(), take()] == [1, 3, nil])
     queue.remove(Parcel(1).id)
     #expect([take(), take()] == [2, nil])
   }
 
-  @Test mutating func `items behind one that may not go yet wait with it, other lanes do not`() {
+  @Test mutating func `items that follow a blocked one wait with it, other lanes do not`() {
     addStored(Parcel(1), Parcel(2), Parcel(3, "b"))
     let mayGo: (Parcel) -> Bool = { $0.id != Parcel(1).id }
     let other = queue.take(at: Self.start, timeout: .seconds(10), where: mayGo)
@@ -90,7 +91,8 @@ private struct Parcel: QueuedItem {
     #expect([take(), take()] == [1, nil])
   }
 
-  @Test mutating func `tries wait as the schedule says, then the item fails until it is retried`() {
+  @Test mutating func `retries follow the schedule, then the item fails until the user retries it`()
+  {
     addStored(Parcel(1))
     #expect(take() == 1)
     #expect(retry(1)?.state == .queued(tries: 1))
@@ -105,7 +107,7 @@ private struct Parcel: QueuedItem {
     #expect(take(at: 100) == 1)
   }
 
-  @Test mutating func `a try whose wait is over leaves nothing to wait for when it ends`() {
+  @Test mutating func `an attempt whose wait is over leaves no deadline when it ends`() {
     addStored(Parcel(1))
     #expect(take() == 1)
     #expect(retry(1)?.state == .queued(tries: 1))
@@ -114,7 +116,7 @@ private struct Parcel: QueuedItem {
     #expect(queue.deadline == nil)
   }
 
-  @Test mutating func `an item that is retried by the user waits no longer`() {
+  @Test mutating func `an item that the user retries is sent without waiting`() {
     addStored(Parcel(1))
     #expect(take() == 1)
     #expect(retry(1)?.state == .queued(tries: 1))
@@ -123,7 +125,7 @@ private struct Parcel: QueuedItem {
     #expect(take() == 1)
   }
 
-  @Test mutating func `a try that names no credentials used the first ones`() {
+  @Test mutating func `an attempt that names no credentials counts as using the first ones`() {
     addStored(Parcel(1))
     let first = queue.take(at: Self.start, timeout: .seconds(10))
     #expect(first == Parcel(1))
@@ -133,14 +135,14 @@ private struct Parcel: QueuedItem {
     #expect(take() == 1)
   }
 
-  @Test mutating func `an item that failed does not hold up those behind it`() {
+  @Test mutating func `a failed item does not block the items that follow it`() {
     addStored(Parcel(1), Parcel(2))
     #expect(queue.fail(Parcel(1).id, "no")?.state == .failed(reason: "no"))
     #expect(take() == 2)
   }
 
   @Test(arguments: [(999, 1_000), (1_000, 1_000), (1_001, 1_001)])
-  mutating func `a wish of the server lengthens the wait`(wish: Int, wait: Int) {
+  mutating func `the server's retry-after lengthens the wait`(wish: Int, wait: Int) {
     addStored(Parcel(1))
     #expect(take() == 1)
     _ = retry(1, wish: .milliseconds(wish))
@@ -149,7 +151,7 @@ private struct Parcel: QueuedItem {
     #expect(take() == 1)
   }
 
-  @Test mutating func `a try times out at its deadline, and the next one has another number`() {
+  @Test mutating func `an attempt times out at its deadline, and the next one has a new number`() {
     addStored(Parcel(1))
     #expect(take() == 1)
     #expect(queue.deadline == .zero.advanced(by: .seconds(10)))
@@ -162,7 +164,7 @@ private struct Parcel: QueuedItem {
     #expect(queue.sending(Parcel(1).id)?.number == TryID(2))
   }
 
-  @Test mutating func `a try after one that was abandoned has another number`() {
+  @Test mutating func `the attempt after an abandoned one has a new number`() {
     addStored(Parcel(1), Parcel(2, "b"))
     #expect([take(), take()] == [1, 2])
     #expect(queue.sending(Parcel(1).id)?.number == TryID(1))
@@ -172,7 +174,7 @@ private struct Parcel: QueuedItem {
     #expect(queue.sending(Parcel(1).id)?.number == TryID(3))
   }
 
-  @Test mutating func `tries without a connection are unsure until it is known`() {
+  @Test mutating func `abandoned attempts are unsure until their outcome is known`() {
     addStored(Parcel(1), Parcel(2, "b"))
     #expect([take(), take()] == [1, 2])
     queue.abandon()
@@ -183,7 +185,8 @@ private struct Parcel: QueuedItem {
     #expect(take() == 1)
   }
 
-  @Test mutating func `items of an earlier run are stored, unsure and first`() {
+  @Test
+  mutating func `restored items of an earlier run count as stored and unsure, and come first`() {
     addStored(Parcel(2))
     queue.restore([Parcel(1), Parcel(2)])
     #expect(queue.items == [Parcel(1), Parcel(2)])
@@ -192,7 +195,7 @@ private struct Parcel: QueuedItem {
   }
 
   @Test(arguments: [(1 as UInt64, true), (2, false)])
-  mutating func `refused credentials stop all tries unless newer ones are there`(
+  mutating func `refused credentials stop all attempts unless newer ones are present`(
     present: UInt64, stops: Bool
   ) {
     addStored(Parcel(1), Parcel(2, "b"))

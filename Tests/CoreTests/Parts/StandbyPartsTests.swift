@@ -38,7 +38,8 @@ import Testing
     return Int64.bitWidth - 1 - seconds.leadingZeroBitCount
   }
 
-  @Test mutating func `probes wait twice as long each time, also beyond a thousand intervals`()
+  @Test
+  mutating func `the wait between probes doubles each time, even beyond a thousand intervals`()
     throws
   {
     arm(after: .refused)
@@ -50,7 +51,7 @@ import Testing
     #expect(powers == Array(0...12))
   }
 
-  @Test mutating func `a first probe that fails is followed by one interval at any server`()
+  @Test mutating func `a failed first probe is followed by a wait of one interval for any server`()
     throws
   {
     arm(after: Self.teapot)
@@ -60,7 +61,9 @@ import Testing
     #expect(powers == [0, 1])
   }
 
-  @Test mutating func `probes wait one interval again when the server is back`() throws {
+  @Test mutating func `the wait between probes returns to one interval after the server recovers`()
+    throws
+  {
     arm(after: .refused)
     _ = try poll(nil)
     let before = [failProbe(), failProbe(), failProbe()]

@@ -100,7 +100,7 @@ private let early = Duration.nanoseconds(-1)
   ]
 
   @Test(arguments: gates + liveness + retries)
-  func `each rule names the one problem of a policy that breaks it`(example: Case) {
+  func `a policy that breaks one rule is rejected with exactly that problem`(example: Case) {
     var draft = PolicyDraft(example.policy)
     example.change(&draft)
     var problems: [String] = []

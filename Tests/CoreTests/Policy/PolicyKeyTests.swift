@@ -12,7 +12,7 @@ import Testing
       "10/1m,10/2m,10/3m,10/4m,10/5m,10/6m,10/7m,10/8m,10/9m,10/10m"
     ),
   ])
-  func `a value that is set is there afterwards`(
+  func `a policy contains the value that was set for a key`(
     preset: String, key: String, value: String
   ) throws {
     let before = try #require(LinkPolicy.preset(named: preset))
@@ -40,7 +40,7 @@ import Testing
     ("message-stream", "9s", 9), ("message-stream", "3s", 3), ("session", "20s", 10),
     ("session", "10s", 10), ("session", "8s", 8),
   ])
-  func `the time to open follows the time to the milestone where it must`(
+  func `setting the establish time-out adjusts the open time-out where necessary`(
     preset: String, timeout: String, opening: Int
   ) throws {
     let policy = try #require(LinkPolicy.preset(named: preset))
@@ -59,7 +59,8 @@ import Testing
       """
     ),
   ])
-  func `what cannot be read is answered with the whole range`(key: String, range: String) throws {
+  func `the error for an unreadable value states the whole range`(key: String, range: String) throws
+  {
     let error = #expect(throws: PolicyError.self) {
       try LinkPolicy.session.setting([(key, "what?")])
     }

@@ -11,8 +11,7 @@ struct PolicyTests {
       ])
   }
 
-  @Test func `the breaker of sessions never delays one of 20 tries, even after an earlier series`()
-  {
+  @Test func `the session breaker delays none of 20 attempts, even after an earlier series`() {
     let policy = LinkPolicy.session.retry
     var (retry, chance, now) = (Retry(policy), Chance(seed: 3), Instant.zero)
     retry.noteFailure(at: now, wish: nil)
@@ -107,7 +106,7 @@ struct PolicyTests {
     ("message-stream", "retry.windows", "10/4999ms", "10/5s", "10/5001ms"),
     ("message-stream", "retry.windows", "10/1s,20/9s", "10/1s,20/10s", "10/1s,10/1m"),
   ])
-  func `a policy cannot make a storm`(
+  func `a policy rejects values that risk a retry storm and accepts those at the bound`(
     preset: String, key: String, below: String, at: String, above: String
   ) throws {
     let policy = try #require(LinkPolicy.preset(named: preset))
@@ -119,7 +118,7 @@ struct PolicyTests {
     }
   }
 
-  @Test func `a policy that would storm in many ways is told all of them`() {
+  @Test func `one error lists every value that risks a retry storm`() {
     let error = #expect(throws: PolicyError.self) {
       try LinkPolicy.messageStream.setting([
         ("retry.first", "0s,0s"), ("retry.reconnect", "1ms"), ("retry.windows", "1000/1ms"),
@@ -150,7 +149,7 @@ struct PolicyTests {
     #expect(error?.problems.count == 2)
   }
 
-  @Test func `a time to open that is not the time to the milestone survives JSON`() throws {
+  @Test func `an open time-out that differs from the establish time-out survives JSON`() throws {
     let policy = try LinkPolicy.messageStream.setting([("establish.openTimeout", "3s")])
     #expect(policy.establish.timeout == .seconds(5))
     let data = try JSONEncoder().encode(policy)
@@ -158,7 +157,7 @@ struct PolicyTests {
     #expect(try LinkPolicy.messageStream.setting(policy.values) == policy)
   }
 
-  @Test func `a hand-written policy states only what differs from its preset`() throws {
+  @Test func `a hand-written policy needs only the values that differ from its preset`() throws {
     let json = #"{"preset": "message-stream", "retry.first": "100ms,200ms"}"#
     let policy = try JSONDecoder().decode(LinkPolicy.self, from: Data(json.utf8))
     #expect(policy.retry.first == .list([.milliseconds(100), .milliseconds(200)]))
@@ -166,7 +165,7 @@ struct PolicyTests {
   }
 
   @Test(arguments: LinkPolicy.presets)
-  func `no key takes a word that it does not know`(policy: LinkPolicy) {
+  func `every key rejects an unknown value`(policy: LinkPolicy) {
     for (key, _) in policy.values where key != "name" {
       #expect(throws: PolicyError.self, "\(key)") { try policy.setting([(key, "what?")]) }
     }
@@ -179,7 +178,8 @@ struct PolicyTests {
     ("1.1234567h", .nanoseconds(4_044_444_120_000)), ("0.000000001s", .nanoseconds(1)),
     ("9999.999999999h", .nanoseconds(35_999_999_999_996_400)),
   ])
-  func `durations are read`(text: String, duration: Duration) {
+  func `durations are read and survive a round trip through text`(text: String, duration: Duration)
+  {
     #expect(Duration(text: text) == duration)
     #expect(Duration(text: duration.text) == duration)
   }
@@ -188,7 +188,7 @@ struct PolicyTests {
     "", "s", "5", "-1s", "1 s", "1.s", "1d", "99999999999999999h", "1.23ns", "2562047.9h",
     "10000.000000001h", "1.0000000001s",
   ])
-  func `what is no duration is refused`(text: String) {
+  func `invalid durations are rejected`(text: String) {
     #expect(Duration(text: text) == nil)
   }
 
@@ -198,7 +198,7 @@ struct PolicyTests {
     "1s*2 max 30s +-0.25 min 1s 020", "1s**2 max 30s +-0.25 min 1s x20",
     "*1s*2 max 30s +-0.25 min 1s x20", "1s*2* max 30s +-0.25 min 1s x20", ",1s", "1s,", "1s,,2s",
   ])
-  func `what is no schedule is refused`(text: String) {
+  func `invalid schedules are rejected`(text: String) {
     #expect(Schedule(text: text) == nil)
   }
 
@@ -227,7 +227,7 @@ struct PolicyTests {
     ("session", "liveness.pongRoundTrips", "100", "9223372036854775807"),
     ("message-stream", "standby.jitter", "0.5", "1.7976931348623157e308"),
   ])
-  func `a number of a policy has a range, which its error states`(
+  func `the error for a number out of range states the range`(
     preset: String, key: String, most: String, over: String
   ) throws {
     let policy = try #require(LinkPolicy.preset(named: preset))
@@ -258,11 +258,11 @@ struct PolicyTests {
       .seconds(33_554_432)
     ),
   ])
-  func `a wait far along a schedule is known at once`(schedule: Schedule, wait: Duration) {
+  func `the wait far along a schedule is computed at once`(schedule: Schedule, wait: Duration) {
     #expect(schedule.bounds(before: .max) == wait...wait)
   }
 
-  @Test func `an end of idle links is enough to find a half-open one`() {
+  @Test func `a policy without pings and silence needs an idle rule to detect half-open links`() {
     let change = [(key: "liveness.ping", value: "off")]
     #expect(throws: Never.self) { try LinkPolicy.healthRelayService.setting(change) }
     let error = #expect(throws: PolicyError.self) {
@@ -274,13 +274,13 @@ struct PolicyTests {
       ])
   }
 
-  @Test func `a link that the system itself tells the end of needs no sign of life`() {
+  @Test func `a link whose end the system reports needs no liveness rule`() {
     let changes = [(key: "liveness.ping", value: "off"), (key: "liveness.idle", value: "off")]
     #expect(throws: Never.self) { try LinkPolicy.bottleLink.setting(changes) }
   }
 
   @Test(arguments: ["standby.floor", "standby.background"])
-  func `a queued connect may wait no less after a fast failure than after another`(
+  func `the wait after a fast failure must not be shorter than after another failure`(
     key: String
   ) throws {
     let policy = try LinkPolicy.bottleLink.setting([("standby.rearm", "3s"), (key, "3s")])
@@ -291,7 +291,7 @@ struct PolicyTests {
       ])
   }
 
-  @Test func `a policy without standby refuses verdicts that need one`() {
+  @Test func `a policy without standby rejects failure actions that need one`() {
     #expect(throws: PolicyError.self) {
       try LinkPolicy.session.setting([("failure.refused", "standby")])
     }

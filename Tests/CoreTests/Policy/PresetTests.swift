@@ -4,7 +4,8 @@ import Testing
 /// Every number of every preset, so that no constant changes by accident.
 @Suite struct PresetTests {
   @Test(arguments: zip(LinkPolicy.presets, presets))
-  func `a preset has the numbers of its feature`(policy: LinkPolicy, words: String) {
+  func `each preset has the expected numbers and failure actions`(policy: LinkPolicy, words: String)
+  {
     let isRule = { (key: String) in key.hasPrefix("failure.") }
     let numbers = policy.values.filter { !isRule($0.key) }.map { "\($0.key) \($0.value)" }
     let rules = Dictionary(grouping: policy.values.filter { isRule($0.key) }) { $0.value }

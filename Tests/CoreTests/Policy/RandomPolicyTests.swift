@@ -31,7 +31,8 @@ import Testing
     return policy
   }
 
-  @Test func `a policy survives text and JSON, and a refused change says why`() throws {
+  @Test func `a policy survives text and JSON, and a rejected change reports its problems`() throws
+  {
     var chance = Chance(seed: 60)
     var count = 0
     for _ in 0..<150 {
@@ -51,7 +52,7 @@ import Testing
     #expect(count > 0)
   }
 
-  @Test func `a form with a member that is no text, or without a preset, is refused`() throws {
+  @Test func `JSON without a known preset, or with an invalid member, is rejected`() throws {
     for policy in LinkPolicy.presets {
       let values = policy.values.map { "\"\($0.key)\":\"\($0.value)\"" }
       let preset = "\"preset\":\"\(policy.name)\""
@@ -71,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `random durations and schedules survive their text`() {
+  @Test func `random durations and schedules survive a round trip through text`() {
     var chance = Chance(seed: 62)
     func duration() -> Duration {
       let units = [1, 1_000, 1_000_000, 1_000_000_000, 60_000_000_000, 3_600_000_000_000]

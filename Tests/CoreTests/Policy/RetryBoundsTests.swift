@@ -61,7 +61,7 @@ import Testing
     },
     Case("a wish like the spread", nil) { $0.longestWish = $0.serverSpread },
   ])
-  func `each bound of retries holds below, at and above`(example: Case) {
+  func `each retry bound is enforced below, at and above its value`(example: Case) {
     let policy = LinkPolicy.messageStream
     var retry = policy.retry
     example.change(&retry)

@@ -4,7 +4,7 @@ import Testing
 struct CredentialsScenarioTests {
   let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
 
-  @Test func `401 refreshes silently once, and the try after it is immediate`() {
+  @Test func `a 401 leads to one silent refresh, and the next attempt follows at once`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.lost(bench.attempt, .reset))
     let effects = bench.give(.lost(bench.attempt, refused))
@@ -30,7 +30,7 @@ struct CredentialsScenarioTests {
     (Duration.milliseconds(999), false), (.seconds(1), true), (.milliseconds(1_001), true),
     (.seconds(3), true), (.seconds(9), true),
   ])
-  func `credentials that a link has stood with are renewed again, however short their life`(
+  func `credentials that worked for at least 1 s are refreshed again, however short-lived`(
     life: Duration, isRenewed: Bool
   ) {
     var bench = LinkBench.connected(.messageStream)
@@ -46,7 +46,7 @@ struct CredentialsScenarioTests {
     #expect((bench.link.status.reason == .signIn) == !isRenewed)
   }
 
-  @Test func `a refusal by REST after a new connection is a cause of its own`() {
+  @Test func `a REST refusal after a reconnect leads to a refresh of its own`() {
     var bench = LinkBench.connected(.messageStream)
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
     bench.give(.credentials(.available(expiresIn: .seconds(3))))
@@ -58,7 +58,7 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `a link that opens with older credentials shows nothing of the newer ones`() {
+  @Test func `a link opened with older credentials does not prove the newer ones`() {
     var bench = LinkBench.wanted(.messageStream)
     #expect(bench.give(.requested(refused)) == [.refreshCredentials])
     bench.give(.credentials(.available(expiresIn: nil)))
@@ -104,7 +104,7 @@ struct CredentialsScenarioTests {
     (.seconds(29), .seconds(15)), (.seconds(30), .seconds(15)),
     (.seconds(31), .milliseconds(15_500)),
   ])
-  func `a life that the clock makes short does not refresh in a loop`(
+  func `a lifetime shortened by a wrong clock does not cause a refresh loop`(
     life: Duration, wait: Duration?
   ) {
     var bench = LinkBench.connected(.messageStream)
@@ -123,7 +123,7 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.phase == .connected)
   }
 
-  @Test func `without credentials the link asks for them before its first try`() {
+  @Test func `a link without credentials requests them before its first attempt`() {
     var bench = LinkBench(.messageStream)
     #expect(bench.give(.want(.live)).contains(.refreshCredentials))
     #expect(bench.opens == [])
@@ -131,14 +131,14 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `a refresh that hangs counts as a failed try, and is tried again`() {
+  @Test func `a refresh that hangs counts as failed and is retried`() {
     var bench = LinkBench(.messageStream)
     bench.give(.want(.live))
     bench.pass(.seconds(15 + 1))
     #expect(bench.log.filter { $0 == .refreshCredentials }.count == 2)
   }
 
-  @Test func `a try after a refresh that failed is not spread for an older refusal`() {
+  @Test func `the attempt after a failed refresh has no jitter from an older refusal`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.lost(bench.attempt, .http(status: 429, retryAfter: nil, detail: "")))
     bench.give(.reachability(.reachable(path: PathID("cell0"))))
@@ -151,7 +151,7 @@ struct CredentialsScenarioTests {
     #expect(bench.opens == [failed + 1], "the second wait of the schedule")
   }
 
-  @Test func `credentials that cannot be renewed serve until the server refuses them`() {
+  @Test func `credentials that cannot be renewed are used until the server refuses them`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.credentials(.available(expiresIn: .seconds(120))))
     bench.pass(.seconds(60))
@@ -168,7 +168,7 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `refreshes that fail are tried again after 15, 30, 60 s and so on, up to 5 minutes`() {
+  @Test func `failed refreshes are retried after 15, 30, 60 s and so on, up to 5 minutes`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.credentials(.available(expiresIn: .seconds(120))))
     var times: [Double] = []
@@ -183,7 +183,7 @@ struct CredentialsScenarioTests {
     #expect(zip(times, times.dropFirst()).map { $1 - $0 } == [15, 30, 60, 120, 240, 300])
   }
 
-  @Test func `a poll obeys the server's wish up to 15 minutes`() {
+  @Test func `polls honor the server's retry-after up to 15 minutes`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.want(.standbyOnly))
     bench.peer = .isSilent
@@ -218,7 +218,7 @@ struct CredentialsScenarioTests {
     #expect(bench.link.deadline == nil)
   }
 
-  @Test func `a refusal of what no refresh has renewed yet asks for another refresh`() {
+  @Test func `another refusal after a failed refresh leads to another refresh`() {
     var bench = LinkBench.connected(.messageStream)
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
     bench.give(.credentials(.refreshFailed))
@@ -229,8 +229,7 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `credentials that nobody refused serve on when there are no others, after a refusal`()
-  {
+  @Test func `renewed credentials remain in use when a later refresh is rejected, until refused`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.requested(refused))
     bench.give(.credentials(.available(expiresIn: .seconds(120))))
@@ -243,14 +242,14 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `credentials that REST refused end the link when there are no others`() {
+  @Test func `a rejected refresh of credentials that REST refused ends the link`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.requested(refused))
     bench.give(.credentials(.rejected))
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `REST that is refused twice in a row asks the user to sign in`() {
+  @Test func `two REST refusals in a row require the user to sign in`() {
     var bench = LinkBench.connected(.messageStream)
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
     #expect(bench.give(.requested(refused)) == [], "a refresh is already in progress")
@@ -259,13 +258,13 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `REST that is refused before anything was accepted refreshes first`() {
+  @Test func `a REST refusal before anything was accepted leads to a refresh first`() {
     var bench = LinkBench.wanted(.messageStream)
     #expect(bench.give(.requested(refused)) == [.refreshCredentials])
     #expect(bench.link.status.reason == nil)
   }
 
-  @Test func `a link that proves itself takes back no refusal by REST since it opened`() {
+  @Test func `a link that becomes stable does not cancel a REST refusal since it opened`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.connect()
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
@@ -276,7 +275,7 @@ struct CredentialsScenarioTests {
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `what a link brings that proved itself before takes back no refusal by REST`() {
+  @Test func `data on an already stable link does not cancel a REST refusal`() {
     var bench = LinkBench.connected(.messageStream)
     #expect(bench.give(.requested(refused)).contains(.refreshCredentials))
     bench.give(.credentials(.available(expiresIn: nil)))

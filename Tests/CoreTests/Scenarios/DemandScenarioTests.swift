@@ -23,7 +23,7 @@ import Testing
     (.session, 9, [1...1.25, 1.5...2.5, 3...5, 6...10]),
     (.socket, 9, [0.75...1.25, 1.5...2.5, 3...5, 6...10]),
   ])
-  func `a request is tried at once, and the waits after it begin anew`(
+  func `a user's request starts an attempt at once, and the waits after it start over`(
     policy: LinkPolicy, attempt: Int, waits: [ClosedRange<Double>]
   ) {
     var bench = Self.failing(policy, until: attempt)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `what was asked for during a try counts when that fails`() {
+  @Test func `a user's request during an attempt takes effect when the attempt fails`() {
     var bench = Self.failing(.session, until: 9)
     bench.next()
     let attempt = bench.attempt
@@ -59,7 +59,7 @@ import Testing
 
   /// Repeats the requests of a user whose session had ended after 126 s.
   @Test(arguments: [LinkPolicy.messageStream, .session, .socket])
-  func `who asks every 7 s is tried for as long as that goes on, 10 times a minute`(
+  func `requests every 7 s lead to attempts as long as they last, at most 10 per minute`(
     policy: LinkPolicy
   ) {
     var bench = LinkBench.connected(policy)
@@ -78,7 +78,7 @@ import Testing
     #expect(bench.opens.contains { $0 > 540 }, "still tried in the tenth minute")
   }
 
-  @Test func `who is put off by the windows is told so, and until when`() throws {
+  @Test func `a request that the windows delay reports the limit and the retry time`() throws {
     var bench = LinkBench.wanted(.socket)
     while bench.opens.count < 10 {
       bench.fail()
@@ -96,7 +96,7 @@ import Testing
     #expect(bench.opens.last == 60)
   }
 
-  @Test func `a wait that the server asked for is told as what it is`() {
+  @Test func `a user's request during the server's retry-after still reports the failure`() {
     var bench = LinkBench.connected(.socket)
     let failure = LinkFailure.http(status: 429, retryAfter: .seconds(40), detail: "")
     bench.give(.lost(bench.attempt, failure))
@@ -104,7 +104,7 @@ import Testing
     #expect(bench.link.status.reason == .failure(failure))
   }
 
-  @Test func `what the server refused in a series is not asked again because a user asks`() {
+  @Test func `a user's request does not permit a second refresh in the same series`() {
     var bench = LinkBench.connected(.session)
     let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
     bench.give(.lost(bench.attempt, refused))
@@ -114,13 +114,13 @@ import Testing
     #expect(bench.link.status.reason == .signIn)
   }
 
-  @Test func `a message that went out brings the next try and no new series`() {
+  @Test func `a sent message starts the next attempt but no new series`() {
     var bench = Self.failing(.messageStream, until: 4)
     bench.give(.trigger(.messageSent))
     #expect(bench.link.status.attempt == 4)
   }
 
-  @Test func `the backoff of a session starts anew on success, in the foreground and on demand`() {
+  @Test func `the back-off of a session restarts on success, in the foreground and on demand`() {
     let starts: [(String, (inout LinkBench) -> Void)] = [
       (
         "success",

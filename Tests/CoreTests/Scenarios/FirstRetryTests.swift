@@ -31,13 +31,13 @@ import Testing
     ] + [1000, 1005, 1006, 1011, 1014, 3000, 4000, 4409].map { .closed(code: $0, reason: "") }
 
   @Test(arguments: own)
-  func `a stream is tried again at once, whatever ended it`(failure: LinkFailure) {
+  func `a stream retries at once after any loss that may affect it alone`(failure: LinkFailure) {
     #expect(Self.times(.messageStream, after: failure).allSatisfy { $0 == 0 })
   }
 
   /// Checks the waits of the requirements: 1 s with a jitter of a quarter, and 2 s.
   @Test(arguments: own)
-  func `other links are tried by the first wait of their schedule`(failure: LinkFailure) {
+  func `other links retry after the first wait of their schedule`(failure: LinkFailure) {
     #expect(Self.times(.socket, after: failure).allSatisfy { (0.75...1.25).contains($0) })
     if failure.failureClass != .closedReplaced {
       #expect(Self.times(.session, after: failure).allSatisfy { (1...1.25).contains($0) })
@@ -59,7 +59,7 @@ import Testing
     (.closed(code: 1008, reason: ""), 270..<330), (.protocolError(detail: ""), 270..<330),
     (.captivePortal, 1..<5.001), (.http(status: 418, retryAfter: nil, detail: ""), 270..<330),
   ])
-  func `what is spread or polled first has its bounds`(
+  func `failures that may affect many clients delay a stream's retry within bounds`(
     failure: LinkFailure, bounds: Range<Double>
   ) {
     let times = Self.times(.messageStream, after: failure)
@@ -69,13 +69,15 @@ import Testing
   }
 
   @Test(arguments: [LinkFailure.reset, .closed(code: 1000, reason: "")])
-  func `what was announced is spread over its window`(failure: LinkFailure) {
+  func `the retry after an announced drain is jittered over the drain's window`(
+    failure: LinkFailure
+  ) {
     let times = Self.times(.messageStream, after: failure, drain: .seconds(20))
     #expect(times.allSatisfy { (0..<20).contains($0) })
     #expect(times.filter { $0 >= 10 }.count > 60)
   }
 
-  @Test func `a changed network is left 2 s, and a new token is tried at once`() {
+  @Test func `a stream waits 2 s after a network change and retries at once with a new token`() {
     var bench = LinkBench.connected(.messageStream)
     let changed = bench.seconds
     bench.give(.reachability(.reachable(path: PathID("wwan0"))))
@@ -96,7 +98,7 @@ import Testing
     .http(status: 500, retryAfter: nil, detail: ""),
     .http(status: 503, retryAfter: nil, detail: ""),
   ])
-  func `no wait of the seed's relay exceeds its cap of 2 s`(failure: LinkFailure) {
+  func `no wait of the quick and foreground relays exceeds their cap of 2 s`(failure: LinkFailure) {
     for policy in [LinkPolicy.healthRelayQuick, .healthRelayForeground] {
       for seed in 0..<20 as Range<UInt64> {
         var bench = LinkBench.connected(policy, seed: seed)
@@ -109,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func `a relay's service leaves a server that restarts or is full up to 2 s more`() {
+  @Test func `a relay service waits up to 2 s longer for a server that restarts or is full`() {
     for failure in [
       LinkFailure.closed(code: 1012, reason: ""), .http(status: 503, retryAfter: nil, detail: ""),
     ] {
@@ -123,7 +125,7 @@ import Testing
   @Test(arguments: [
     LinkPolicy.healthRelayService, .healthRelayQuick, .healthRelayForeground,
   ])
-  func `a user may connect ten times in a minute, and is told when that is too often`(
+  func `a user may connect ten times a minute, and further requests report the limit`(
     policy: LinkPolicy
   ) {
     var bench = LinkBench.wanted(policy)

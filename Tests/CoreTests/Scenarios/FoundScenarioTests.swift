@@ -3,7 +3,7 @@ import Testing
 
 /// A transport that a link adopts instead of opening one.
 @Suite struct FoundScenarioTests {
-  @Test func `a restored transport becomes the link without a try`() {
+  @Test func `a restored transport becomes the link without an attempt`() {
     var bench = LinkBench.wanted(.messageStream)
     let tried = bench.attempt
     let found = bench.link.nextAttempt
@@ -15,7 +15,7 @@ import Testing
     #expect(bench.opens == [])
   }
 
-  @Test func `one without its milestone has the time of an attempt to reach it`() {
+  @Test func `an adopted transport has an attempt's time-out to reach its milestone`() {
     var bench = LinkBench.wanted(.socket)
     let found = bench.link.nextAttempt
     bench.give(.found(found, established: false))
@@ -28,7 +28,7 @@ import Testing
     #expect(bench.log.contains(.close(found, .timeout)))
   }
 
-  @Test func `its milestone makes it ready`() {
+  @Test func `an adopted transport is connected once it reaches its milestone`() {
     var bench = LinkBench.wanted(.socket)
     let found = bench.link.nextAttempt
     bench.give(.found(found, established: false))
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: HoldScenarioTests.Stage.allCases)
-  func `in each state it is taken, or closed where there is no use for it`(
+  func `each state adopts a transport, except that a held or ready link closes it`(
     stage: HoldScenarioTests.Stage
   ) {
     var bench = stage.bench
@@ -55,13 +55,13 @@ import Testing
     }
   }
 
-  @Test func `one that is found while nothing is wanted is closed`() {
+  @Test func `a transport found while the link is not wanted is closed`() {
     var bench = LinkBench(.messageStream)
     bench.give(.found(AttemptID(1), established: true))
     #expect(bench.log == [.close(AttemptID(1), .leaving)])
   }
 
-  @Test func `the name of an attempt that began since changes nothing`() {
+  @Test func `adopting a transport under the id of an attempt that has begun changes nothing`() {
     var bench = LinkBench.connected(.messageStream)
     let link = bench.link
     bench.give(.found(bench.attempt, established: false))
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a queued connect is taken back`(isEstablished: Bool) {
+  func `adopting a transport cancels the queued connect`(isEstablished: Bool) {
     var bench = LinkBench.wanted(.bottleLink)
     bench.failAll(.timeout(.connect))
     bench.log = []
@@ -78,7 +78,7 @@ import Testing
     #expect(bench.log.contains { if case .disarm = $0 { true } else { false } })
   }
 
-  @Test func `what a path costs changes nothing for a link`() {
+  @Test func `the cost of a path does not affect a link`() {
     var bench = LinkBench.connected(.messageStream)
     let dear = Reachability.reachable(path: PathID("wlan0"), traits: [.expensive, .constrained])
     bench.give(.reachability(dear))

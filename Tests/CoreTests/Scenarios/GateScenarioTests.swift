@@ -5,7 +5,7 @@ struct GateScenarioTests {
   let wifi = Reachability.reachable(path: PathID("wlan0 10.1.0.2"))
   let cell = Reachability.reachable(path: PathID("cell0 10.2.0.2"))
 
-  @Test func `an unreachable network pauses and costs no try`() {
+  @Test func `an unreachable network pauses the link and uses up no attempt`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.reachability(.unreachable))
     #expect(bench.link.status.phase == .held)
@@ -18,7 +18,7 @@ struct GateScenarioTests {
     #expect(bench.opens.first == back + 2, "2 s to settle, then at once")
   }
 
-  @Test func `a change of network closes, waits 2 s for it to settle, and connects`() {
+  @Test func `a network change closes the link, which reconnects after 2 s`() {
     var bench = LinkBench.connected(.messageStream)
     let attempt = bench.attempt
     let changed = bench.seconds
@@ -30,7 +30,7 @@ struct GateScenarioTests {
     #expect(bench.opens == [changed + 2])
   }
 
-  @Test func `a network that keeps changing is waited for from its last change`() {
+  @Test func `the wait for a changing network starts over with each change`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.reachability(cell))
     bench.pass(.seconds(1))
@@ -41,7 +41,8 @@ struct GateScenarioTests {
     #expect(bench.opens.count == 1)
   }
 
-  @Test func `a change of network only tests a link whose policy says so, and no try`() throws {
+  @Test func `under a probe policy, a network change pings a connected link and no attempt`() throws
+  {
     let policy = try LinkPolicy.messageStream.setting([("gate.networkChange", "probe")])
     var bench = LinkBench.wanted(policy)
     bench.give(.prepared(bench.attempt))
@@ -52,7 +53,7 @@ struct GateScenarioTests {
     #expect(bench.link.status.phase == .connected)
   }
 
-  @Test func `the first word about the network is no change of it`() {
+  @Test func `the first report about the network does not count as a change`() {
     var bench = LinkBench(.messageStream)
     bench.give(.credentials(.available(expiresIn: nil)))
     bench.give(.want(.live))
@@ -63,7 +64,7 @@ struct GateScenarioTests {
     #expect(bench.link.status.phase == .connected)
   }
 
-  @Test func `background closes at once, and the foreground prepares before it connects`() {
+  @Test func `a stream closes at once in background and prepares before it reconnects`() {
     var bench = LinkBench.connected(.messageStream)
     let attempt = bench.attempt
     #expect(bench.give(.lifecycle(.background)).first == .close(attempt, .background))
@@ -76,7 +77,7 @@ struct GateScenarioTests {
     #expect(bench.opens.count == 1)
   }
 
-  @Test func `a relay without a service ends in background, and the user connects again`() {
+  @Test func `a relay without a service ends in background until the user reconnects`() {
     var bench = LinkBench.connected(.healthRelayForeground)
     bench.give(.lifecycle(.background))
     bench.give(.lifecycle(.foreground))
@@ -116,7 +117,7 @@ struct GateScenarioTests {
     #expect(quick.link.status.phase == .held)
   }
 
-  @Test func `the time in background counts from its beginning, however often it is told`() {
+  @Test func `the time in background counts from its first report, however often repeated`() {
     var bench = LinkBench.connected(.session)
     bench.give(.lifecycle(.background))
     bench.pass(.seconds(10))
@@ -127,7 +128,7 @@ struct GateScenarioTests {
     #expect(bench.link.status.phase == .held)
   }
 
-  @Test func `a bottle is let go after 5 s in background and queued with the system`() {
+  @Test func `a bottle link closes after 5 s in background and queues a connect with the system`() {
     var bench = LinkBench.connected(.bottleLink)
     bench.give(.lifecycle(.background))
     bench.pass(.seconds(5))
@@ -141,7 +142,7 @@ struct GateScenarioTests {
     #expect(!bench.log.contains { if case .disarm = $0 { true } else { false } }, "still queued")
   }
 
-  @Test func `the obstacle that holds a link is told anew when it is another one`() {
+  @Test func `a held link reports a changed blocked reason`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.reachability(.unreachable))
     #expect(bench.link.status.reason == .obstacle(.unreachable))
@@ -149,7 +150,7 @@ struct GateScenarioTests {
     #expect(bench.link.status.reason == .obstacle(.captivePortal))
   }
 
-  @Test func `a queued connect is taken back while held, and queued again at once afterwards`()
+  @Test func `a held link cancels its queued connect and queues it again at once afterwards`()
     throws
   {
     var bench = LinkBench.connected(.bottleLink)
@@ -166,7 +167,7 @@ struct GateScenarioTests {
     #expect(bench.log.count { if case .arm = $0 { true } else { false } } == 1)
   }
 
-  @Test func `realtime switched off leaves polling, and no try`() {
+  @Test func `with realtime switched off, the link polls and makes no attempts`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.want(.standbyOnly))
     bench.pass(.seconds(3600))
@@ -189,7 +190,7 @@ struct GateScenarioTests {
     #expect(bench.opens.count == 1)
   }
 
-  @Test func `a change of network is no reason to try what the server does not offer`() {
+  @Test func `a network change does not retry a link that the server does not offer`() {
     let missing = LinkFailure.http(status: 404, retryAfter: nil, detail: "")
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
@@ -202,7 +203,7 @@ struct GateScenarioTests {
         == LinkStatus(phase: .standby, mode: .polling, reason: .failure(missing)))
   }
 
-  @Test func `the foreground polls at once, beside the try`() {
+  @Test func `entering the foreground polls at once, in addition to the attempt`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, .http(status: 418, retryAfter: nil, detail: "")))
@@ -215,7 +216,7 @@ struct GateScenarioTests {
     #expect(bench.polls == [bench.seconds])
   }
 
-  @Test func `a link that ends while it leaves for the background has nothing left to do`() throws {
+  @Test func `a link that ends while leaving for the background has no further work`() throws {
     let policy = try LinkPolicy.session.setting([("liveness.idle", "60s idle")])
     var bench = LinkBench.connected(policy)
     bench.pass(.seconds(10))
@@ -228,7 +229,7 @@ struct GateScenarioTests {
     #expect(bench.link.status == ended)
   }
 
-  @Test func `nothing is outstanding once nobody wants the link`() {
+  @Test func `a link that is no longer wanted has no deadline`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.want(.none))
     #expect(bench.link.deadline == nil)

@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: Stage.allCases)
-  func `a network that goes away pauses each state, closes what is open, and starts afresh`(
+  func `losing the network pauses every state, closes the attempt and restarts the schedule`(
     stage: Stage
   ) {
     var bench = stage.bench
@@ -74,7 +74,7 @@ import Testing
     #expect(bench.opens.map { $0 - back } == waits)
   }
 
-  @Test func `a network that goes away only tests a link whose policy says so`() {
+  @Test func `losing the network only pings a link whose policy says so`() {
     var bench = LinkBench.connected(.socket)
     let attempt = bench.attempt
     let effects = bench.give(.reachability(.unreachable))
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: [Reachability.unreachable, .captivePortal])
-  func `a network of which the same is said again is no reason for another test`(
+  func `a repeated report about the network does not lead to another ping`(
     reachability: Reachability
   ) {
     var bench = LinkBench.connected(.socket)
@@ -104,7 +104,7 @@ import Testing
     #expect(bench.give(.reachability(reachability)) == [])
   }
 
-  @Test func `a network that goes away is nothing to a link whose policy ignores it`() throws {
+  @Test func `losing the network does not affect a link whose policy ignores it`() throws {
     let policy = try LinkPolicy.bottleLink.setting([("gate.networkChange", "ignore")])
     var bench = LinkBench.connected(policy)
     #expect(bench.give(.reachability(.unreachable)) == [])
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: [(open: "5s", whole: "15s", seconds: 10), ("30s", "1m", 30)])
-  func `a queued connect that opens has as long to be ready as any other after its open`(
+  func `an opened queued connect has as long to become ready as any opened attempt`(
     open: String, whole: String, seconds: Int
   ) throws {
     let policy = try LinkPolicy.bottleLink.setting([
@@ -132,7 +132,7 @@ import Testing
     #expect(bench.link.currentAttempt == nil)
   }
 
-  @Test func `a queued connect that opens during a try takes its place`() throws {
+  @Test func `a queued connect that opens during an attempt replaces it`() throws {
     var bench = LinkBench.connected(.bottleLink)
     bench.give(.lifecycle(.background))
     bench.pass(.seconds(5))

@@ -2,7 +2,7 @@ import LinkCore
 import Testing
 
 struct LivenessScenarioTests {
-  @Test func `90 s without a byte is a dead link, one nanosecond less is not`() {
+  @Test func `a link is dead after 90 s without a byte, and not a nanosecond earlier`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.heard(bench.attempt))
     let attempt = bench.attempt
@@ -13,7 +13,7 @@ struct LivenessScenarioTests {
     #expect(bench.opens.count == 1, "reconnected at once")
   }
 
-  @Test func `any byte counts as life`() {
+  @Test func `any byte counts as a sign of life`() {
     var bench = LinkBench.connected(.messageStream)
     for _ in 0..<100 {
       bench.pass(.seconds(89))
@@ -23,7 +23,7 @@ struct LivenessScenarioTests {
     #expect(bench.opens == [])
   }
 
-  @Test func `our own ping goes out after 25 s, and 10 s without an answer end the link`() {
+  @Test func `a relay pings after 25 s, and 10 s without a pong end the link`() {
     var bench = LinkBench.connected(.healthRelayService)
     bench.pass(.seconds(20))
     bench.peer = .isSilent
@@ -44,7 +44,7 @@ struct LivenessScenarioTests {
     ])
   }
 
-  @Test func `slow is not dead: a pong may take three measured round trips`() throws {
+  @Test func `a pong may take three measured round trips before the link counts as dead`() throws {
     var bench = try LinkBench.connected(Self.asksOnce())
     bench.peer = .isSilent
     bench.pass(.seconds(8))
@@ -60,7 +60,9 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .connected, "10 s would have ended it; 3 × 8 s does not")
   }
 
-  @Test func `a pong that once took minutes hides a dead link for three floors at most`() throws {
+  @Test func `after a pong that took minutes, a dead link is detected within three pong time-outs`()
+    throws
+  {
     var bench = try LinkBench.connected(Self.asksOnce())
     bench.peer = .isSilent
     bench.pass(.seconds(30))
@@ -78,7 +80,7 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .reconnecting)
   }
 
-  @Test func `waking from sleep asks for a sign of life at once`() {
+  @Test func `waking from sleep sends a ping at once`() {
     var bench = LinkBench.connected(.messageStream)
     bench.peer = .isSilent
     let effects = bench.give(.trigger(.woke))
@@ -87,7 +89,7 @@ struct LivenessScenarioTests {
     #expect(bench.opens.count == 1, "without an answer the link is half-open and reconnects")
   }
 
-  @Test func `three pongs that do not come end a session, each with more time than the last`() {
+  @Test func `three missing pongs end a session, each with a longer time-out than the last`() {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent
     bench.pass(.seconds(30))
@@ -105,7 +107,7 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .reconnecting)
   }
 
-  @Test func `any byte between the tries begins them anew`() {
+  @Test func `any byte between a session's pings resets the count of missing pongs`() {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent
     bench.pass(.seconds(45))
@@ -118,7 +120,7 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.phase == .reconnecting)
   }
 
-  @Test func `a late pong is a sign of life, and measures no newer ping`() throws {
+  @Test func `a late pong is a sign of life but does not measure a newer ping`() throws {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent
     bench.pass(.seconds(36))
@@ -132,7 +134,7 @@ struct LivenessScenarioTests {
     #expect(bench.link.status.quality == .poor, "the round trip took 4 s, not 1 s")
   }
 
-  @Test func `a session that something may have cut is asked once, for 10 s`() {
+  @Test func `after waking, a session has one ping and 10 s to answer`() {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent
     bench.pass(.seconds(30))
@@ -145,7 +147,9 @@ struct LivenessScenarioTests {
   }
 
   @Test(arguments: [(0, 30), (700, 45), (3_000, 60)])
-  func `a session asks every 30, 45 or 60 s by its quality`(milliseconds: Int, period: Int) {
+  func `a session pings every 30, 45 or 60 s, depending on its quality`(
+    milliseconds: Int, period: Int
+  ) {
     var bench = LinkBench.connected(.session)
     bench.peer = .isSilent
     for _ in 0..<40 {
@@ -163,7 +167,7 @@ struct LivenessScenarioTests {
   }
 
   @Test(arguments: [("30s", 30), ("29s", 30), ("31s", 31), ("89s", 89), ("90s", 30), ("off", 30)])
-  func `a slower ping counts between the usual one and the rule of silence`(
+  func `a slower ping interval applies only between the usual one and the silence limit`(
     slower: String, period: Int
   ) throws {
     let policy = try LinkPolicy.session.setting([

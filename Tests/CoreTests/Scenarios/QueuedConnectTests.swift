@@ -19,7 +19,7 @@ import Testing
     return attempt
   }
 
-  @Test func `it is armed in every state in which the link waits or tries`() {
+  @Test func `a queued connect is armed whenever the link waits or makes an attempt`() {
     var bench = LinkBench.wanted(.bottleLink)
     #expect(Self.queued(bench) != nil, "during the first burst")
     bench.pass(.seconds(5))
@@ -39,7 +39,7 @@ import Testing
     bench.log.compactMap { if case .arm(_, let rest) = $0 { rest } else { nil } }.last
   }
 
-  @Test func `an idle link is closed and queued again, and so is one that left`() {
+  @Test func `a link that is idle or in background is closed and its connect queued again`() {
     for leaves in [false, true] {
       var bench = LinkBench.connected(.bottleLink)
       if leaves { bench.give(.lifecycle(.background)) }
@@ -50,7 +50,9 @@ import Testing
     }
   }
 
-  @Test func `only a link that was closed because it was done leaves its peer alone`() throws {
+  @Test func `only a link that closed as idle leaves its peer a rest before the next connect`()
+    throws
+  {
     var lost = LinkBench.connected(.bottleLink)
     lost.give(.lost(lost.attempt, .reset))
     #expect(Self.rest(lost) == .zero)
@@ -70,7 +72,8 @@ import Testing
     #expect(Self.rest(next) == .zero, "only the previous link was closed as idle")
   }
 
-  @Test func `what the queue brought stays when the live link is wanted again`() throws {
+  @Test func `a link from the queued connect stays open when the live link is wanted again`() throws
+  {
     var bench = LinkBench.wanted(.bottleLink)
     bench.give(.want(.standbyOnly))
     let queued = try #require(Self.queued(bench))
@@ -82,14 +85,14 @@ import Testing
     #expect(bench.link.status.phase == .connected)
   }
 
-  @Test func `the user's end is the only one that queues nothing`() {
+  @Test func `a link that the user ends queues no connect`() {
     var bench = LinkBench.connected(.bottleLink)
     bench.give(.want(.none))
     #expect(bench.link.standby.state == .off)
     #expect(bench.link.deadline == nil)
   }
 
-  @Test func `the first link that ends early is no fast failure of the queue`() throws {
+  @Test func `the first link that ends early does not count as a fast failure`() throws {
     var bench = LinkBench.wanted(.bottleLink)
     let queued = try #require(Self.queued(bench))
     bench.give(.opened(queued))
@@ -100,7 +103,8 @@ import Testing
     #expect(Self.queued(bench) != nil, "queued again at once")
   }
 
-  @Test func `what breaks 2 s after it was armed is armed again a second later`() throws {
+  @Test func `a queued connect that fails 2 s after it was armed is armed again 1 s later`() throws
+  {
     var bench = LinkBench.wanted(.bottleLink)
     bench.pass(.seconds(2))
     let first = try #require(Self.queued(bench))
@@ -110,7 +114,9 @@ import Testing
     #expect(Self.queued(bench) != nil)
   }
 
-  @Test func `what breaks before that is armed again 30 s after it was armed`() throws {
+  @Test func `a queued connect that fails within 2 s is armed again 30 s after it was armed`()
+    throws
+  {
     var bench = LinkBench.wanted(.bottleLink)
     bench.pass(.milliseconds(1999))
     let first = try #require(Self.queued(bench))
@@ -123,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: [(Lifecycle.foreground, 21), (.background, 76)])
-  func `a peer that takes and drops every link cannot make it spin`(
+  func `a peer that accepts and drops every link does not cause a busy loop`(
     _ lifecycle: Lifecycle, _ expected: Int
   ) {
     var bench = LinkBench.wanted(.bottleLink)
@@ -142,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: [(4_999, true), (5_000, false)])
-  func `a link that was ready and ends early is queued again at once, and the next is not`(
+  func `only the first of several ready links that end early is queued again at once`(
     _ milliseconds: Int64, _ wasShort: Bool
   ) throws {
     var bench = LinkBench.wanted(.bottleLink)
@@ -166,7 +172,7 @@ import Testing
     #expect(try flash() == !wasShort, "the first after a link that lasted")
   }
 
-  @Test func `a ready link that ends early again and again cannot spin`() {
+  @Test func `ready links that keep ending early do not cause a busy loop`() {
     var bench = LinkBench.wanted(.bottleLink)
     bench.pass(.seconds(5))
     let count = Self.arms(&bench) { bench in
@@ -183,7 +189,7 @@ import Testing
   }
 
   @Test(arguments: [(7_999, false), (8_000, true)])
-  func `in background it is armed before the system suspends the app`(
+  func `in background a connect is armed again before the system suspends the app`(
     milliseconds: Int64, isArmed: Bool
   ) throws {
     var bench = LinkBench.wanted(.bottleLink)
@@ -208,7 +214,7 @@ import Testing
     #expect(Self.queued(bench) != nil)
   }
 
-  @Test func `an adapter that was switched off and on is no failure`() throws {
+  @Test func `switching the adapter off and on does not count as a failure`() throws {
     var bench = LinkBench.wanted(.bottleLink)
     bench.give(.reachability(.unreachable))
     #expect(bench.link.standby.state == .off)
@@ -216,7 +222,7 @@ import Testing
     #expect(Self.queued(bench) != nil, "armed at once")
   }
 
-  @Test func `without the adapter a connected link is over`() {
+  @Test func `switching the adapter off ends a connected link`() {
     var bench = LinkBench.connected(.bottleLink)
     let attempt = bench.attempt
     #expect(bench.give(.reachability(.unreachable)).contains(.close(attempt, .networkChanged)))

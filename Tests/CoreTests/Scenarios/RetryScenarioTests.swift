@@ -3,7 +3,7 @@ import Testing
 @testable import LinkCore
 
 struct RetryScenarioTests {
-  @Test func `no more than ten tries are made in any minute, whatever asks for them`() {
+  @Test func `a link makes at most ten attempts in any minute, whatever triggers them`() {
     var bench = LinkBench.wanted(.messageStream)
     for _ in 0..<200 {
       bench.give(.prepared(bench.attempt))
@@ -18,7 +18,7 @@ struct RetryScenarioTests {
     #expect(bench.opens.filter { $0 < 60 }.count == 10, "the whole budget is used")
   }
 
-  @Test func `no more than ten polls are made in any minute, whatever asks for them`() {
+  @Test func `a link makes at most ten polls in any minute, whatever triggers them`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, .refused))
@@ -35,7 +35,7 @@ struct RetryScenarioTests {
     #expect(bench.polls.filter { $0 < 60 }.count == 10, "the whole budget is used")
   }
 
-  @Test func `the first poll after a refusal is spread over 5 s, and the user's is not`() {
+  @Test func `the first poll after a refusal is jittered over 5 s, one by the user is immediate`() {
     var waits: [Double] = []
     for seed in 0..<200 as Range<UInt64> {
       var bench = LinkBench.connected(.messageStream, seed: seed)
@@ -52,7 +52,7 @@ struct RetryScenarioTests {
     #expect(bench.polls == [bench.seconds])
   }
 
-  @Test func `an upgrade is waited for 5 s and not longer`() {
+  @Test func `a link waits 5 s for an upgrade and not longer`() {
     for (wait, phase) in [
       (Duration.seconds(5) - .nanoseconds(1), LinkStatus.Phase.connected),
       (.seconds(5), .reconnecting), (.seconds(5) + .nanoseconds(1), .reconnecting),
@@ -67,7 +67,7 @@ struct RetryScenarioTests {
     }
   }
 
-  @Test func `a server that accepts and closes does not get a fresh schedule each time`() {
+  @Test func `connections that close at once do not restart the schedule`() {
     var bench = LinkBench.wanted(.messageStream)
     for _ in 0..<6 {
       bench.connect()
@@ -78,7 +78,7 @@ struct RetryScenarioTests {
     #expect(bench.link.status.phase == .standby)
   }
 
-  @Test func `a link that stood for the stability time starts a new series when lost`() {
+  @Test func `losing a link that was open for the stability time starts a new series`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, .timeout(.connect)))
@@ -112,7 +112,7 @@ struct RetryScenarioTests {
   }
 
   @Test(arguments: [UInt16(1001), 1012, 1013])
-  func `a close that smells of a restart spreads the first retry over 5 s`(code: UInt16) {
+  func `a close code that suggests a restart jitters the first retry over 5 s`(code: UInt16) {
     var waits: [Double] = []
     for seed in 0..<200 as Range<UInt64> {
       var bench = LinkBench.connected(.messageStream, seed: seed)
@@ -125,7 +125,7 @@ struct RetryScenarioTests {
     #expect(waits.filter { $0 < 2.5 }.count > 60 && waits.filter { $0 >= 2.5 }.count > 60)
   }
 
-  @Test func `a drain notice states the window over which the first retry spreads`() {
+  @Test func `the first retry after a drain notice is jittered over the announced window`() {
     var latest = 0.0
     for seed in 0..<200 as Range<UInt64> {
       var bench = LinkBench.connected(.messageStream, seed: seed)
@@ -138,7 +138,7 @@ struct RetryScenarioTests {
     #expect((30..<60).contains(latest))
   }
 
-  @Test func `Retry-After is obeyed even when the user pulls`() {
+  @Test func `Retry-After is honored even when the user refreshes`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.lost(bench.attempt, .http(status: 429, retryAfter: .seconds(40), detail: "")))
     let lost = bench.seconds
@@ -167,7 +167,7 @@ struct RetryScenarioTests {
     (.protocolError(detail: ""), .standby),
     (.captivePortal, .standby),
   ])
-  func `each row of the seed's error tables has its answer`(
+  func `each failure in the error tables of the requirements leads to its phase`(
     failure: LinkFailure, phase: LinkStatus.Phase
   ) {
     var bench = LinkBench.wanted(.messageStream)
@@ -177,7 +177,7 @@ struct RetryScenarioTests {
   }
 
   @Test(arguments: [404, 503])
-  func `once polls work, neither pull, message nor foreground tries before the slow probe`(
+  func `while polls work, no refresh, message or foreground retries before the slow probe`(
     status: Int
   ) {
     let missing = LinkFailure.http(status: status, retryAfter: nil, detail: "")
@@ -201,7 +201,7 @@ struct RetryScenarioTests {
     #expect((810...990).contains((bench.opens.first ?? 0) - refused), "15 minutes ± 10 %")
   }
 
-  @Test func `a 503 while polls fail too is an outage: the first poll that works tries again`() {
+  @Test func `after a 503 and failing polls, the first successful poll leads to an attempt`() {
     let missing = LinkFailure.http(status: 503, retryAfter: nil, detail: "")
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
@@ -231,7 +231,7 @@ struct RetryScenarioTests {
     return bench
   }
 
-  @Test func `polls that fail end the belief that only the link is missing`() {
+  @Test func `after a failed poll, the next successful one retries a link that was not offered`() {
     var bench = Self.withoutTheLink()
     let asked = bench.polls.count
     while bench.polls.count == asked { bench.next() }
@@ -241,7 +241,7 @@ struct RetryScenarioTests {
     #expect(bench.opens == [bench.seconds])
   }
 
-  @Test func `a pull tries again once a poll has failed, and not before`() {
+  @Test func `a user's refresh retries a missing link only after a poll has failed`() {
     var bench = Self.withoutTheLink()
     let asked = bench.polls.count
     while bench.polls.count == asked { bench.next() }
@@ -252,7 +252,7 @@ struct RetryScenarioTests {
     #expect(bench.opens == [bench.seconds])
   }
 
-  @Test func `a 503 that says when is later, not never: tried then, spread over 5 s`() {
+  @Test func `a 503 with Retry-After is retried after that time, jittered over 5 s`() {
     var waits: [Double] = []
     for seed in 0..<200 as Range<UInt64> {
       var bench = LinkBench.connected(.messageStream, seed: seed)
@@ -267,7 +267,9 @@ struct RetryScenarioTests {
   }
 
   @Test(arguments: [(Duration.seconds(20), LinkStatus.Mode.none), (.seconds(40), .polling)])
-  func `polls fill a wait that is longer than an interval`(wish: Duration, mode: LinkStatus.Mode) {
+  func `the link polls during a wait that is longer than the poll interval`(
+    wish: Duration, mode: LinkStatus.Mode
+  ) {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.lost(bench.attempt, .http(status: 503, retryAfter: wish, detail: "")))
     #expect(bench.link.status.phase == .reconnecting)
@@ -277,7 +279,7 @@ struct RetryScenarioTests {
     #expect(bench.opens == [])
   }
 
-  @Test func `a server that accepts and drops is probed ever more seldom while polls work`() {
+  @Test func `while polls work, a server that drops each link is probed less and less often`() {
     var bench = LinkBench.wanted(.messageStream)
     for _ in 0..<40 {
       if bench.link.currentAttempt == nil { bench.pass(.seconds(10)) }
@@ -298,7 +300,7 @@ struct RetryScenarioTests {
     #expect(pauses.allSatisfy { $0 >= 26 }, "a link that ends at once causes no extra poll")
   }
 
-  @Test func `the first poll that succeeds after the server was away tries the socket at once`() {
+  @Test func `the first successful poll after an outage opens the socket at once`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, .refused))
@@ -312,7 +314,8 @@ struct RetryScenarioTests {
     #expect(bench.link.status == LinkStatus(phase: .connected, mode: .live, quality: .good))
   }
 
-  @Test func `a server found back right after a probe is probed an interval after that probe`() {
+  @Test func `a server that recovers right after a probe is probed one interval after that probe`()
+  {
     for seed in 0..<100 as Range<UInt64> {
       var bench = LinkBench.wanted(.messageStream, seed: seed)
       bench.give(.prepared(bench.attempt))
@@ -334,7 +337,7 @@ struct RetryScenarioTests {
     }
   }
 
-  @Test func `a server that comes and goes is probed no more often than polls come`() {
+  @Test func `an intermittent server is probed no more often than it is polled`() {
     for seed in 0..<100 as Range<UInt64> {
       var bench = LinkBench.wanted(.messageStream, seed: seed)
       bench.give(.prepared(bench.attempt))
@@ -354,7 +357,7 @@ struct RetryScenarioTests {
     }
   }
 
-  @Test func `a probe that fails goes back to polling, and the next one waits an interval or two`()
+  @Test func `a failed probe returns to polling, and the next follows one or two intervals later`()
   {
     var bench = LinkBench.wanted(.messageStream)
     bench.give(.prepared(bench.attempt))

@@ -5,7 +5,7 @@ import Testing
 struct SeedScheduleTests {
   let timeout = LinkFailure.timeout(.connect)
 
-  @Test func `shop messages: the first connection is tried again after 1, 2, 4, 8 and 16 s`() {
+  @Test func `shop messages retry the first connection after 1, 2, 4, 8 and 16 s`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.failAll(timeout)
     #expect(
@@ -23,7 +23,7 @@ struct SeedScheduleTests {
     #expect(bench.polls.count == 1 && bench.polls[0] < 36, "the first poll is spread over 5 s")
   }
 
-  @Test func `shop messages: a lost link is tried again after 0, 1, 2, 4 and 8 s, then polled`() {
+  @Test func `shop messages retry a lost link after 0, 1, 2, 4 and 8 s, then poll`() {
     var bench = LinkBench.connected(.messageStream)
     let lost = bench.seconds
     bench.give(.lost(bench.attempt, .reset))
@@ -46,7 +46,7 @@ struct SeedScheduleTests {
   }
 
   @Test(arguments: [LinkPolicy.healthRelayService, .healthRelayQuick, .healthRelayForeground])
-  func `health relay: two quick retries, 2 s apart, then an error`(policy: LinkPolicy) {
+  func `a health relay makes two quick retries, 2 s apart, then fails`(policy: LinkPolicy) {
     var bench = LinkBench.wanted(policy)
     bench.failAll(.refused)
     #expect(
@@ -60,7 +60,7 @@ struct SeedScheduleTests {
     #expect(bench.link.deadline == nil, "no attempt follows without the user")
   }
 
-  @Test func `health relay: a phone that another one replaced does not come back by itself`() {
+  @Test func `a health relay that another phone replaced does not reconnect by itself`() {
     var bench = LinkBench.connected(.healthRelayService)
     bench.give(.lost(bench.attempt, .closed(code: 4409, reason: "replaced")))
     #expect(bench.link.status.phase == .failed)
@@ -70,7 +70,7 @@ struct SeedScheduleTests {
   }
 
   @Test(arguments: [LinkPolicy.healthRelayQuick, .healthRelayForeground])
-  func `health relay: an active session that drops gets the same two retries`(policy: LinkPolicy) {
+  func `an active health relay session that drops gets the same two retries`(policy: LinkPolicy) {
     var bench = LinkBench.connected(policy)
     let lost = bench.seconds
     bench.give(.lost(bench.attempt, .reset))
@@ -79,7 +79,7 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .failed)
   }
 
-  @Test func `health relay: a service tries for more than a minute after a session dropped`() {
+  @Test func `a health relay service retries for more than a minute after a session dropped`() {
     var bench = LinkBench.connected(.healthRelayService)
     let lost = bench.seconds
     bench.give(.lost(bench.attempt, .reset))
@@ -88,7 +88,7 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .failed)
   }
 
-  @Test func `health relay: a service tries as long for a session that dropped at once`() {
+  @Test func `a health relay service retries as long for a session that dropped at once`() {
     var bench = LinkBench.wanted(.healthRelayService)
     bench.give(.opened(bench.attempt))
     bench.give(.established(bench.attempt))
@@ -99,7 +99,7 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .failed)
   }
 
-  @Test func `health relay: sessions that drop at once end a service after eleven tries`() {
+  @Test func `a health relay service fails after eleven retries if sessions drop at once`() {
     var bench = LinkBench.wanted(.healthRelayService)
     for _ in 1...20 where bench.link.status.phase != .failed {
       bench.give(.opened(bench.attempt))
@@ -111,7 +111,7 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .failed)
   }
 
-  @Test func `health relay: in front, a session that dropped at once gets two retries`() {
+  @Test func `a foreground health relay retries twice after a session that dropped at once`() {
     var bench = LinkBench.wanted(.healthRelayForeground)
     bench.give(.opened(bench.attempt))
     bench.give(.established(bench.attempt))
@@ -121,7 +121,7 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .failed)
   }
 
-  @Test func `health relay: an open socket is no success, only the code is, within 10 s`() {
+  @Test func `a health relay is connected once it has its code, within 10 s, not at the open`() {
     var bench = LinkBench.wanted(.healthRelayService)
     bench.give(.opened(bench.attempt))
     #expect(bench.link.status.phase == .connecting)
@@ -136,7 +136,8 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .connected)
   }
 
-  @Test func `session: 2^n seconds, at most 30, a quarter either way, never under 1, 20 tries`() {
+  @Test
+  func `a session retries 20 times after 2^n s, at most 30, a quarter more or less, at least 1`() {
     // min(2^n, 30) for 20 waits: 481 s in total.
     let bases: [Double] = [1, 2, 4, 8, 16] + Array(repeating: 30, count: 15)
     var sums: [Double] = Array(repeating: 0, count: 20)
@@ -160,7 +161,7 @@ struct SeedScheduleTests {
     }
   }
 
-  @Test func `session: what its floor cuts off is drawn again above it, not stacked upon it`() {
+  @Test func `a session's wait below the floor is drawn again above it, not raised to it`() {
     var waits: [Double] = []
     for seed in 0..<200 as Range<UInt64> {
       var bench = LinkBench.connected(.session, seed: seed)
@@ -173,7 +174,7 @@ struct SeedScheduleTests {
     #expect(Set(waits).count == 200)
   }
 
-  @Test func `session: connected counts only when the server says so, within 15 s`() {
+  @Test func `a session is connected only when the server confirms it, within 15 s`() {
     var bench = LinkBench.wanted(.session)
     bench.give(.opened(bench.attempt))
     bench.pass(.milliseconds(14_999))
@@ -182,7 +183,7 @@ struct SeedScheduleTests {
     #expect(bench.link.status.reason == .failure(.timeout(.establish)))
   }
 
-  @Test func `bottle: one scan burst of 5 s, then the queued connect that never ends`() {
+  @Test func `a bottle link scans once for 5 s, then waits without end for its queued connect`() {
     var bench = LinkBench.wanted(.bottleLink)
     #expect(bench.opens == [0])
     #expect(bench.log.contains(.arm(AttemptID(2), after: .zero)), "queued during the burst")
@@ -196,7 +197,7 @@ struct SeedScheduleTests {
     #expect(bench.link.status.phase == .connected)
   }
 
-  @Test func `bottle: a drop is followed by a burst after 3 s, then by the queued connect`() {
+  @Test func `a dropped bottle link scans after 3 s, then waits for its queued connect`() {
     var bench = LinkBench.connected(.bottleLink)
     let lost = bench.seconds
     let effects = bench.give(.lost(bench.attempt, .ended))
@@ -208,7 +209,7 @@ struct SeedScheduleTests {
     #expect(bench.log.contains { if case .arm = $0 { true } else { false } })
   }
 
-  @Test func `health sync: 31 s at first, later from 5 s to an hour without end`() {
+  @Test func `health sync retries for 31 s at first, later every 5 s to an hour without end`() {
     let retry = LinkPolicy.healthSync.retry
     #expect(retry.first == .list([1, 2, 4, 8, 16].map { .seconds($0) }))
     for (index, base) in [5.0, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 3_600, 3_600]
@@ -221,7 +222,7 @@ struct SeedScheduleTests {
     #expect(retry.reconnect.attempts == nil)
   }
 
-  @Test func `health sync has no numbers of a link`() throws {
+  @Test func `health sync has only retry settings`() throws {
     let keys = LinkPolicy.healthSync.values.map(\.key)
     #expect(keys.allSatisfy { $0.hasPrefix("retry.") })
     #expect(keys.contains("retry.first") && keys.contains("retry.spread"))

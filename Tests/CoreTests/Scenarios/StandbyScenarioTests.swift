@@ -34,7 +34,7 @@ import Testing
     while bench.link.currentAttempt == nil, bench.seconds < end { bench.pass(.seconds(1)) }
   }
 
-  @Test func `a poll that works is no reason to probe a server that was never away`() {
+  @Test func `a successful poll does not probe a server that was never unreachable`() {
     var bench = LinkBench.connected(.messageStream)
     bench.peer = .isSilent
     bench.give(.lost(bench.attempt, .http(status: 429, retryAfter: .seconds(40), detail: "")))
@@ -51,7 +51,7 @@ import Testing
     #expect(bench.opens == [])
   }
 
-  @Test func `a server that refused every try of a series was not away for that`() {
+  @Test func `a server that refused every attempt of a series does not count as unreachable`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.failAll(.http(status: 429, retryAfter: nil, detail: ""))
     #expect(bench.link.status.phase == .standby)
@@ -61,7 +61,7 @@ import Testing
     #expect(bench.opens == [])
   }
 
-  @Test func `an idle link is not opened again by a poll that works`() throws {
+  @Test func `a successful poll does not reopen an idle link`() throws {
     let policy = try LinkPolicy.messageStream.setting([("liveness.idle", "60s standby")])
     var bench = LinkBench.connected(policy)
     bench.pass(.seconds(60))
@@ -70,7 +70,7 @@ import Testing
     #expect(bench.opens == [])
   }
 
-  @Test func `a server that cannot be reached while polls run is probed once one works`() {
+  @Test func `a server that becomes unreachable during a poll is probed if that poll succeeds`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.peer = .isSilent
     bench.give(.want(.standbyOnly))
@@ -83,7 +83,7 @@ import Testing
     #expect(bench.opens.count == 1)
   }
 
-  @Test func `a server that left a poll without an answer is probed once one works`() {
+  @Test func `a server that did not answer a poll is probed after the next successful one`() {
     var bench = Self.failed(Self.teapot, peer: .isSilent)
     while bench.polls.count < 2, bench.seconds < 100 { bench.next() }
     #expect(bench.opens == [])
@@ -91,7 +91,7 @@ import Testing
     #expect(bench.opens.count == 1)
   }
 
-  @Test func `probes that fail while polls work wait twice as long each time`() {
+  @Test func `the wait doubles with each failed probe while polls work`() {
     var bench = Self.failed(.refused)
     // The first probe follows the first poll. The last wait is the policy's, 300 s ± 10 %.
     for bounds in [1..<5.1, 30..<60, 60..<120, 120..<240, 270..<330.1] as [Range<Double>] {
@@ -115,7 +115,7 @@ import Testing
     #expect(bench.opens == [])
   }
 
-  @Test func `wanting the link again is no reason to try what the server does not offer`() {
+  @Test func `requesting the link again does not retry it while the server does not offer it`() {
     var bench = Self.unoffered()
     bench.give(.want(.standbyOnly))
     bench.give(.want(.live))
@@ -127,7 +127,7 @@ import Testing
     #expect(!bench.opens.isEmpty)
   }
 
-  @Test func `a server that took the link offers it, on another network too`() {
+  @Test func `a link that the server accepted is retried on another network`() {
     var bench = Self.unoffered()
     bench.give(.opened(bench.attempt))
     #expect(bench.link.status.phase == .connected)
@@ -137,14 +137,14 @@ import Testing
     #expect(bench.opens.count == 1)
   }
 
-  @Test func `another network changes nothing if only polls are wanted`() {
+  @Test func `a network change has no effect if only polls are wanted`() {
     var bench = LinkBench.connected(.messageStream)
     bench.peer = .isSilent
     bench.give(.want(.standbyOnly))
     #expect(bench.give(.reachability(Self.cell)) == [])
   }
 
-  @Test func `polls and triggers change nothing that is shown if only polls are wanted`() throws {
+  @Test func `polls and triggers do not change the status if only polls are wanted`() throws {
     let policy = try LinkPolicy.messageStream.setting([
       ("gate.background", "0s standby"), ("gate.foreground", "wait"),
     ])
@@ -213,7 +213,7 @@ import Testing
   }
 
   @Test(arguments: [404, 503])
-  func `why the link is missing is told until it stands`(status: Int) {
+  func `the status states why the link is missing until it is connected`(status: Int) {
     let failure = LinkFailure.http(status: status, retryAfter: nil, detail: "")
     let told = LinkStatus(phase: .standby, mode: .polling, reason: .failure(failure))
     for (name, way) in Self.ways {

@@ -69,7 +69,7 @@ import Testing
     model.line.items[0].progress = .sending(work, answer, part: part, ping: ping)
   }
 
-  @Test func `a broken relay is found`() {
+  @Test func `the invariants detect every broken relay state`() {
     #expect(unnoticed(Self.plants, in: Self.sending) == [])
   }
 }

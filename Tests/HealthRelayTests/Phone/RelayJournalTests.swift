@@ -7,7 +7,7 @@ import Testing
 
 /// The contents of a relay's journal.
 struct RelayJournalTests {
-  @Test func `inputs and effects survive a journal, and their secrets do not`() throws {
+  @Test func `a journal preserves inputs and effects but not their secrets`() throws {
     let inputs: [RelayModel.Input] = [
       .start, .message(AttemptID(1), .paired(.first)),
       .message(AttemptID(1), .asked(.of("a"), .steps)),

@@ -9,7 +9,7 @@ import Testing
 struct RelayRequestTests {
   private let first = AttemptID(1)
 
-  @Test func `a question is read, sent, and done when the backend has it`() {
+  @Test func `a question is read and answered, and ends when a pong confirms the answer`() {
     var bench = RelayBench.running()
     bench.answersPings = false
     bench.ask("a")
@@ -28,7 +28,7 @@ struct RelayRequestTests {
       ])
   }
 
-  @Test func `the last 256 questions that were answered are known`() {
+  @Test func `the last 256 answered questions are remembered`() {
     var line = RequestLine()
     for number in 0...256 { line.noteAnswered(.of("n\(number)")) }
     let known = (1...256).map { RelayRequestID.of("n\($0)") }
@@ -51,7 +51,7 @@ struct RelayRequestTests {
       ])
   }
 
-  @Test func `each part of a long answer waits until the one before has arrived`() {
+  @Test func `each part of a long answer waits until a pong confirms the previous part`() {
     var bench = RelayBench.running()
     bench.answersPings = false
     bench.ask("a")
@@ -82,7 +82,8 @@ struct RelayRequestTests {
     #expect(bench.work == nil)
   }
 
-  @Test func `an opening of another connection does not have a question answered again`() {
+  @Test func `the opening of an unknown connection does not cause a question to be answered again`()
+  {
     var bench = RelayBench.asked()
     bench.prepare()
     bench.give(.opened(AttemptID(99)))
@@ -91,12 +92,12 @@ struct RelayRequestTests {
     #expect(bench.work == nil)
   }
 
-  @Test func `a backend that says nothing of parts gets none`() {
+  @Test func `a backend that does not announce support for parts gets the answer in one message`() {
     var bench = RelayBench.asked(.service, .plain)
     #expect(bench.take() == [.read(WorkID(1), .of("a"), .steps, inParts: false)])
   }
 
-  @Test func `a question that is cancelled is not answered, wherever it stands`() {
+  @Test func `a cancelled question is not answered, whether queued, being read or already sent`() {
     var bench = RelayBench.running()
     bench.answersPings = false
     for id in ["a", "b", "c"] { bench.ask(id) }
@@ -113,7 +114,7 @@ struct RelayRequestTests {
     #expect(bench.model.line.items == [])
   }
 
-  @Test func `what was cancelled may be asked again`() {
+  @Test func `a cancelled question can be asked again`() {
     var bench = RelayBench.asked()
     bench.say(.cancelled(.of("a")))
     bench.ask("a")
@@ -122,7 +123,7 @@ struct RelayRequestTests {
       bench.receipts.map(\.outcome) == [.cancelled, .answered(points: 3, isTruncated: false)])
   }
 
-  @Test func `an answer that comes late is let go`() {
+  @Test func `an answer prepared after its question was cancelled is discarded`() {
     var bench = RelayBench.asked()
     bench.say(.cancelled(.of("a")))
     bench.forget()
@@ -132,7 +133,7 @@ struct RelayRequestTests {
     #expect(bench.take() == [.discard(WorkID(1)), .discard(WorkID(9))])
   }
 
-  @Test func `32 questions stand in line, the next is refused at once`() {
+  @Test func `32 questions can be queued, and the next is refused at once`() {
     var bench = RelayBench.running()
     for number in 1...32 { bench.ask("\(number)") }
     #expect(bench.model.line.items.count == 32)
@@ -171,7 +172,8 @@ struct RelayRequestTests {
     #expect(bench.receipts.map(\.id.text) == ["a", "b"])
   }
 
-  @Test func `what cannot be answered is told so, and the user hears when it is the store`() {
+  @Test func `a failed question is refused with its reason, and only a store failure is a problem`()
+  {
     var bench = RelayBench.asked()
     bench.give(
       .prepared(WorkID(1), RelayModel.Prepared(parts: 1, content: .refused(reason: "start > end"))))
@@ -186,7 +188,7 @@ struct RelayRequestTests {
     #expect(bench.problems == [.unreadable("locked")])
   }
 
-  @Test func `messages of unknown types are answered with their id, and survived`() {
+  @Test func `unknown and malformed messages are refused with their ID, and the session goes on`() {
     var bench = RelayBench.running()
     bench.say(.unknown(type: "news", .of("n")))
     bench.say(
@@ -206,7 +208,7 @@ struct RelayRequestTests {
     #expect(bench.receipts.map(\.id.text) == ["a"])
   }
 
-  @Test func `at most 20 a minute are refused, so that two ends cannot refuse each other for ever`()
+  @Test func `at most 20 refusals are sent a minute, so two ends cannot refuse each other forever`()
   {
     var bench = RelayBench.running()
     for _ in 0..<21 { bench.say(.unknown(type: "error", nil)) }

@@ -7,7 +7,7 @@ import Testing
 
 /// Questions and pairings after the socket is lost.
 struct RelayResumeTests {
-  @Test func `the token of the newest code is shown when coming back`() {
+  @Test func `a reconnect presents the resume token of the newest code`() {
     var bench = RelayBench(.service)
     bench.give(.start)
     bench.connect()
@@ -21,7 +21,7 @@ struct RelayResumeTests {
     #expect(opens(bench) == [nil, Secret("t1"), Secret("t2")])
   }
 
-  @Test func `an error, idleness and background keep the pairing, the user's stop ends it`() {
+  @Test func `an error or idleness keeps the pairing, and the user's stop ends it`() {
     var bench = RelayBench.running(.service)
     bench.pass(.seconds(900))
     bench.give(.start)
@@ -40,7 +40,7 @@ struct RelayResumeTests {
   }
 
   @Test(arguments: [Int64(1), 60])
-  func `a backend that restarts for up to a minute ends no service, which resumes`(
+  func `a service resumes after its backend restarts for up to a minute`(
     seconds: Int64
   ) {
     for seed in 0..<50 {
@@ -77,7 +77,7 @@ struct RelayResumeTests {
     #expect(opens(bench) == Array(repeating: Secret("t1"), count: 3))
   }
 
-  @Test func `a question that is asked again before a new code is answered behind it`() {
+  @Test func `a question repeated before the code of a new session is answered after the code`() {
     var bench = RelayBench.running()
     for id in ["a", "b"] { bench.ask(id) }
     bench.lose()
@@ -101,7 +101,7 @@ struct RelayResumeTests {
     #expect(bench.model.resume == Secret("t1"))
   }
 
-  @Test func `a token is kept until a code brings another, or a session begins without one`() {
+  @Test func `a resume token is kept until a code replaces it or a new session has none`() {
     var bench = RelayBench.running(.service)
     bench.say(.paired(.plain))
     #expect(bench.model.resume == Secret("t1"))
@@ -117,7 +117,7 @@ struct RelayResumeTests {
     #expect(bench.model.resume == nil)
   }
 
-  @Test func `on a resumed session an answer that may be lost is sent again`() {
+  @Test func `a resumed session sends an unconfirmed answer again`() {
     var bench = RelayBench.running()
     bench.answersPings = false
     bench.ask("a")
@@ -131,7 +131,7 @@ struct RelayResumeTests {
     #expect(bench.receipts == [])
   }
 
-  @Test func `reading goes on while the socket is away`() {
+  @Test func `reading continues while the socket is disconnected`() {
     var bench = RelayBench.asked()
     bench.ask("b")
     bench.lose()
@@ -143,7 +143,7 @@ struct RelayResumeTests {
     #expect(bench.receipts.map(\.id.text) == ["a", "b"])
   }
 
-  @Test func `on a session that begins anew nobody waits: the questions are dropped`() {
+  @Test func `a new session drops the questions of the previous one`() {
     var bench = RelayBench.asked()
     bench.ask("b")
     bench.lose()
@@ -159,7 +159,8 @@ struct RelayResumeTests {
     #expect(bench.receipts.count == 3)
   }
 
-  @Test func `what is asked before the code of a new session is answered on it`() {
+  @Test
+  func `a question that arrives before the code of a new session is answered in that session`() {
     var bench = RelayBench.running()
     bench.ask("old")
     bench.lose()
@@ -172,7 +173,7 @@ struct RelayResumeTests {
     #expect(bench.receipts.map(\.id.text) == ["old", "new"])
   }
 
-  @Test func `asked again on another connection it is answered there, once`() {
+  @Test func `a question repeated on another connection is answered there once`() {
     var bench = RelayBench.running()
     bench.answersPings = false
     bench.ask("a")
@@ -188,7 +189,7 @@ struct RelayResumeTests {
     #expect(bench.receipts.map(\.id.text) == ["a"])
   }
 
-  @Test func `a backend that takes no parts any more gets a new answer`() {
+  @Test func `a backend that no longer accepts parts gets a newly prepared answer`() {
     var bench = RelayBench.asked()
     bench.lose()
     bench.prepare(parts: 3)
@@ -205,7 +206,7 @@ struct RelayResumeTests {
   }
 
   @Test(arguments: [RelayModel.Input.stop, .link(.device(.lifecycle(.background)))])
-  func `the end of a session is the end of its questions`(end: RelayModel.Input) {
+  func `the end of a session drops its questions`(end: RelayModel.Input) {
     var bench = RelayBench.asked(.foreground)
     bench.ask("b")
     bench.forget()
@@ -215,7 +216,7 @@ struct RelayResumeTests {
     #expect(bench.model.line.items == [])
   }
 
-  @Test func `what an older attempt says changes nothing`() {
+  @Test func `events of an older attempt change nothing`() {
     var bench = RelayBench.asked()
     bench.reconnect(.resumed)
     let before = bench.model
@@ -235,7 +236,7 @@ struct RelayResumeTests {
     #expect(bench.model.line == before.line)
   }
 
-  @Test func `a socket that takes no more is given up`() {
+  @Test func `a socket that fails to send is closed, and the relay reconnects`() {
     var bench = RelayBench.asked()
     bench.prepare()
     bench.give(.unsent(bench.attempt))
@@ -243,7 +244,7 @@ struct RelayResumeTests {
     #expect(bench.take().contains(.close(AttemptID(1), code: 1002)))
   }
 
-  @Test func `a second code on the same connection is for the next assistant`() {
+  @Test func `a second code on the same connection keeps the session and its question`() {
     var bench = RelayBench.asked()
     bench.forget()
     bench.say(.paired(.plain))

@@ -5,7 +5,7 @@ import Testing
 @testable import HealthRelay
 
 struct RelayStateTests {
-  @Test func `only the code makes it run, and it has 10 s`() {
+  @Test func `only a code makes the relay run, and the code must arrive within 10 s`() {
     var bench = RelayBench.started(.service)
     bench.give(.opened(bench.attempt))
     bench.ask("a")
@@ -18,14 +18,14 @@ struct RelayStateTests {
     #expect(bench.problems == [])
   }
 
-  @Test func `a code at the last moment counts`() {
+  @Test func `a code just before the time-out makes the relay run`() {
     var bench = RelayBench.started(.foreground)
     bench.pass(.milliseconds(9_998))
     bench.connect()
     #expect(bench.state == .running)
   }
 
-  @Test func `a server that accepts, gives a code and closes is left after two retries`() {
+  @Test func `a server that sends a code and then closes gets only two retries`() {
     var bench = RelayBench.started(.foreground)
     for _ in 0..<3 {
       bench.connect()
@@ -37,7 +37,7 @@ struct RelayStateTests {
   }
 
   @Test(arguments: [RelayStatus.State.error, .reconnecting])
-  func `a session that stood for 30 s has its retries again`(state: RelayStatus.State) {
+  func `a session that lasted 30 s restores its retries`(state: RelayStatus.State) {
     let stood: Int64 = state == .error ? 29_999 : 30_000
     var bench = RelayBench.started(.foreground)
     for _ in 0..<2 {
@@ -51,7 +51,8 @@ struct RelayStateTests {
     #expect(bench.state == state)
   }
 
-  @Test func `any message of the backend keeps it up, pings and pongs do not`() {
+  @Test func `any backend message resets the 15-minute idle time-out, but pings and pongs do not`()
+  {
     var bench = RelayBench.running(.service)
     bench.pass(.seconds(600))
     bench.say(.unknown(type: "news", nil))
@@ -67,13 +68,13 @@ struct RelayStateTests {
     #expect(bench.state == .idle)
   }
 
-  @Test func `in front it has no idle rule`() {
+  @Test func `the foreground profile has no idle time-out`() {
     var bench = RelayBench.running(.foreground)
     bench.pass(.seconds(86_400))
     #expect(bench.state == .running)
   }
 
-  @Test func `15 minutes without a way out end a service too`() {
+  @Test func `15 minutes without a network also end a service`() {
     var bench = RelayBench.running(.service)
     bench.pass(.seconds(100))
     bench.give(.reachability(.unreachable))
@@ -92,7 +93,7 @@ struct RelayStateTests {
     #expect(bench.state == .starting)
   }
 
-  @Test func `a way out that comes back in time costs no retry`() {
+  @Test func `a network that returns in time costs no retry`() {
     var bench = RelayBench.running(.service)
     bench.give(.reachability(.unreachable))
     bench.pass(.seconds(500))
@@ -112,7 +113,7 @@ struct RelayStateTests {
     #expect(bench.state == .reconnecting)
   }
 
-  @Test func `stopping lasts until the goodbye is over`() {
+  @Test func `the relay is stopping until its connection has closed`() {
     var bench = RelayBench.running(.service)
     bench.give(.stop)
     #expect(bench.state == .stopping)
@@ -123,7 +124,7 @@ struct RelayStateTests {
     #expect(bench.model.status == RelayStatus(.idle))
   }
 
-  @Test func `a goodbye takes five seconds at most`() {
+  @Test func `closing the connection takes at most five seconds`() {
     var bench = RelayBench.running(.service)
     bench.give(.stop)
     bench.pass(.milliseconds(4_999))
@@ -134,7 +135,7 @@ struct RelayStateTests {
     #expect(bench.statuses.map(\.state) == [.stopping, .idle])
   }
 
-  @Test func `a start while it stops begins anew`() {
+  @Test func `a start while the relay is stopping begins a new session`() {
     var bench = RelayBench.running(.service)
     bench.give(.stop)
     bench.give(.start)
@@ -145,7 +146,7 @@ struct RelayStateTests {
     #expect(bench.attempt == AttemptID(2))
   }
 
-  @Test func `stop ends what is wanted, and nothing else`() {
+  @Test func `a stop ends a retry or an error, and does nothing before a start`() {
     var bench = RelayBench(.service)
     bench.give(.stop)
     #expect(bench.statuses == [])
@@ -170,7 +171,7 @@ struct RelayStateTests {
     #expect(bench.opens == [])
   }
 
-  @Test func `started in background without a service it says why not`() {
+  @Test func `a start in the background without a service reports why it fails`() {
     var bench = RelayBench(.foreground)
     bench.give(.lifecycle(.background))
     bench.give(.start)
@@ -181,7 +182,7 @@ struct RelayStateTests {
     #expect(bench.opens == [0])
   }
 
-  @Test func `a service does not mind the background`() {
+  @Test func `a service keeps running and reconnects in the background`() {
     var bench = RelayBench.running(.service)
     bench.give(.lifecycle(.background))
     bench.pass(.seconds(600))
@@ -197,7 +198,7 @@ struct RelayStateTests {
     .http(status: 403, retryAfter: nil, detail: ""),
     .tls(.expired, detail: ""), .closed(code: 4409, reason: "replaced"),
   ])
-  func `an answer that no retry changes is an error at once`(failure: LinkFailure) {
+  func `a failure that no retry can fix is an error at once`(failure: LinkFailure) {
     var bench = RelayBench.started(.service)
     bench.lose(failure)
     #expect(bench.model.status == RelayStatus(.error, reason: .failure(failure)))
@@ -206,7 +207,7 @@ struct RelayStateTests {
     #expect(bench.opens == [0])
   }
 
-  @Test func `the notification is shown, changed and taken away with the service`() {
+  @Test func `the notification is shown, updated and removed with the service`() {
     var bench = RelayBench(.service)
     bench.give(.start)
     bench.connect()
@@ -230,7 +231,7 @@ struct RelayStateTests {
       ])
   }
 
-  @Test func `the notification counts the tries`() {
+  @Test func `the notification shows the number of the retry`() {
     var bench = RelayBench(.service)
     bench.give(.start)
     bench.connect()
@@ -247,7 +248,7 @@ struct RelayStateTests {
   }
 
   @Test(arguments: [("!", true), ("~", true), ("\u{20}", false), ("\u{7F}", false)])
-  func `a token to resume with is kept if a header field can hold it`(
+  func `a resume token is kept only if a header field can contain it`(
     last: String, isKept: Bool
   ) {
     let code = ConnectionCode(
@@ -273,7 +274,7 @@ struct RelayStateTests {
     #expect(!hasAny)
   }
 
-  @Test func `problems are told at most once in 30 s, with the number of those that were not`() {
+  @Test func `problems are reported at most once in 30 s, with the number of withheld ones`() {
     var bench = RelayBench.running(.service)
     for _ in 0..<3 { bench.say(.unknown(type: "x", nil)) }
     bench.pass(.milliseconds(29_999))

@@ -6,7 +6,7 @@ import Testing
 /// The test scenarios of the requirements in docs/seeds/000.md, in virtual time.
 struct SeedScenarioTests {
   @Test(arguments: RelayProfile.allCases)
-  func `server down at start: starting, two retries, then one error, and start works again`(
+  func `a server down at the start causes two retries and one error, and a restart works`(
     profile: RelayProfile
   ) {
     var bench = RelayBench.started(profile)
@@ -41,7 +41,9 @@ struct SeedScenarioTests {
   }
 
   @Test(arguments: [RelayProfile.quick, .foreground])
-  func `active session drops: reconnecting, two retries, then error`(profile: RelayProfile) {
+  func `a dropped session reconnects with two retries and then ends in an error`(
+    profile: RelayProfile
+  ) {
     var bench = RelayBench.running(profile)
     bench.pass(.seconds(60))
     bench.forget()
@@ -59,7 +61,7 @@ struct SeedScenarioTests {
   }
 
   /// The default profile waits 2, 2, 4, 6, 8, 8 and five times 9 s, 75 s in total.
-  @Test func `active session drops in the default profile: reconnecting for 75 s, then error`() {
+  @Test func `a dropped session of the default profile reconnects for 75 s and then is an error`() {
     var bench = RelayBench.running(.service)
     bench.pass(.seconds(60))
     bench.forget()
@@ -78,7 +80,7 @@ struct SeedScenarioTests {
     #expect(bench.model.deadline == nil)
   }
 
-  @Test func `who presses connect again does not wait for the next try`() {
+  @Test func `a user's start retries at once and restarts the retry schedule`() {
     var bench = RelayBench.running(.service)
     bench.lose(.reset)
     for _ in 1...5 {
@@ -95,7 +97,7 @@ struct SeedScenarioTests {
   }
 
   @Test(arguments: [RelayProfile.service, .quick])
-  func `idle for 15 minutes: the notification is gone and the state is idle`(
+  func `15 idle minutes remove the notification and set the state to idle`(
     profile: RelayProfile
   ) {
     var bench = RelayBench.running(profile)
@@ -110,7 +112,7 @@ struct SeedScenarioTests {
     #expect(bench.opens == [])
   }
 
-  @Test func `without a foreground service it works only in front, and nothing reconnects`() {
+  @Test func `without a service the relay runs only in the foreground and does not reconnect`() {
     var bench = RelayBench.running(.foreground)
     bench.give(.lifecycle(.background))
     #expect(bench.take() == [.close(AttemptID(1), code: 1001)])

@@ -8,7 +8,7 @@ import Testing
 @Suite struct `A pull keeps its budget` {
   static let instant = Duration.nanoseconds(1)
 
-  @Test func `it ends at 25 s, whatever is under way`() {
+  @Test func `a pull ends at 25 s in every stage`() {
     for stage in 0..<4 {
       var bench = stage == 0 ? PullBench() : PullBench.leased(2, for: .seconds(60))
       if stage == 0 { bench.give(.begin) }
@@ -34,7 +34,9 @@ import Testing
   }
 
   @Test(arguments: [(Duration.seconds(17), 8_000), (.milliseconds(17_001), 7_999)])
-  func `an exchange gets 8 s, or what is left`(waited: Duration, milliseconds: Int) {
+  func `an exchange gets 8 s or the remaining budget, if that is less`(
+    waited: Duration, milliseconds: Int
+  ) {
     var bench = PullBench.begun()
     bench.pass(waited - .milliseconds(500))
     bench.fail(.reset)
@@ -54,7 +56,7 @@ import Testing
     #expect((bench.report?.left == 1) != begins)
   }
 
-  @Test func `reading that takes too long is answered with an honest error`() {
+  @Test func `a reading that takes too long is answered with an error`() {
     var bench = PullBench.leased(1, for: .seconds(60))
     bench.pass(.seconds(21) - Self.instant)
     #expect(bench.log.last == .read(StepID(2), PullBench.question(1)))
@@ -71,7 +73,7 @@ import Testing
   @Test(arguments: [
     (Duration.seconds(24) - instant, true), (.seconds(24), true), (.seconds(24) + instant, false),
   ])
-  func `sending begins only with the least time left`(waited: Duration, begins: Bool) {
+  func `sending begins only if the minimum time is left`(waited: Duration, begins: Bool) {
     var bench = PullBench.leased(1, for: .seconds(60))
     bench.read(parts: 2)
     bench.pass(waited)
@@ -81,7 +83,8 @@ import Testing
   }
 
   @Test(arguments: [(Duration.seconds(24), true), (.seconds(24) + instant, false)])
-  func `more questions are leased only with the least time left`(waited: Duration, begins: Bool) {
+  func `more questions are leased only if the minimum time is left`(waited: Duration, begins: Bool)
+  {
     var bench = PullBench.leased(1, for: .seconds(60))
     bench.read()
     bench.pass(waited)
@@ -92,7 +95,7 @@ import Testing
     #expect(bench.log.last == next)
   }
 
-  @Test func `leases end before the budget when the backend says so`() {
+  @Test func `a lease shorter than the budget limits sending and reading`() {
     var bench = PullBench.leased(2, for: .seconds(10))
     bench.pass(.seconds(5))
     bench.read()
@@ -107,24 +110,24 @@ import Testing
         == PullReport(answered: 1, left: 1, ending: .outOfTime, again: .milliseconds(4_999)))
   }
 
-  @Test func `where sending takes no time it reads until the lease ends`() {
+  @Test func `with a send time of zero, reading may last until the lease ends`() {
     let bench = PullBench.leased(settings: PullSettings(sendTime: .zero))
     #expect(bench.pull.phase == .reading(StepID(2), until: .second(125)))
   }
 
-  @Test func `a lease counts from the moment it was asked for`() {
+  @Test func `a lease starts at the time of its request`() {
     var bench = PullBench.begun()
     bench.pass(.seconds(5))
     bench.give(.leased(StepID(1), PullBench.questions(1, for: .seconds(10))))
     #expect(bench.pull.deadline == .second(106))
   }
 
-  @Test func `a lease of no time leaves the question, and waits a little`() {
+  @Test func `a lease of zero length leaves its question to the backend for one second`() {
     let bench = PullBench.leased(1, for: .zero)
     #expect(bench.report == PullReport(left: 1, ending: .outOfTime, again: .seconds(1)))
   }
 
-  @Test func `it ends at once when the operating system wants its time back`() {
+  @Test func `a pull ends at once when the operating system cancels it`() {
     for stage in 0..<4 {
       var bench = stage < 2 ? PullBench() : PullBench.leased(2)
       if stage == 1 { bench.give(.begin) }

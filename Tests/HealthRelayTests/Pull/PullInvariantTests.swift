@@ -33,11 +33,11 @@ import Testing
     ("pull: its counts only grow", { $0.report.left = -1 }),
   ]
 
-  @Test func `a broken pull is found`() {
+  @Test func `the invariants detect every broken pull state`() {
     #expect(unnoticed(Self.plants, in: PullBench.leased(2).pull) == [])
   }
 
-  @Test func `a pause until the end of the budget is within it`() {
+  @Test func `a pause that lasts until the end of the budget breaks no invariant`() {
     var pull = PullBench.leased(2).pull
     pull.line = []
     pull.phase = .pausing(until: pull.end, .lease, tries: 1)

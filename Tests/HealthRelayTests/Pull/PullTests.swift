@@ -7,7 +7,7 @@ import Testing
 @testable import HealthRelay
 
 @Suite struct `A pull answers what waits` {
-  @Test func `it leases first, with time for one exchange`() {
+  @Test func `a pull first leases questions, with time for one exchange`() {
     var bench = PullBench()
     #expect(bench.pull.deadline == nil)
     bench.give(.begin)
@@ -15,19 +15,19 @@ import Testing
     #expect(bench.pull.deadline == bench.now.advanced(by: .seconds(25)))
   }
 
-  @Test func `it begins once`() {
+  @Test func `a second begin input changes nothing`() {
     var bench = PullBench.begun()
     bench.give(.begin)
     #expect(bench.take().count == 1)
   }
 
-  @Test func `nothing waits, so it is over`() {
+  @Test func `a pull ends if no questions are pending`() {
     let bench = PullBench.leased(0)
     #expect(bench.report == PullReport(ending: .finished))
     #expect(bench.log.last == .finish(PullReport(ending: .finished)))
   }
 
-  @Test func `a question is read, sent, let go of, and then it asks for more`() {
+  @Test func `a question is read, answered and discarded before the next lease request`() {
     var bench = PullBench.leased()
     #expect(bench.take().last == .read(StepID(2), PullBench.question(1)))
     bench.give(.prepared(StepID(2), parts: 1))
@@ -69,7 +69,7 @@ import Testing
     #expect(order == ["lease1", "lease2", "lease3"])
   }
 
-  @Test func `a question that cannot be read is answered with its error`() {
+  @Test func `a malformed question is answered with its error`() {
     var bench = PullBench.begun()
     let error = RelayWireError(
       .missing(field: "value_type"), id: RelayRequestID("x"), kind: .healthData)
@@ -84,7 +84,7 @@ import Testing
     #expect(bench.pull.report.answered == 1)
   }
 
-  @Test func `a second round in which nothing was done is the last one`() {
+  @Test func `a second round without an accepted answer is the last`() {
     var bench = PullBench.leased()
     bench.read()
     bench.succeed()
@@ -96,7 +96,7 @@ import Testing
         == PullReport(answered: 1, left: 1, ending: .finished, again: PullSettings.pause))
   }
 
-  @Test func `a round in which nothing was done is not followed by another`() {
+  @Test func `a first round without an accepted answer is the last`() {
     var bench = PullBench.leased(2)
     for _ in 0..<2 {
       bench.read()
@@ -108,7 +108,7 @@ import Testing
 
 @Suite struct `A pull meets refusals` {
   @Test(arguments: [401, 403])
-  func `a token that is refused ends it, at any step`(status: Int) {
+  func `a refused token ends the pull at any step`(status: Int) {
     var early = PullBench()
     early.give(.begin)
     early.fail(status)
@@ -122,14 +122,16 @@ import Testing
   }
 
   @Test(arguments: [404, 405, 501])
-  func `a backend without this way says so`(status: Int) {
+  func `a pull ends as unsupported if the backend lacks the endpoint`(status: Int) {
     var bench = PullBench.begun()
     bench.fail(status)
     #expect(bench.report == PullReport(ending: .unsupported))
   }
 
   @Test(arguments: [400, 404, 410, 422])
-  func `an answer that nobody wants is dropped, and the next question answered`(status: Int) {
+  func `an answer that the backend rejects is dropped, and the next question is answered`(
+    status: Int
+  ) {
     var bench = PullBench.leased(2)
     bench.read()
     bench.fail(status)
@@ -142,7 +144,9 @@ import Testing
   }
 
   @Test(arguments: [1, 4])
-  func `behind answers that nobody wants other questions may wait`(questions: Int) {
+  func `a pull whose answers are all rejected is repeated, as more questions may be pending`(
+    questions: Int
+  ) {
     var bench = PullBench.leased(questions)
     for _ in 0..<questions {
       bench.read()
@@ -153,7 +157,7 @@ import Testing
       bench.report == PullReport(unwanted: questions, ending: .finished, again: again))
   }
 
-  @Test func `a backend that has no more questions is not asked again for what it did not want`() {
+  @Test func `a rejected answer causes no new pull if the backend has no more questions`() {
     var bench = PullBench.leased(2)
     bench.read()
     bench.fail(410)
@@ -163,7 +167,7 @@ import Testing
     #expect(bench.report == PullReport(answered: 1, unwanted: 1, ending: .finished))
   }
 
-  @Test func `a lease that is over leaves the question to the backend`() {
+  @Test func `an expired lease leaves its question to the backend`() {
     var bench = PullBench.leased(2)
     bench.read()
     bench.fail(409)
@@ -175,7 +179,8 @@ import Testing
         == PullReport(answered: 1, left: 1, ending: .finished, again: PullSettings.pause))
   }
 
-  @Test func `a backend that cannot take answers ends it, and the question is not lost`() {
+  @Test func `a backend that cannot accept answers ends the pull, and the question is left to it`()
+  {
     var bench = PullBench.leased()
     bench.read()
     bench.fail(501)
@@ -184,7 +189,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `an answer that is too long is replaced by an honest error, once`(questions: Int) {
+  func `an answer that is too long is replaced once by an error`(questions: Int) {
     var bench = PullBench.leased(questions)
     let work = bench.step
     bench.read(parts: 2)
@@ -206,7 +211,7 @@ import Testing
     LinkFailure.tls(.expired, detail: ""), .captivePortal, .protocolError(detail: ""),
     .local(detail: ""), .http(status: 302, retryAfter: nil, detail: ""),
   ])
-  func `what will not pass is not tried again`(failure: LinkFailure) {
+  func `permanent failures are not retried`(failure: LinkFailure) {
     var bench = PullBench.begun()
     bench.fail(failure)
     #expect(bench.report == PullReport(ending: .failed(failure)))
@@ -227,7 +232,7 @@ import Testing
   ]
 
   @Test(arguments: passing)
-  func `leasing is repeated after each wait of the list, and then it fails`(
+  func `leasing is retried after each delay in the list, and then the pull fails`(
     failure: LinkFailure
   ) {
     var bench = PullBench.begun()
@@ -244,7 +249,7 @@ import Testing
   }
 
   @Test(arguments: passing)
-  func `sending is repeated word for word`(failure: LinkFailure) {
+  func `a failed part is sent again unchanged after each delay in the list`(failure: LinkFailure) {
     var bench = PullBench.leased()
     bench.read(parts: 2)
     bench.succeed()
@@ -262,7 +267,7 @@ import Testing
     #expect(bench.take().contains(.discard(work)))
   }
 
-  @Test func `the count of tries is each exchange's own`() {
+  @Test func `each exchange has its own retry count`() {
     var bench = PullBench.leased(2)
     for _ in 0..<2 {
       bench.read()
@@ -275,7 +280,7 @@ import Testing
     #expect(bench.pull.report.answered == 2)
   }
 
-  @Test func `leasing behind an answer has all tries of its own`() {
+  @Test func `leasing after an answer has a full set of retries`() {
     var bench = PullBench.leased()
     bench.read()
     bench.succeed()
@@ -286,7 +291,7 @@ import Testing
     }
   }
 
-  @Test func `the backend's wish lengthens the wait`() {
+  @Test func `the backend's retry-after lengthens the delay`() {
     var bench = PullBench.begun()
     bench.fail(503, retryAfter: .seconds(3))
     #expect(bench.pull.deadline == bench.now.advanced(by: .seconds(3)))
@@ -295,7 +300,9 @@ import Testing
   @Test(arguments: [
     (Duration.seconds(24), true), (.seconds(24) + .nanoseconds(1), false), (.seconds(60), false),
   ])
-  func `a wish that leaves less than the least time ends it`(wish: Duration, waits: Bool) {
+  func `a retry-after that leaves less than the minimum time ends the pull`(
+    wish: Duration, waits: Bool
+  ) {
     var bench = PullBench.begun()
     bench.fail(503, retryAfter: wish)
     let failure = LinkFailure.http(status: 503, retryAfter: wish, detail: "")
@@ -307,7 +314,7 @@ import Testing
     (Duration.seconds(60), Duration.seconds(60)), (.seconds(61), .seconds(61)),
     (.seconds(3_600), .seconds(3_600)), (.seconds(3_601), .seconds(3_600)),
   ])
-  func `a long wish is passed on, up to an hour`(wish: Duration, again: Duration) {
+  func `a long retry-after is passed on, limited to one hour`(wish: Duration, again: Duration) {
     var bench = PullBench.begun()
     bench.fail(503, retryAfter: wish)
     #expect(bench.report?.again == again)

@@ -19,7 +19,7 @@ import Testing
     quantity("HeartRate", 60, "count/min", start, source: source)
   }
 
-  @Test func `a sample that finds no room takes none in the span that is given up`() throws {
+  @Test func `a sample that does not fit uses no space in the discarded span`() throws {
     // Room for four cells; each span also has one for all sources.
     var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 240))
     let second = ["A", "B", "C"].map { Self.pulse("2026-01-06T09:00:00Z", $0) }
@@ -29,7 +29,7 @@ import Testing
     #expect(answer.cells.all.map(\.bucket.start) == [first, first])
   }
 
-  @Test func `more in one span than there is room for ends the reading`() throws {
+  @Test func `a span with more data than fits ends the reading`() throws {
     var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 240))
     let samples = ["A", "B", "C", "D"].map { Self.pulse("2026-01-05T09:00:00Z", $0) }
     answer.take(HealthSamplePage(samples: samples))
@@ -37,7 +37,7 @@ import Testing
     #expect(answer.wanted == nil)
   }
 
-  @Test func `there is room for two spans at the least, so that one can be given up`() throws {
+  @Test func `there is room for at least two spans, so that one can be discarded`() throws {
     var answer = try Self.answer(.heartRate, .average, AnswerLimits(maxBytes: 0))
     let days = (5...7).map { "2026-01-0\($0)T00:00:00Z" }
     answer.take(HealthSamplePage(samples: days.map { Self.pulse($0, "A") }))
@@ -57,7 +57,7 @@ import Testing
     #expect(answer.merge?.finished == [])
   }
 
-  @Test func `a page that comes when all was read changes nothing`() throws {
+  @Test func `a page that arrives after the reading has ended changes nothing`() throws {
     var answer = try Self.answer(.steps, .sum)
     answer.take(HealthSamplePage(samples: []))
     #expect(answer.wanted == nil)
@@ -67,7 +67,7 @@ import Testing
     #expect(points.isEmpty)
   }
 
-  @Test func `an answer that the second of its types fills reads no further`() {
+  @Test func `an answer that its second type fills reads no further`() {
     let first = at("2026-01-05T09:00:00Z")
     let samples = (0..<2_000).map { second in
       let start = first.advanced(by: .seconds(second))
@@ -88,7 +88,7 @@ import Testing
     #expect(pages <= 10)
   }
 
-  @Test func `it tells how many points it has, and whether it was cut`() throws {
+  @Test func `an answer reports its number of points and whether it was cut`() throws {
     let samples = (10..<40).map { second in
       quantity("StepCount", 1, "count", "2026-01-05T09:00:\(second)Z")
     }
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `a question for the nights of no time reads nothing`() {
+  @Test func `a question for the nights of an empty interval reads nothing`() {
     let answering = HealthAnswering(
       .healthData(ask(.sleep, "2026-01-05", "2026-01-05", .day)), zone: .utc,
       now: at("2027-01-01T00:00:00Z"))
@@ -125,21 +125,21 @@ import Testing
     #expect(backwards.minutes == 0)
   }
 
-  @Test func `a page that comes behind a refusal is left out`() throws {
+  @Test func `a page that arrives after a refusal is ignored`() throws {
     var answer = try Self.answer(.heartRate, .average)
     answer.refusal = .unreadable(reason: "locked")
     answer.take(HealthSamplePage(samples: [Self.pulse("2026-01-05T09:00:00Z", "A")]))
     #expect(answer.cells.all.isEmpty)
   }
 
-  @Test func `nights are read from 12 hours before them to 12 hours behind them`() throws {
+  @Test func `nights are read from 12 hours before to 12 hours after the interval`() throws {
     // Days of sleep last from 21:00 to 21:00.
     let wanted = try #require(try Self.answer(.sleep, .sum).wanted)
     #expect(wanted.from == at("2026-01-04T09:00:00Z"))
     #expect(wanted.to == at("2026-01-08T09:00:00Z"))
   }
 
-  @Test func `a day that finds no room among days that are compared ends the reading`() throws {
+  @Test func `a day that exceeds the maximum number of compared days ends the reading`() throws {
     var answer = try Self.answer(.steps, .average)
     let bucket = answer.days.bucket(at: at("2026-01-05T09:00:00Z"))
     for source in 0..<SleepBook.most {
@@ -152,7 +152,7 @@ import Testing
     #expect(answer.refusal == .tooManyDays)
   }
 
-  @Test func `a night that finds no room ends the reading`() throws {
+  @Test func `a night that exceeds the maximum number of nights ends the reading`() throws {
     let night = ("2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z")
     let span = SleepSpan(start: at(night.0), end: at(night.1), stage: .core, lane: 0)
     let session = try #require(SleepSession([span], [SourceRank(kind: .watch, name: "Watch")]))

@@ -20,8 +20,7 @@ import Testing
     try Shelf(samples).reply(query, limits: limits).points
   }
 
-  @Test func `an average heart rate is one over time, however often a workout is measured`() throws
-  {
+  @Test func `an average heart rate is weighted by time, not by the number of readings`() throws {
     let rest = ["10:00:00", "10:05:00", "10:10:00", "10:10:30"].map { Self.pulse(60, $0) }
     let workout = ["05", "10", "15", "20", "25"].map { Self.pulse(180, "10:10:\($0)") }
     let query = ask(.heartRate, Self.hour.0, Self.hour.1, .hour, .average)
@@ -32,7 +31,8 @@ import Testing
     #expect(points.map(\.statistic) == ["average_over_time", "average_over_time"])
   }
 
-  @Test func `of readings of one moment their mean counts, and a copied one once`() throws {
+  @Test func `simultaneous readings count as their mean, and a copied reading counts once`() throws
+  {
     let samples = [
       Self.pulse(60, "10:00:00"), Self.pulse(90, "10:00:00", source: "Strap"),
       Self.pulse(60, "10:00:00", source: "Copy"), Self.pulse(100, "10:05:00"),
@@ -54,7 +54,7 @@ import Testing
   @Test(arguments: [
     (HealthStatistic.average, 110.0), (.min, 90), (.max, 130), (.count, 3), (.latest, 130),
   ])
-  func `readings have a number of all sources, in which a copied one counts once`(
+  func `readings have a value for all sources, in which a copied reading counts once`(
     statistic: HealthStatistic, value: Double
   ) throws {
     let query = ask(.glucose, "2026-01-05", "2026-01-06", .total, statistic)
@@ -65,7 +65,7 @@ import Testing
     if statistic == .latest { #expect(all.start == time("2026-01-05T18:00:00")) }
   }
 
-  @Test func `amounts have a number of all samples and a last one, beside their merged sums`()
+  @Test func `amounts have a count and a latest value of all sources, and merged sums and maxima`()
     throws
   {
     let walks = [
@@ -87,13 +87,15 @@ import Testing
   ]
 
   @Test(arguments: numbers)
-  func `numbers have four decimals, those below 1 four digits`(number: Double, told: Double) {
+  func `numbers are rounded to four decimals, and those below 1 to four digits`(
+    number: Double, told: Double
+  ) {
     #expect(number.told == told)
     #expect(Dimension.mass.told(number) == told)
     #expect(Dimension.count.told(number) == number.rounded())
   }
 
-  @Test func `steps are whole, also where days share a sample`() throws {
+  @Test func `step counts are whole numbers, even if two days share a sample`() throws {
     // A third of the hour lies in the first day.
     let walk = steps(100, "2026-01-05T23:40:00Z", "2026-01-06T00:40:00Z")
     let points = try Self.points([walk], ask(.steps, "2026-01-05", "2026-01-07", .day))
@@ -125,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: [HealthStatistic.sum, .average, .max, .latest])
-  func `workouts of one kind have the heart rate of those that were measured`(
+  func `workouts of one kind average the heart rate of those with readings`(
     statistic: HealthStatistic
   ) throws {
     let query = ask(.workout, "2026-01-05", "2026-01-07", .total, statistic)
@@ -137,7 +139,7 @@ import Testing
     #expect(rates == [statistic == .latest ? nil : 150, nil])
   }
 
-  @Test func `minutes of a workout are without its pauses, where they are known`() throws {
+  @Test func `the minutes of a workout exclude its pauses if they are known`() throws {
     var paused = Self.trainings[0]
     if case .workout(var value) = paused.value {
       value.duration = .seconds(900)
@@ -152,7 +154,7 @@ import Testing
   }
 
   @Test(arguments: [(1_000, false), (1_001, true)])
-  func `heart rates of more workouts than are read are left out, and that is said`(
+  func `heart rates of more than 1,000 workouts are omitted with a note`(
     count: Int, isLeftOut: Bool
   ) throws {
     let first = at("2026-01-05T00:00:00Z")
@@ -184,7 +186,9 @@ import Testing
     #expect(totals.sessions == count && (totals.heartRate == nil) == isLeftOut)
   }
 
-  @Test func `answers with statistics fill 400,000 bytes unless the question allows more`() throws {
+  @Test func `answers with statistics use up to 400,000 bytes unless the question allows more`()
+    throws
+  {
     let start = at("2026-01-01T00:00:00Z")
     let samples = (0..<4_000).map { hour in
       let from = start.advanced(by: .seconds(3_600 * hour))

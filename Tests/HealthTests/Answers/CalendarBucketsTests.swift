@@ -20,7 +20,7 @@ import Testing
     #expect(Self.hours(Zones.rules("Australia/Lord_Howe"), "2026-04-05T00:00:00Z") == 24.5)
   }
 
-  @Test func `an hour that is shown twice is two`() {
+  @Test func `an hour that clocks show twice becomes two buckets`() {
     let hours = CalendarBuckets(zone: Zones.berlin, grouping: .hour)
     let first = hours.bucket(at: at("2026-10-25T00:30:00Z"))
     let second = hours.bucket(at: at("2026-10-25T01:30:00Z"))
@@ -39,7 +39,7 @@ import Testing
     (.month, "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"),
     (.day, "2026-12-31T23:59:59Z", "2026-12-31T00:00:00Z", "2027-01-01T00:00:00Z"),
   ])
-  func `weeks begin on Monday and months end when they end`(
+  func `weeks begin on Monday, and months and days end at their calendar boundaries`(
     grouping: HealthGrouping, moment: String, start: String, end: String
   ) {
     let bucket = CalendarBuckets(zone: .utc, grouping: grouping).bucket(at: at(moment))
@@ -53,7 +53,7 @@ import Testing
   ]
 
   @Test(arguments: Zones.names, components)
-  func `has the same edges as Foundation's calendar`(
+  func `calendar buckets have the same boundaries as Foundation's calendar`(
     name: String, pair: (grouping: HealthGrouping, component: Calendar.Component)
   ) {
     var calendar = Calendar(identifier: .iso8601)
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: Zones.names, HealthGrouping.allCases)
-  func `spans follow each other without a hole`(name: String, grouping: HealthGrouping) {
+  func `consecutive buckets leave no gap`(name: String, grouping: HealthGrouping) {
     let rules = Zones.rules(name)
     var chance = Chance(seed: 24)
     for lead in [Duration.zero, .seconds(10_800)] where grouping != .hour || lead == .zero {
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func `the nights of a day begin at nine in the evening before`() {
+  @Test func `the nights of a day begin at 9 pm on the previous day`() {
     let buckets = CalendarBuckets(
       zone: Zones.berlin, grouping: .day, lead: .seconds(3 * 3_600))
     let bucket = buckets.bucket(at: at("2026-03-28T20:00:00Z"))

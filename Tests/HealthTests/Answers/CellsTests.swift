@@ -18,14 +18,14 @@ import Testing
     #expect(isTaken)
   }
 
-  @Test func `types that come by turns have cells of their own`() {
+  @Test func `alternating types have separate cells`() {
     var cells = Cells(limit: 9)
     for type in [0, 1, 0] { Self.add(type, 1, to: &cells) }
     #expect(cells.all.map(\.type) == [0, 1])
     #expect(cells.all.map { $0.sums[0] } == [2, 1])
   }
 
-  @Test func `kinds of workout that come by turns have cells of their own`() {
+  @Test func `alternating kinds of workout have separate cells`() {
     var cells = Cells(limit: 9)
     for kind in ["RUNNING", "YOGA", "RUNNING"] {
       _ = cells.update(type: 0, source: 0, bucket: Self.day(1), activity: kind) {
@@ -36,7 +36,7 @@ import Testing
     #expect(cells.all.map { $0.sums[0] } == [2, 1])
   }
 
-  @Test func `a span that was given up can begin anew`() {
+  @Test func `a discarded span can be filled again`() {
     var cells = Cells(limit: 9)
     for day: Int64 in [1, 3] { Self.add(0, day, to: &cells) }
     cells.drop(from: Self.day(3).start)
@@ -45,7 +45,7 @@ import Testing
     #expect(cells.all.map { $0.sums[0] } == [1, 1, 1])
   }
 
-  @Test func `a source that comes again has its number, and no second name`() {
+  @Test func `a repeated source keeps its number and is named once`() {
     var sources = Sources()
     var numbers: [Int] = []
     for name in ["Watch", "Phone", "Watch", "Phone"] {
@@ -55,7 +55,7 @@ import Testing
     #expect(sources.names == ["merged", "all", "Watch", "Phone"])
   }
 
-  @Test func `a source has one lane for each kind of device, also by turns`() {
+  @Test func `a source has one lane for each kind of device, even if the devices alternate`() {
     var lanes = SourceLanes()
     var sample = steps(1, "2026-01-05T10:00:00Z", "2026-01-05T10:01:00Z", source: "Anna")
     var numbers: [Int] = []

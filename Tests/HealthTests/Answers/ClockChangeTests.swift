@@ -9,7 +9,7 @@ import Testing
     (HealthGrouping.day, "2026-06-02T00:00:00Z"), (.week, "2026-06-08T00:00:00Z"),
     (.month, "2026-07-01T00:00:00Z"),
   ])
-  func `what the clocks show again after midnight belongs to the span that has begun`(
+  func `times that clocks repeat after midnight belong to the bucket that has already begun`(
     grouping: HealthGrouping, end: String
   ) {
     // At 00:30 on a Monday, the first of a month, the clocks go back to 23:30.
@@ -24,7 +24,7 @@ import Testing
     #expect(buckets.bucket(at: at("2026-05-31T22:59:59Z")).end == start)
   }
 
-  @Test func `an hour ends where the clocks are set, and the next begins there`() {
+  @Test func `a clock change ends one hour bucket and begins the next`() {
     let change = at("2026-01-05T10:20:00Z")
     let zone = ZoneRules(
       initialSecondsEast: 0, transitions: [.init(at: change, secondsEast: 1_800)])
@@ -36,7 +36,7 @@ import Testing
     #expect(after.members == change..<at("2026-01-05T10:30:00Z"))
   }
 
-  @Test func `a reading that is skipped is told by the offset of before, whatever comes later`() {
+  @Test func `a skipped local time uses the offset before the change, despite later changes`() {
     let zone = ZoneRules(
       initialSecondsEast: 0,
       transitions: [
@@ -46,7 +46,7 @@ import Testing
     #expect(zone.instant(of: time("2026-03-01T10:30:00")) == at("2026-03-01T10:30:00Z"))
   }
 
-  @Test func `an offset of an odd number of minutes is told`() throws {
+  @Test func `an answer reports a zone offset of an odd number of minutes`() throws {
     let zone = ZoneRules(initialSecondsEast: 5 * 3_600 + 45 * 60)
     let query = ask(
       .steps, "2026-01-05T00:00:00+05:45", "2026-01-06T00:00:00+05:45", .day, .sum)
@@ -57,7 +57,7 @@ import Testing
     #expect(reply.freshness?.answered == time("2027-01-01T05:45:00+05:45"))
   }
 
-  @Test func `a distance is told between any two moments`() {
+  @Test func `the distance between the earliest and latest instants is exact in both directions`() {
     let ends = [Timestamp(nanoseconds: .min), Timestamp(nanoseconds: .max)]
     #expect(ends[0].distance(to: ends[1]) == 0x1p64)
     #expect(ends[1].distance(to: ends[0]) == -0x1p64)
@@ -66,7 +66,9 @@ import Testing
   @Test(arguments: [
     (Int64.min, Int64.max, Int64(-1)), (1, 3, 2), (-3, -1, -2), (-3, 4, 0), (7, 7, 7), (2, 5, 3),
   ])
-  func `a middle is found between any two moments`(start: Int64, end: Int64, middle: Int64) {
+  func `the middle between any two instants is computed without overflow`(
+    start: Int64, end: Int64, middle: Int64
+  ) {
     let found = Timestamp(nanoseconds: start).middle(to: Timestamp(nanoseconds: end))
     #expect(found == Timestamp(nanoseconds: middle))
   }

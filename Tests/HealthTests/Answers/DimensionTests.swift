@@ -39,7 +39,7 @@ import Testing
   ]
 
   @Test(arguments: figures)
-  func `a round figure stays one in another unit`(
+  func `a round number stays round after unit conversion`(
     dimension: Dimension, unit: String, value: Double, expected: Double
   ) throws {
     let scale = try #require(dimension.scale(from: unit))
@@ -47,12 +47,12 @@ import Testing
   }
 
   @Test(arguments: ["mmol", "mmol<180.1558800000541>/dL", "mol<180.1558800000541>/L", "mg"])
-  func `a unit that is no concentration per litre has no scale`(unit: String) {
+  func `a glucose unit other than the known concentrations has no scale`(unit: String) {
     #expect(Dimension.glucose.scale(from: unit) == nil)
   }
 
   @Test(arguments: Dimension.allCases)
-  func `each unit has a round figure above`(dimension: Dimension) {
+  func `each unit has a test case for round numbers`(dimension: Dimension) {
     let shown = Set(Self.figures.filter { $0.0 == dimension }.map(\.unit))
     #expect(dimension.factors.allSatisfy { shown.contains($0.unit) } && !shown.isEmpty)
   }
@@ -67,7 +67,7 @@ import Testing
     #expect(found == kilograms || abs(found - kilograms) <= abs(kilograms) * 5e-15)
   }
 
-  @Test func `a number in the unit that is told is not touched`() throws {
+  @Test func `a number already in the reported unit is not changed`() throws {
     let number = 0.123456789012345678
     for unit in ["kg", nil] {
       let scale = try #require(Dimension.mass.scale(from: unit))

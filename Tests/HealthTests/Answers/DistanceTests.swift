@@ -12,7 +12,7 @@ import Testing
   ]
 
   @Test(arguments: distances)
-  func `a distance counts each nanosecond, and goes from end to end of time`(
+  func `a distance between instants is exact to the nanosecond over the whole range of time`(
     from: Int64, to: Int64, distance: Double
   ) {
     let (start, end) = (Timestamp(nanoseconds: from), Timestamp(nanoseconds: to))

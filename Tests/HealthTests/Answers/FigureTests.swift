@@ -7,7 +7,7 @@ import Testing
   private static let day = ("2026-01-05", "2026-01-06")
 
   @Test(arguments: HealthValueType.allCases)
-  func `without a statistic what adds up is summed, readings are averaged, nights compared`(
+  func `by default amounts are summed, readings averaged, and nights averaged per night`(
     valueType: HealthValueType
   ) throws {
     for kind in valueType.kinds {
@@ -32,7 +32,7 @@ import Testing
   ]
 
   @Test(arguments: readings)
-  func `a sum of readings is refused, and what to ask instead is said`(
+  func `a sum of readings is refused, and the reason lists the statistics that apply`(
     valueType: HealthValueType, types: String
   ) {
     let query = ask(valueType, Self.day.0, Self.day.1, .day, .sum)
@@ -42,7 +42,7 @@ import Testing
         + "AVERAGE, MIN, MAX, COUNT or LATEST")
   }
 
-  @Test func `of a word with both, a sum leaves the readings out and says so`() throws {
+  @Test func `a sum over amounts and readings omits the readings and adds a note`() throws {
     let shelf = Shelf([
       quantity("BodyMass", 80, "kg", "2026-01-05T08:00:00Z"),
       quantity("DietaryWater", 2, "L", "2026-01-05T09:00:00Z"),
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: [HealthStatistic.average, .min, .max])
-  func `what compares days has no hours`(statistic: HealthStatistic) throws {
+  func `statistics that compare days are refused by the hour`(statistic: HealthStatistic) throws {
     func reason(_ valueType: HealthValueType) -> String? {
       Shelf([]).answer(
         .healthData(ask(valueType, Self.day.0, Self.day.1, .hour, statistic))
@@ -93,7 +93,7 @@ import Testing
   ]
 
   @Test(arguments: figures)
-  func `what adds up is compared by days that have data, and labelled so`(
+  func `statistics of amounts compare the days with data and are labeled accordingly`(
     statistic: HealthStatistic?, label: String, value: Double
   ) throws {
     let query = ask(.steps, "2026-01-05", "2026-01-12", .total, statistic)
@@ -105,7 +105,7 @@ import Testing
     #expect(try Shelf(Self.walks).parts(week).points.map(\.value) == [.number(value)])
   }
 
-  @Test func `the latest of several days is that of the last one with data`() {
+  @Test func `the latest of several days is the value of the last day with data`() {
     let days: [(value: Double, isKnown: Bool)] = [(1, true), (2, true), (3, false)]
     #expect(Figure.latest.combine(days) == 2)
   }
@@ -140,7 +140,9 @@ import Testing
     #expect(try Shelf(Self.pulses).reply(query).points == [all, expected])
   }
 
-  @Test func `meals and workouts are compared by days too, each number by itself`() throws {
+  @Test func `statistics of meals and workouts compare days too, for each number separately`()
+    throws
+  {
     let shelf = Shelf([
       quantity("DietaryProtein", 30, "g", "2026-01-05T12:00:00Z"),
       quantity("DietaryProtein", 10, "g", "2026-01-05T18:00:00Z"),
@@ -206,7 +208,7 @@ import Testing
     }
   }
 
-  @Test func `an answer tells its zone, its moment, and how fresh its data is`() throws {
+  @Test func `an answer reports its zone, its time and the freshness of its data`() throws {
     let stored = StoredHealth(
       lastSamples: [
         "HKQuantityTypeIdentifierHeartRate": at("2026-01-04T10:00:00Z"),
@@ -246,7 +248,7 @@ import Testing
     #expect(meals == [.init(type: "NUTRITION", at: time("2026-01-04T11:00:00"))])
   }
 
-  @Test func `a summary tells when an export was imported last`() throws {
+  @Test func `a summary reports the time of the last import`() throws {
     let query = SummaryQuery(start: time("2026-01-05"), end: time("2026-01-06"))
     for imported in [nil, at("2026-01-04T12:00:00Z")] {
       let stored = StoredHealth(lastSamples: [:], lastImport: imported)
@@ -257,11 +259,12 @@ import Testing
   }
 
   @Test(arguments: [(3_600, "UTC+01:00"), (-12_600, "UTC-03:30"), (0, "UTC+00:00")])
-  func `a zone without a name is told by its offset`(east: Int, title: String) {
+  func `a zone without a name is titled by its offset`(east: Int, title: String) {
     #expect(ZoneRules(initialSecondsEast: east).title(at: at("2026-01-05T08:00:00Z")) == title)
   }
 
-  @Test func `samples fill 32 KiB unless the question allows more, or the limit less`() throws {
+  @Test func `samples fill up to 32 KiB unless the question or the limits set another size`() throws
+  {
     let shelf = Shelf(
       (0..<600).map { second in
         HealthSample(

@@ -5,7 +5,7 @@ import Testing
 
 /// Answers that just reach a limit.
 @Suite struct HealthAnswerEdgeTests {
-  @Test func `merged sums behind a cut take no room from those before it`() throws {
+  @Test func `merged sums after a cut take no space from the sums before it`() throws {
     let hours = (0..<6).map { "2026-01-05T0\($0)" }
     let samples = hours.map { steps(1, "\($0):00:00Z", "\($0):30:00Z") }
     let query = ask(.steps, "2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z", .hour, .sum)
@@ -34,7 +34,7 @@ import Testing
     #expect(reply == HealthReply(query: query, points: points))
   }
 
-  @Test func `samples that last for centuries add up, and end nothing`() throws {
+  @Test func `samples that last for centuries are added without overflow`() throws {
     // 290 and 199 years of one source cover 299 years together, more than 2^63 ns.
     let shelf = Shelf([
       quantity("StepCount", 100, "count", "1900-01-01T00:00:00Z", "2190-01-01T00:00:00Z"),
@@ -52,7 +52,10 @@ import Testing
     #expect(try nights.reply(night).points == [])
   }
 
-  @Test func `what is merged of many sources is the same without their own points`() throws {
+  @Test
+  func `merged sums of many sources are the same if the answer omits the sources' own points`()
+    throws
+  {
     let samples = (0..<40).flatMap { source in
       (10..<20).map { day in
         quantity(
@@ -76,7 +79,7 @@ import Testing
     #expect(reply.nextStart == nil)
   }
 
-  @Test func `days that add up to more than a number can hold have no average`() throws {
+  @Test func `an average of days whose sum overflows is refused`() throws {
     func answer(_ second: Double) -> HealthObject {
       let shelf = Shelf([
         quantity("StepCount", 1e308, "count", "2026-01-05T09:00:00Z"),
@@ -90,7 +93,9 @@ import Testing
     #expect(answer(1e308) == .failure(AnswerRefusal.sumTooLarge.description))
   }
 
-  @Test func `a day whose sum is too large is refused, whichever day is asked for`() throws {
+  @Test func `a day whose sum is too large refuses the answer, even if another day is the minimum`()
+    throws
+  {
     let shelf = Shelf([
       quantity("StepCount", 1e308, "count", "2026-01-05T09:00:00Z"),
       quantity("StepCount", 1e308, "count", "2026-01-05T10:00:00Z"),
@@ -100,7 +105,7 @@ import Testing
     #expect(answer == .failure(AnswerRefusal.sumTooLarge.description))
   }
 
-  @Test func `of samples that begin at once the one that was read last is the latest`() throws {
+  @Test func `of samples with the same start the last one read is the latest`() throws {
     let shelf = Shelf([
       quantity("DietaryEnergyConsumed", 300, "kcal", "2026-01-05T08:00:00Z"),
       quantity("DietaryProtein", 20, "g", "2026-01-05T08:00:00Z", "2026-01-05T08:05:00Z"),
@@ -110,7 +115,7 @@ import Testing
     #expect(points.map(\.end) == [time("2026-01-05T08:05:00")])
   }
 
-  @Test func `the latest numbers of a meal are told with the times of the last one`() throws {
+  @Test func `the latest numbers of a meal have the times of the last number`() throws {
     let shelf = Shelf([
       quantity("DietaryEnergyConsumed", 300, "kcal", "2026-01-05T08:00:00Z"),
       quantity("DietaryProtein", 20, "g", "2026-01-06T09:00:00Z", "2026-01-06T09:05:00Z"),

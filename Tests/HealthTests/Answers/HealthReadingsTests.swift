@@ -31,7 +31,7 @@ import Testing
     return readings
   }
 
-  @Test func `days are cut in the zone, and tell average and ends`() {
+  @Test func `days follow the time zone and have an average, a minimum and a maximum`() {
     let found = Self.readings(
       [Self.sample(1, 60), Self.sample(22, 90), Self.sample(23, 75)], east: 3_600)
     let day = CivilTime(nanoseconds: 24 * Self.hour)
@@ -44,7 +44,8 @@ import Testing
     #expect(found.latest?.at == Timestamp(nanoseconds: 23 * Self.hour))
   }
 
-  @Test func `a reading of two sources counts once, other values and moments do not`() {
+  @Test
+  func `equal readings of several sources count once, other values or times count separately`() {
     let found = Self.readings([
       Self.sample(1, 60), Self.sample(1, 60, source: "Copy"), Self.sample(1, 66),
       Self.sample(1, 60, source: "Third"), Self.sample(2, 60),
@@ -59,7 +60,7 @@ import Testing
     #expect(found.latest?.value == 90)
   }
 
-  @Test func `what is no number in the unit that is told is left out`() {
+  @Test func `readings that are not finite in the reported unit are ignored`() {
     let numbers = Self.readings([Self.sample(1, 60)])
     let found = Self.readings([
       Self.sample(1, 60), Self.sample(2, .infinity), Self.sample(3, .nan),
@@ -82,7 +83,7 @@ import Testing
     #expect(found.figures.least == 0 && found.figures.greatest == 0)
   }
 
-  @Test func `a reading that began before is left out, even if it goes on`() {
+  @Test func `a reading that began before the interval is ignored even if it ends within it`() {
     var early = Self.sample(-1, 50)
     early.end = Timestamp(nanoseconds: Self.hour)
     let found = Self.readings([early, Self.sample(0, 60)])
@@ -90,7 +91,7 @@ import Testing
     #expect(found.figures.least == 60)
   }
 
-  @Test func `what the clocks show again after midnight belongs to the day that has begun`() {
+  @Test func `times that clocks repeat after midnight belong to the day that has already begun`() {
     // At 00:30 of the second day the clocks go back to 23:30.
     let change = Timestamp(nanoseconds: 23 * Self.hour + Self.hour / 2)
     let zone = ZoneRules(

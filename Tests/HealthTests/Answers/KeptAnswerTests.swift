@@ -38,20 +38,20 @@ import Testing
     }
   }
 
-  @Test func `a question of each kind has the answer that it had`() throws {
+  @Test func `the answer to each kind of question matches the golden file`() throws {
     #expect(Self.samples.count > 500)
     let lines = Self.answers("UTC", HealthValueType.allCases, Self.statistics)
     #expect(try KeptText("answers.txt").difference(lines) == nil)
   }
 
-  @Test func `the days and hours of other zones have the answers that they had`() throws {
+  @Test func `answers by day and hour in other zones match the golden file`() throws {
     let lines = ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"].flatMap { zone in
       [zone] + Self.answers(zone, [.steps, .heartRate, .sleep, .calories], [nil, .average, .sum])
     }
     #expect(try KeptText("zones.txt").difference(lines) == nil)
   }
 
-  @Test func `an answer that is cut has the beginning that it had`() throws {
+  @Test func `answers that are cut match the golden file`() throws {
     let lines = [1_500, 2_500, 5_000, 20_000].flatMap { maxBytes in
       ["\(maxBytes)"]
         + Self.answers(
@@ -61,7 +61,7 @@ import Testing
     #expect(try KeptText("cut.txt").difference(lines) == nil)
   }
 
-  @Test func `a summary has the lines that it had`() throws {
+  @Test func `summaries match the golden file`() throws {
     let metrics = HealthValueType.allCases.flatMap { valueType in
       [
         SummaryMetric(valueType: valueType),

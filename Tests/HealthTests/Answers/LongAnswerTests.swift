@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [HealthValueType.heartRate, .bloodPressure, .bodyMetrics])
-  func `samples that do not fit are told where to ask on, and none is lost or repeated`(
+  func `samples that do not fit can be requested from the next start without loss or repeats`(
     valueType: HealthValueType
   ) throws {
     var chance = Chance(seed: 41)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `an answer that is full reads no further`() throws {
+  @Test func `a full answer stops reading`() throws {
     var chance = Chance(seed: 43)
     let shelf = Shelf(Self.samples(2_000, of: HealthValueType.heartRate.kinds, from: &chance))
     let limits = AnswerLimits(maxBytes: 5_000, pageLimit: 10)
@@ -76,7 +76,7 @@ import Testing
     #expect(pages <= 10)
   }
 
-  @Test func `there are as many cells as there may be, and one more is refused`() {
+  @Test func `cells accept entries up to their limit and refuse one more`() {
     let calendar = CalendarBuckets(zone: .utc, grouping: .day)
     var cells = Cells(limit: 3)
     func update(_ type: Int, _ source: Int, _ day: Int64) -> Bool {
@@ -89,7 +89,7 @@ import Testing
     #expect(cells.all.count == 3)
   }
 
-  @Test func `the later half begins behind the first span, however much that holds`() {
+  @Test func `the later half begins after the first span, even if that span has most cells`() {
     func day(_ number: Int64) -> Timestamp {
       Timestamp(nanoseconds: number * 86_400_000_000_000)
     }
@@ -104,7 +104,7 @@ import Testing
     #expect(cells.middle == day(2))
   }
 
-  @Test func `a sample that finds no room takes none behind the cut`() throws {
+  @Test func `a sample that does not fit uses no space after the cut`() throws {
     let days = (5...8).map { "2026-01-0\($0)T00:00:00Z" }
     let query = ask(.heartRate, days[0], "2026-01-09T00:00:00Z", .day, .average)
     // Room for three spans, each of which also has a point for all sources.
@@ -117,7 +117,7 @@ import Testing
     #expect(answer.cells.all.map(\.bucket.start) == [at(days[0]), at(days[0])])
   }
 
-  @Test func `an answer in parts is at most as long as an object may be`() {
+  @Test func `an answer in parts is limited to the maximum size of an object`() {
     #expect(AnswerLimits.parts == AnswerLimits(maxBytes: HealthObject.maxBytes))
   }
 
@@ -162,7 +162,7 @@ import Testing
     ("none", "2026-01-02T00:00:00", "2026-01-10T14:00:00", .day),
     ("none", "2026-01-02T00:00:00", "2026-02-27T14:00:00", .week),
   ])
-  func `nights that do not fit are asked on for without losing an evening`(
+  func `nights that do not fit can be requested in parts without losing an evening`(
     zone: String, start: String, end: String, groupBy: HealthGrouping
   ) throws {
     let zone = try #require(Self.skipping[zone])
@@ -184,7 +184,9 @@ import Testing
     }
   }
 
-  @Test func `an answer of just the right size is whole, one byte less is cut`() throws {
+  @Test func `an answer of exactly the maximum size is whole, and one byte less room cuts it`()
+    throws
+  {
     let shelf = Shelf(
       (0..<30).map { quantity("StepCount", 1, "count", "2026-01-05T09:00:\(10 + $0)Z") })
     let query = ask(.steps, "2026-01-05T00:00:00", "2026-01-06T00:00:00")
@@ -202,7 +204,9 @@ import Testing
           query: query, points: points.dropLast(), nextStart: points.last?.start))
   }
 
-  @Test func `more at one moment than an answer holds is an honest error`() throws {
+  @Test func `more samples at one instant than fit are refused with the advice to use group_by`()
+    throws
+  {
     let samples = (0..<40).map {
       quantity("StepCount", Double($0), "count", "2026-01-05T09:00:00Z")
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct MergeEdgeTests {
   private static let query = ask(.steps, "2026-01-05", "2026-01-07", .day, .sum)
 
-  @Test func `a sample that ends at midnight says nothing of the next day`() throws {
+  @Test func `a sample that ends at midnight adds nothing to the next day`() throws {
     let shelf = Shelf([steps(10, "2026-01-05T23:50:00Z", "2026-01-06T00:00:00Z")])
     let merged = try shelf.merged(Self.query)
     #expect(merged.map(\.value) == [.number(10)])
@@ -22,7 +22,7 @@ import Testing
     #expect(try Shelf([sample]).merged(Self.query).map(\.value) == [.number(10)])
   }
 
-  @Test func `a moment counts beside what lasts of a source with the same rank`() {
+  @Test func `instantaneous samples count in addition to a longer sample of the same rank`() {
     let start = "2026-01-05T10:00:00Z"
     let ranks = [SourceRank](repeating: SourceRank(kind: .watch, name: "Watch"), count: 2)
     var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .day))
@@ -35,7 +35,7 @@ import Testing
     #expect(merge.finished.map(\.value) == [64])
   }
 
-  @Test func `of sources without a name the device's name decides which one counts`() throws {
+  @Test func `the device name decides which of two sources without a name counts`() throws {
     var (first, second) = (
       steps(160, "2026-01-05T10:00:00Z", "2026-01-05T10:16:00Z", source: " "),
       steps(80, "2026-01-05T10:06:00Z", "2026-01-05T10:16:00Z", source: " ")

@@ -26,7 +26,7 @@ import Testing
     #expect(points.map(\.statistic) == ["sum", "sum", "sum"])
   }
 
-  @Test func `a source alone is merged to itself`() throws {
+  @Test func `the merged sum of a single source is its own sum`() throws {
     let samples = [
       steps(11, "2026-01-05T10:00:00Z", "2026-01-05T10:07:00Z"),
       steps(13, "2026-01-05T10:03:00Z", "2026-01-05T10:09:00Z"),
@@ -42,7 +42,7 @@ import Testing
   ]
 
   @Test(arguments: moments)
-  func `a moment counts unless a source before it measures then`(
+  func `an instantaneous sample counts unless a source of higher rank measures at that time`(
     moment: String, counts: Bool
   ) throws {
     let watch = steps(50, Self.walk.0, Self.walk.1)
@@ -54,12 +54,12 @@ import Testing
     #expect(try Self.merged([span, tap]) == [.number(57)])
   }
 
-  @Test func `a moment at the very start of a question counts`() throws {
+  @Test func `an instantaneous sample at the start of a question counts`() throws {
     let start = "2026-01-05T00:00:00Z"
     #expect(try Self.merged([steps(7, start, start)]) == [.number(7)])
   }
 
-  @Test func `a moment before the start of a series is left out`() {
+  @Test func `an instantaneous sample before the start of a series is ignored`() {
     let tap = steps(7, "2026-01-05T09:59:59Z", "2026-01-05T09:59:59Z")
     var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .day))
     var lanes = SourceLanes()
@@ -69,7 +69,7 @@ import Testing
     #expect(merge.finished == [])
   }
 
-  @Test func `the same moment of several sources counts once`() throws {
+  @Test func `instantaneous samples of several sources at one time count once`() throws {
     let samples = ["B", "A", "iPhone"].enumerated().map { number, source in
       steps(Double(number + 1), Self.walk.0, Self.walk.0, source: source)
     }
@@ -92,7 +92,7 @@ import Testing
     #expect(SourceRank.Kind(source: source, device: device) == kind)
   }
 
-  @Test func `a watch comes before a phone, a device and an app, equals by name`() {
+  @Test func `sources rank as watch, phone, device, then app, and equal kinds by name`() {
     let ranks = [
       SourceRank(kind: .watch, name: "Z"), SourceRank(kind: .phone, name: "Y"),
       SourceRank(kind: .device, name: "X"), SourceRank(kind: .app, name: "A"),
@@ -106,7 +106,7 @@ import Testing
     (.calories, "ActiveEnergyBurned", "kcal"), (.exerciseTime, "AppleExerciseTime", "min"),
     (.bodyMetrics, "DietaryWater", "L"),
   ])
-  func `every amount that lies over time is merged`(
+  func `every amount measured over time is merged`(
     valueType: HealthValueType, name: String, unit: String
   ) throws {
     let shelf = Shelf([
@@ -165,7 +165,7 @@ import Testing
     return sums
   }
 
-  @Test func `a sample that goes on behind the end of a total counts up to there`() throws {
+  @Test func `a sample that continues after the end of a total counts only up to the end`() throws {
     let samples = [
       steps(60, "2026-01-06T23:50:00Z", "2026-01-07T00:10:00Z"),
       steps(60, "2026-01-06T23:40:00Z", "2026-01-07T00:20:00Z", source: "iPhone"),
@@ -175,7 +175,9 @@ import Testing
   }
 
   @Test(arguments: 1...12, [HealthGrouping.day, .total])
-  func `merges like a count of each second`(seed: UInt64, groupBy: HealthGrouping) throws {
+  func `merging equals counting each second separately`(seed: UInt64, groupBy: HealthGrouping)
+    throws
+  {
     var chance = Chance(seed: seed)
     let from = at("2026-01-05T23:30:00Z")
     let to = at("2026-01-06T00:30:00Z")
@@ -204,7 +206,7 @@ import Testing
 
   private struct FieldFaultInTest: Error {}
 
-  @Test func `ten thousand samples that all overlap take no square of time`() throws {
+  @Test func `merging 10,000 overlapping samples does not take quadratic time`() throws {
     let first = at("2026-01-05T00:00:00Z")
     let count = 10_000
     let samples = (0..<count).map { number in

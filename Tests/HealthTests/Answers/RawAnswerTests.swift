@@ -6,7 +6,7 @@ import Testing
 @Suite struct RawAnswerTests {
   private static let day = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
 
-  @Test func `samples are told as they are, in the units of statistics`() throws {
+  @Test func `samples are returned unchanged in the units of statistics`() throws {
     let shelf = Shelf([
       quantity("HeartRate", 61, "count/min", "2026-01-05T09:00:00Z"),
       quantity("RestingHeartRate", 52, "count/min", "2026-01-05T08:00:00Z"),
@@ -47,7 +47,7 @@ import Testing
   ]
 
   @Test(arguments: units)
-  func `values come in one unit, whatever unit they were kept in`(
+  func `values are converted from every stored unit to one unit`(
     valueType: HealthValueType, identifier: String, value: Double, unit: String, expected: Double,
     name: String
   ) throws {
@@ -61,7 +61,7 @@ import Testing
     #expect(point.unit == name)
   }
 
-  @Test func `what has an unknown unit is left out, and counted`() throws {
+  @Test func `samples with an unknown unit are skipped and counted`() throws {
     let shelf = Shelf([
       quantity("StepCount", 5, "furlong", "2026-01-05T09:00:00Z"),
       quantity("StepCount", 6, "count", "2026-01-05T10:00:00Z"),
@@ -76,7 +76,7 @@ import Testing
     #expect(sum.skipped == 2)
   }
 
-  @Test func `what is no number in the unit that is told is left out, and counted`() throws {
+  @Test func `samples that are not finite in the reported unit are skipped and counted`() throws {
     let shelf = Shelf([
       quantity("DistanceWalkingRunning", 1e305, "km", "2026-01-05T09:00:00Z"),
       quantity("DistanceWalkingRunning", 1e306, "km", "2026-01-05T10:00:00Z"),
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `a unit of one type says nothing of the next type's`() throws {
+  @Test func `the unit of one type does not affect the next type`() throws {
     let shelf = Shelf([
       quantity("BodyMass", 80_000, "g", "2026-01-05T09:00:00Z"),
       quantity("DietaryProtein", 30, "g", "2026-01-05T09:00:00Z"),
@@ -115,7 +115,8 @@ import Testing
   }
 
   @Test(arguments: HealthValueType.allCases)
-  func `every word has an answer, with samples and without`(valueType: HealthValueType) throws {
+  func `every value type has an answer with and without samples`(valueType: HealthValueType) throws
+  {
     let samples = valueType.kinds.map { kind in
       let value: HealthSampleValue =
         switch kind.measure {

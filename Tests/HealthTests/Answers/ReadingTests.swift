@@ -24,11 +24,11 @@ import Testing
     (0, []), (1, [0..<1]), (74, [0..<74]), (75, [0..<75]), (76, [0..<75, 75..<76]),
     (150, [0..<75, 75..<150]), (151, [0..<75, 75..<150, 150..<151]),
   ])
-  func `reads at most 75 days at once`(days: Int, expected: [Range<Int>]) {
+  func `a reading is split into batches of at most 75 days`(days: Int, expected: [Range<Int>]) {
     #expect(Self.spans(days: days) == expected)
   }
 
-  @Test func `reads one type after the other, page by page`() {
+  @Test func `types are read one after another, page by page`() {
     let limits = AnswerLimits(pageLimit: 3)
     let (start, end) = (at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z"))
     var reading = Reading(Self.kinds, from: start, to: end, limits: limits)
@@ -55,7 +55,7 @@ import Testing
   ]
 
   @Test(arguments: margins)
-  func `each type is asked for once where one page holds it`(
+  func `each type is queried once if one page is enough`(
     valueType: HealthValueType, groupBy: HealthGrouping?, hours: Int
   ) {
     let (start, end) = ("2026-01-05T10:00:00Z", "2026-01-06T14:00:00Z")
@@ -76,7 +76,7 @@ import Testing
     #expect(queries == expected)
   }
 
-  @Test func `a batch has an hour and a page one sample, however little is allowed`() {
+  @Test func `a batch has at least one hour and a page at least one sample`() {
     let start = at("2026-01-01T00:00:00Z")
     let hour = start.advanced(by: .seconds(3_600))
     var reading = Reading(
@@ -93,7 +93,7 @@ import Testing
     #expect(reading.isPast)
   }
 
-  @Test func `what is cut at its beginning reads no other type`() {
+  @Test func `a reading that is cut at its beginning reads no further type`() {
     let (start, end) = (at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z"))
     var reading = Reading(Self.kinds, from: start, to: end, limits: AnswerLimits())
     reading.shorten(to: start)
@@ -137,7 +137,9 @@ import Testing
   ]
 
   @Test(arguments: refusals)
-  func `what makes no sense is said, and nothing is read`(query: HealthDataQuery, reason: String) {
+  func `an invalid question is refused with its reason without reading`(
+    query: HealthDataQuery, reason: String
+  ) {
     let answering = HealthAnswering(
       .healthData(query), zone: .utc, now: at("2026-06-01T00:00:00Z"))
     #expect(answering.step == .done(.failure(reason)))
@@ -149,13 +151,13 @@ import Testing
     ask(.steps, "2026-06-01T00:00:00Z", "2026-07-01"),
     ask(.steps, "1900-01-01T00:00:00Z", "2199-12-31T23:59:59Z", .month, .sum),
   ])
-  func `what makes just enough sense is answered`(query: HealthDataQuery) throws {
+  func `a question at the limits of validity is answered`(query: HealthDataQuery) throws {
     let object = Shelf([]).answer(.healthData(query), now: "2026-06-01T00:00:00Z")
     #expect(object.succeeded)
     #expect(try HealthReply.read(object.bytes).points.isEmpty)
   }
 
-  @Test func `a store that cannot be read is said with its reason`() {
+  @Test func `an unreadable store is reported with its reason`() {
     var answering = HealthAnswering(
       .healthData(ask(.steps, "2026-01-05", "2026-01-06")), zone: .utc,
       now: at("2026-06-01T00:00:00Z"))
@@ -165,7 +167,7 @@ import Testing
         == .done(.failure("the phone's health data cannot be read: the disk is gone")))
   }
 
-  @Test func `a page that nobody asked for changes nothing`() {
+  @Test func `an unrequested page changes nothing`() {
     var answering = HealthAnswering(
       .healthData(ask(.steps, "2026-01-05", "2026-01-05")), zone: .utc,
       now: at("2026-06-01T00:00:00Z"))

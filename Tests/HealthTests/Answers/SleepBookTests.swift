@@ -13,7 +13,7 @@ import Testing
     try #require(SleepSession([span], [SourceRank(kind: .watch, name: "Watch")]))
   }
 
-  @Test func `a day of naps alone is told with the parts that are known`() throws {
+  @Test func `a day with only naps is reported with its known parts`() throws {
     let shelf = Shelf([stage("AsleepDeep", "2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z")])
     let query = ask(.sleep, "2026-01-06T00:00:00", "2026-01-07T00:00:00", .day, .sum)
     let points = try shelf.merged(query)
@@ -21,14 +21,14 @@ import Testing
     #expect(points.map(\.sleep) == [SleepTimes(deep: 60, naps: 1, napMinutes: 60)])
   }
 
-  @Test func `what is known of a session is marked by 1`() throws {
+  @Test func `known parts of a session are marked by 1`() throws {
     let session = try Self.session()
     let known = SleepSession.Part.allCases.map { session.known[$0.rawValue] }
     let expected = SleepSession.Part.allCases.map { [.asleep, .light].contains($0) ? 1.0 : 0 }
     #expect(known == expected)
   }
 
-  @Test func `sessions that are left are told once`() {
+  @Test func `remaining sessions are returned once`() {
     var runs = SleepRuns()
     let ended = runs.take(Self.span, of: 1)
     #expect(ended == nil)
@@ -36,13 +36,13 @@ import Testing
     #expect(left == [1, 0])
   }
 
-  @Test func `a day without a night has no ends of one`() {
+  @Test func `a day without a night has neither a start nor an end of a night`() {
     let night = SleepBook.Day(bucket: Self.bucket).night
     #expect(night?.start == nil)
     #expect(night?.end == nil)
   }
 
-  @Test func `a book holds 200,000 days of all sources together`() throws {
+  @Test func `sleep sessions have room for 200,000 days across all sources`() throws {
     let session = try Self.session()
     var book = SleepBook()
     var source = 0
@@ -53,7 +53,7 @@ import Testing
     #expect(source == 200_000)
   }
 
-  @Test func `sessions that are left are told in the order of their sources`() {
+  @Test func `remaining sessions are returned in the order of their sources`() {
     var runs = SleepRuns()
     for source in [2, 0, 3, 1] {
       let ended = runs.take(Self.span, of: source)
@@ -63,7 +63,7 @@ import Testing
     #expect(sources == [0, 1, 2, 3])
   }
 
-  @Test func `the evening before a day that clocks skip is not the next day's`() throws {
+  @Test func `the evening before a skipped day does not belong to the day after it`() throws {
     // The clocks skip from the end of the 5th to the beginning of the 7th.
     let zone = ZoneRules(
       initialSecondsEast: -36_000,

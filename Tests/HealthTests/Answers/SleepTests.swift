@@ -32,7 +32,8 @@ import Testing
     try points(samples, start, end, groupBy, statistic, isMerged: isMerged).map(\.value)
   }
 
-  @Test func `a night is minutes asleep, told at the day on which it ended, with its parts`() throws
+  @Test func `a night is reported as minutes asleep with its parts on the day on which it ended`()
+    throws
   {
     var expected = point(
       "SLEEP_SESSION", 120 + 60 + 276, "minute", "2026-01-06T00:00:00", "2026-01-06T23:59:00")
@@ -45,7 +46,7 @@ import Testing
     #expect(try Self.points(Self.night, span.0, span.1, isMerged: true) == [expected])
   }
 
-  @Test func `stages are told one by one when no statistic is asked for`() throws {
+  @Test func `sleep stages are returned one by one if no statistic is requested`() throws {
     let query = ask(.sleep, "2026-01-06T00:00:00", "2026-01-07T00:00:00")
     let points = try Shelf(Self.night).reply(query).points
     #expect(
@@ -61,7 +62,7 @@ import Testing
   private static let day = ("2026-01-06T00:00:00", "2026-01-07T00:00:00")
 
   @Test(arguments: [("2026-01-06T01:25:00Z", 395.0), ("2026-01-06T01:26:00Z", 394)])
-  func `a break of the night leaves it one night`(second: String, asleep: Double) throws {
+  func `an interrupted night remains one night`(second: String, asleep: Double) throws {
     let samples = [
       stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T00:00:00Z"),
       stage("Awake", "2026-01-06T00:00:00Z", "2026-01-06T01:20:00Z"),
@@ -73,7 +74,7 @@ import Testing
     #expect(points.map(\.statistic) == ["average_per_night"])
   }
 
-  @Test func `a minute that is told twice counts once, and awake is not asleep`() throws {
+  @Test func `a minute recorded twice counts once, and awake minutes are not asleep`() throws {
     let samples = [
       stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
       stage("Awake", "2026-01-06T03:00:00Z", "2026-01-06T03:20:00Z"),
@@ -84,7 +85,7 @@ import Testing
     #expect(parts == SleepTimes(awake: 20, rem: 22, unspecified: 460, nights: 1))
   }
 
-  @Test func `being in bed is no sleep, and is told as what it is`() throws {
+  @Test func `time in bed without sleep is reported as its own type`() throws {
     let samples = [
       stage("InBed", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
       stage("InBed", "2026-01-06T22:00:00Z", "2026-01-07T06:00:00Z"),
@@ -96,7 +97,7 @@ import Testing
     #expect(points.map(\.sleep?.inBed) == [480, 480])
   }
 
-  @Test func `sources do not share their sessions, and merged each minute counts once`() throws {
+  @Test func `sources have separate sessions, and each merged minute counts once`() throws {
     let samples = [
       stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T02:30:00Z", source: "Ring"),
       stage("Awake", "2026-01-06T02:00:00Z", "2026-01-06T02:10:00Z"),
@@ -123,7 +124,7 @@ import Testing
   ]
 
   @Test(arguments: naps)
-  func `three hours, or a middle in the night, make a night; else it is a nap`(
+  func `a session of three hours or with its middle at night is a night, any other a nap`(
     start: String, end: String, isNight: Bool
   ) throws {
     let samples = [stage("Asleep", start, end)]
@@ -135,7 +136,7 @@ import Testing
     #expect(average.isEmpty == !isNight)
   }
 
-  @Test func `an average, the least and the most are of nights; a sum includes naps`() throws {
+  @Test func `average, minimum and maximum use nights only, and a sum includes naps`() throws {
     let samples = [
       stage("Asleep", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z"),
       stage("Asleep", "2026-01-06T13:00:00Z", "2026-01-06T14:00:00Z"),
@@ -159,7 +160,7 @@ import Testing
   }
 
   @Test(arguments: [HealthStatistic.average, .min, .max, .latest, .count])
-  func `a figure of nights tells how many naps there were, and no minutes of them`(
+  func `a statistic of nights reports the number of naps but not their minutes`(
     statistic: HealthStatistic
   ) throws {
     let samples = [
@@ -183,7 +184,7 @@ import Testing
     #expect(parts == SleepTimes(nights: nights, naps: naps))
   }
 
-  @Test func `a session has at most 50,000 stages, and the next one begins another`() {
+  @Test func `a session has at most 50,000 stages, and the next stage begins a new session`() {
     let first = at("2026-01-05T22:00:00Z")
     var runs = SleepRuns()
     var ended: [Int] = []
@@ -213,7 +214,7 @@ import Testing
   ]
 
   @Test(arguments: windows)
-  func `whole days are the nights that belong to them`(
+  func `a question for whole days covers the nights that belong to them`(
     start: String, end: String, isWhole: Bool
   ) throws {
     let window = try AnswerWindow(
@@ -225,7 +226,7 @@ import Testing
     #expect(window.end == at(end + "Z"))
   }
 
-  @Test func `nights begin at nine on the user's clock, whatever it was set to`() throws {
+  @Test func `nights begin at 9 pm local time across a clock change`() throws {
     let window = try AnswerWindow(
       ask(.sleep, "2026-03-29T00:00:00", "2026-03-29T23:59:59"), zone: Zones.berlin,
       now: at("2027-01-01T00:00:00Z"))
@@ -237,7 +238,7 @@ import Testing
     ("2026-01-06T00:00:00", "2026-01-06T23:59:00"),
     ("2026-01-06T03:05:00Z", "2026-01-07T02:05:00Z"),
   ])
-  func `a day whose midnight the clocks skip begins at nine in the evening before, too`(
+  func `the nights of a day without a midnight also begin at 9 pm on the previous day`(
     start: String, end: String
   ) throws {
     let zone = ZoneRules(
@@ -278,7 +279,7 @@ import Testing
     }
   }
 
-  @Test func `a stage that this version does not know is told, and not counted`() throws {
+  @Test func `an unknown stage is returned as a sample but not counted`() throws {
     let samples = [stage("Dreaming", "2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z")]
     let query = ask(.sleep, "2026-01-06T00:00:00", "2026-01-07T00:00:00")
     #expect(try Shelf(samples).parts(query).points.map(\.type) == ["SLEEP_UNKNOWN"])

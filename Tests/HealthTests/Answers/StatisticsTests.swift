@@ -4,7 +4,7 @@ import Testing
 @testable import LinkHealth
 
 @Suite struct StatisticsTests {
-  @Test func `steps are shared between the days that they were taken on, by time`() throws {
+  @Test func `steps that span two days are divided between the days by time`() throws {
     let shelf = Shelf([
       // 20 minutes, 10 of them on each day.
       steps(20, "2026-01-05T23:50:00Z", "2026-01-06T00:10:00Z"),
@@ -27,7 +27,8 @@ import Testing
     #expect(try shelf.parts(mean).points.map(\.value) == [.number((sums[0] + sums[1]) / 2)])
   }
 
-  @Test func `a step a minute is as many steps as the day has minutes`() throws {
+  @Test func `one step per minute adds up to the minutes of the day, even on clock changes`() throws
+  {
     let zone = Zones.berlin
     let first = at("2026-03-27T23:00:00Z")
     let march = (0..<(3 * 24 * 60)).map { minute in
@@ -49,7 +50,7 @@ import Testing
     #expect(try Shelf(october).parts(day, zone: zone).points.map(\.value) == [.number(25 * 60)])
   }
 
-  @Test func `an hour that the clocks show twice is told twice, and told apart`() throws {
+  @Test func `an hour that clocks show twice is reported twice with distinct times`() throws {
     let shelf = Shelf([steps(60 * 4, "2026-10-24T23:00:00Z", "2026-10-25T03:00:00Z")])
     let query = ask(.steps, "2026-10-25T01:00:00", "2026-10-25T04:00:00", .hour, .sum)
     #expect(
@@ -61,7 +62,7 @@ import Testing
       ])
   }
 
-  @Test func `spans are the user's, whatever zone the question is written in`() throws {
+  @Test func `buckets follow the user's time zone in every notation of the question`() throws {
     // 23:30 on the 5th in New York.
     let shelf = Shelf([steps(7, "2026-01-06T04:30:00Z", "2026-01-06T04:30:00Z")])
     func points(_ start: String, _ end: String) throws -> [HealthPoint] {
@@ -81,7 +82,7 @@ import Testing
       ])
   }
 
-  @Test func `weeks run from Monday and months to their end`() throws {
+  @Test func `weeks begin on Monday, and months last to their end`() throws {
     let shelf = Shelf([
       steps(1, "2026-02-01T12:00:00Z", "2026-02-01T12:01:00Z"),
       steps(2, "2026-02-02T12:00:00Z", "2026-02-02T12:01:00Z"),
@@ -159,7 +160,7 @@ import Testing
     (.distance, "DistanceWalkingRunning", "m", "DISTANCE_WALKING_RUNNING"),
     (.exerciseTime, "AppleExerciseTime", "min", "EXERCISE_TIME"),
   ])
-  func `what grows with time is shared between spans, unlike in the original`(
+  func `amounts over time are divided between buckets, unlike in the original`(
     valueType: HealthValueType, identifier: String, unit: String, type: String
   ) throws {
     let shelf = Shelf([
@@ -171,7 +172,7 @@ import Testing
     #expect(points.map(\.type) == [type, type])
   }
 
-  @Test func `a session counts where more than half of it lies`() throws {
+  @Test func `a session counts in the bucket that contains its middle`() throws {
     let mindful = [
       // Of the sessions, 40 of 60 minutes lie after 10:00, and 30 of 40 before 11:00; the third
       // one, of 2 h 20 min, has its middle at 10:00.
@@ -191,14 +192,14 @@ import Testing
       ])
   }
 
-  @Test func `a session without a length counts in the day in which it is`() throws {
+  @Test func `a session of zero length counts on its day`() throws {
     let moment = "1969-12-30T23:59:59.999999999Z"
     let query = ask(.workout, "1969-12-30T00:00:00Z", "1970-01-01T00:00:00Z", .day, .sum)
     let points = try Shelf([workout("Yoga", moment, moment)]).parts(query).points
     #expect(points.map(\.start) == [time("1969-12-30T00:00:00Z")])
   }
 
-  @Test func `workouts tell what they came to`() throws {
+  @Test func `workouts report their distance, energy, steps and duration`() throws {
     let shelf = Shelf([
       workout(
         "Running", "2026-01-05T09:00:00Z", "2026-01-05T10:00:00Z", distance: 10_000, energy: 700,
@@ -259,7 +260,7 @@ import Testing
   }
 
   @Test(arguments: [HealthStatistic.sum, .average])
-  func `a sum that no number can hold is an error, one just below is told`(
+  func `a sum that overflows is an error, and the largest possible sum is returned`(
     statistic: HealthStatistic
   ) throws {
     func answer(_ second: Double) -> HealthObject {

@@ -27,7 +27,9 @@ import Testing
     return try SummaryReply.read(shelf.answer(.summary(query), zone: zone, limits: limits).bytes)
   }
 
-  @Test func `tells the usual five if nothing is named, each as if asked alone`() throws {
+  @Test func `a summary without metrics returns the five default metrics as if asked separately`()
+    throws
+  {
     let (start, end) = ("2026-01-05T00:00:00", "2026-01-06T00:00:00")
     let queries = [
       ask(.steps, start, end, .day, .sum), ask(.calories, start, end, .day, .sum),
@@ -57,7 +59,7 @@ import Testing
     // More nanoseconds than a 64-bit integer holds.
     ("1900-01-02T00:00:00", "2199-12-31T00:00:00", .month),
   ])
-  func `the span of a point follows from that of the question, by the calendar`(
+  func `the default grouping follows from the calendar length of the question`(
     start: String, end: String, expected: HealthGrouping
   ) throws {
     let reply = try Self.summary(
@@ -66,7 +68,7 @@ import Testing
     #expect(data.query.groupBy == expected)
   }
 
-  @Test func `what is named is as it was asked, the rest is chosen`() throws {
+  @Test func `a metric keeps its requested options and gets defaults for the rest`() throws {
     let reply = try Self.summary(
       "2026-01-05", "2026-01-06",
       [
@@ -79,7 +81,7 @@ import Testing
     #expect(queries.map(\.groupBy) == [.day, .day, .hour, .day])
   }
 
-  @Test func `one metric that fails spoils no other`() throws {
+  @Test func `one failing metric does not affect the others`() throws {
     let query = SummaryQuery(
       start: time("2026-01-05"), end: time("2026-01-06"),
       metrics: [SummaryMetric(valueType: .steps), SummaryMetric(valueType: .glucose)])
@@ -98,7 +100,10 @@ import Testing
     #expect(results[0].data.reason == "the phone's health data cannot be read: locked")
   }
 
-  @Test func `lines that cannot be asked stand where they stood, whoever found them`() throws {
+  @Test
+  func `rejected metrics keep their position, whether the sender or the reader rejected them`()
+    throws
+  {
     let text = """
       {"start_time":"2026-01-05","end_time":"2026-01-06",\
       "metrics":[{"value_type":"MOOD"},{"value_type":"STEPS"}],\
@@ -109,13 +114,13 @@ import Testing
     #expect(reply.results.map(\.valueType) == ["SHOES", "MOOD", "STEPS"])
   }
 
-  @Test func `a summary that makes no sense says why at each metric`() throws {
+  @Test func `an invalid summary reports the reason for each metric`() throws {
     let reply = try Self.summary("2026-01-06", "2026-01-05", [SummaryMetric(valueType: .steps)])
     #expect(reply.results.map(\.data.reason) == ["start_time is after end_time"])
   }
 
   @Test(arguments: [10_000, 30_000])
-  func `a summary keeps its bytes, whatever it is made of`(maxBytes: Int) throws {
+  func `a summary stays within its maximum size for any metrics`(maxBytes: Int) throws {
     let metric = SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .sum)
     let query = SummaryQuery(
       start: time("2026-01-01"), end: time("2026-03-01"), metrics: [metric, metric, metric])
@@ -129,7 +134,10 @@ import Testing
     }
   }
 
-  @Test func `a summary keeps 1,000 bytes, and 100 for each result, and shares the rest`() throws {
+  @Test
+  func `a summary reserves 1,000 bytes and 100 for each result, and the results share the rest`()
+    throws
+  {
     let (start, end) = ("2026-01-01", "2026-03-01")
     let metric = SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .sum)
     let query = SummaryQuery(start: time(start), end: time(end), metrics: [metric, metric])
@@ -147,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func `a summary is as long as it asks to be where there is room for more`() {
+  @Test func `a summary respects its own maximum size if the limits allow more`() {
     var query = SummaryQuery(
       start: time("2026-01-01"), end: time("2026-03-01"),
       metrics: [SummaryMetric(valueType: .steps, groupBy: .hour, statistic: .sum)])

@@ -10,7 +10,7 @@ private func local(_ text: String) -> CivilTime {
 }
 
 @Suite struct ZoneRulesTests {
-  @Test func `reads what the clocks show on both sides of a change`() {
+  @Test func `the local time is correct on both sides of a clock change`() {
     let zone = Zones.berlin
     #expect(zone.local(at: at("2026-03-29T00:59:59Z")) == local("2026-03-29T01:59:59"))
     #expect(zone.local(at: at("2026-03-29T01:00:00Z")) == local("2026-03-29T03:00:00"))
@@ -23,7 +23,7 @@ private func local(_ text: String) -> CivilTime {
     (0, "UTC+00:00"), (34_200, "UTC+09:30"), (36_000, "UTC+10:00"), (-35_100, "UTC-09:45"),
     (50_940, "UTC+14:09"),
   ])
-  func `a zone without a name is called by its offset`(secondsEast: Int, title: String) {
+  func `a zone without a name is titled by its offset`(secondsEast: Int, title: String) {
     let zone = ZoneRules(initialSecondsEast: secondsEast)
     #expect(zone.title(at: at("2026-03-29T00:00:00Z")) == title)
   }
@@ -45,12 +45,14 @@ private func local(_ text: String) -> CivilTime {
     ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),
     ("2026-10-25T03:00:00", "2026-10-25T02:00:00Z"),
   ])
-  func `finds the moment of a reading`(reading: String, moment: String) {
+  func `a local time is converted to its instant, and a repeated one to its first occurrence`(
+    reading: String, moment: String
+  ) {
     #expect(Zones.berlin.instant(of: local(reading)) == at(moment))
   }
 
   @Test(arguments: Zones.names)
-  func `knows what Foundation knows of a zone`(name: String) {
+  func `zone rules have the same offsets as Foundation's time zones`(name: String) {
     let zone = Zones.zone(name)
     let rules = Zones.rules(name)
     var chance = Chance(seed: 21)
@@ -72,7 +74,7 @@ private func local(_ text: String) -> CivilTime {
   }
 
   @Test(arguments: Zones.names)
-  func `a reading's moment shows it again, unless no clock ever did`(name: String) {
+  func `a local time converts to an instant that shows the same local time`(name: String) {
     let rules = Zones.rules(name)
     var chance = Chance(seed: 22)
     for _ in 0..<5_000 {

@@ -7,7 +7,8 @@ import Testing
   private static let dates =
     "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
 
-  @Test func `many names make batches of many rows, each with its own stretches and names`() throws
+  @Test func `many names are split into batches, each with its own spans and at most 32,768 names`()
+    throws
   {
     let records = (0..<40_000).map {
       "<Record type=\"t\" sourceName=\"s\($0)\" value=\"1\" \(Self.dates)/>"
@@ -26,14 +27,14 @@ import Testing
     #expect(rows.reduce(0, +) == 40_000)
   }
 
-  @Test func `a text that had to be repaired counts once, however many batches have it`() throws {
+  @Test func `a repaired text counts once even if several batches contain it`() throws {
     let record = Export.record("value=\"1\" device=\"d\u{01}\"")
     let export = try Export(body: String(repeating: record, count: 20_000))
     #expect(export.samples.count == 20_000)
     #expect(export.tally.repaired == 1)
   }
 
-  @Test func `an open workout keeps its texts, however many others come before its end`() throws {
+  @Test func `an open workout keeps its texts even if many others follow before its end`() throws {
     let zones = (0..<70_000).map { "<MetadataEntry key=\"HKTimeZone\" value=\"z\($0)\"/>" }
     let attributes = "workoutActivityType=\"a\" sourceName=\"s\" device=\"d\" \(Self.dates)"
     let export = try Export(body: "<Workout \(attributes)>\(zones.joined())</Workout>")
@@ -44,7 +45,7 @@ import Testing
     #expect(export.samples == [workout])
   }
 
-  @Test func `behind a stretch that ends with the last sample there is no other`() throws {
+  @Test func `no empty span follows a span that ends with the last sample`() throws {
     // A key whose lowest ten bits are zero ends a span.
     let last = try #require((0..<50_000).first { Export.sample(Double($0)).key.low & 1_023 == 0 })
     let export = try Export(body: Export.record("value=\"\(last)\""))
@@ -53,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [nil, ""] as [String?])
-  func `what was read and repaired so far is told with each batch`(body: String?) throws {
+  func `each batch updates the counts of read bytes and repaired texts`(body: String?) throws {
     let record = Export.record("value=\"1\" device=\"d\u{01}\"", body: body)
     let first = "<HealthData>" + String(repeating: record, count: 8_192)
     var reader = HealthExportReader()

@@ -5,7 +5,7 @@ import Testing
 /// Words and marks, read from the bytes of an export.
 @Suite struct ExportBytesTests {
   @Test(arguments: 0...10)
-  func `a word has as many bytes as there are before its end, eight at the most`(length: Int) {
+  func `a word has the bytes before its end, at most eight`(length: Int) {
     let bytes = Array("abcdefghijklmnopqrstuvwxyz".utf8)
     let word = bytes.span.word(at: 3, before: 3 + length)
     // The first byte is the least significant one.
@@ -16,13 +16,13 @@ import Testing
   }
 
   @Test(arguments: [("-->", 0), ("--->", 1), ("----->", 3), ("a-b-->", 3)])
-  func `a mark is found behind what begins like it`(text: String, place: Int) {
+  func `an end marker is found after a similar prefix`(text: String, place: Int) {
     let bytes = Array(text.utf8)
     let found = bytes.span.next("-->", from: 0)
     #expect(found == place)
   }
 
-  @Test func `four bytes are enough to tell a file in disguise`() {
+  @Test func `four bytes are enough to detect a zstd-compressed file`() {
     let start: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
     var reader = HealthExportReader()
     reader.append(start.span)

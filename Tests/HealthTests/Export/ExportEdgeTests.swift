@@ -22,7 +22,7 @@ import Testing
     #expect(number(ones(401)) == nil)
   }
 
-  @Test func `a date with blanks behind it has at most 40 characters`() {
+  @Test func `a date with trailing blanks has at most 40 characters`() {
     let dates = [0, 15, 16, 25].map { count in
       date("2017-11-07 10:05:13 +0200" + String(repeating: " ", count: count))
     }
@@ -30,19 +30,22 @@ import Testing
     #expect(dates == [moment, moment, nil, nil])
   }
 
-  @Test func `a reference to a blank is resolved, one to a control byte stays`() {
+  @Test
+  func `a reference to a blank is resolved, and a reference to a control byte is kept as text`() {
     let bytes = Array("a&#32;b&#31;&#x20;&#x1F;".utf8)
     #expect(ExportText(bytes.span, 0..<bytes.count).text == "a b&#31; &#x1F;")
   }
 
-  @Test func `two bytes at the end that begin no tag are malformed and not cut off`() throws {
+  @Test func `two bytes at the end that do not begin a tag count as malformed, not as cut off`()
+    throws
+  {
     let export = try Export("<HealthData>\(Export.record())< ".utf8)
     #expect(export.samples == [Export.sample()])
     #expect(export.skipped == [.malformed: 1])
   }
 
   @Test(arguments: ["<gpx>", "<gpx/>", "<gpx version=\"1.1\">"])
-  func `another root is told by its whole name`(_ text: String) {
+  func `a foreign root element is reported with its whole name`(_ text: String) {
     #expect(throws: HealthExportError.foreign(element: "gpx")) { try Export(text.utf8) }
   }
 
@@ -53,13 +56,13 @@ import Testing
     #expect(export.skipped == [:])
   }
 
-  @Test func `a root of four bytes behind a type definition without an end is seen`() {
+  @Test func `a root element of four bytes is detected after an unterminated type definition`() {
     #expect(throws: HealthExportError.foreign(element: "a")) {
       try Export("<!DOCTYPE HealthData [<a/>".utf8)
     }
   }
 
-  @Test func `a name with both ends of a known one and more between is another one`() throws {
+  @Test func `a name that begins and ends like a known name but is longer is unknown`() throws {
     // The known name is `WorkoutEvent`.
     let elements = (0..<40).map { length in
       "<WorkoutE" + String(repeating: "x", count: length) + "outEvent/>"
@@ -68,26 +71,26 @@ import Testing
     #expect(export.skipped == [.unknown: 40])
   }
 
-  @Test func `the version is that of the first comment that tells one`() throws {
+  @Test func `the version comes from the first comment that contains one`() throws {
     let comments = "<!-- HealthKit Export Version: 7 --><!-- HealthKit Export Version: 8 -->"
     let export = try Export("<!DOCTYPE HealthData [\(comments)]><HealthData></HealthData>".utf8)
     #expect(export.tally.version == 7)
   }
 
-  @Test func `a number without its mark is no reference`() {
+  @Test func `a number without a number sign is not a character reference`() {
     let bytes = Array("a&165;b&ax41;".utf8)
     #expect(ExportText(bytes.span, 0..<bytes.count).text == "a&165;b&ax41;")
   }
 
   @Test(arguments: [62, 63, 64, 100])
-  func `of the name of another root at most 63 bytes are told`(length: Int) {
+  func `the reported name of a foreign root element is cut to 63 bytes`(length: Int) {
     let name = String(repeating: "x", count: length)
     #expect(throws: HealthExportError.foreign(element: String(name.prefix(63)))) {
       try Export("<\(name)>".utf8)
     }
   }
 
-  @Test func `the words of a name with blanks may begin with any letter`() throws {
+  @Test func `attribute names written with blanks are read with all of their words`() throws {
     let energy = "total energy burned=\"12\" total energy burned unit=\"kcal\""
     let dates = "start date=\"20260105080000+0000\" end date=\"20260105083000+0000\""
     let names = "workout activity type=\"a\" source name=\"s\""

@@ -19,14 +19,14 @@ import Testing
     #expect(newer.samples.count > older.samples.count)
   }
 
-  @Test func `a newer export of a given size holds all samples of the older`() {
+  @Test func `a newer export of a given size has the same density as the older one`() {
     func plan(_ firstDay: Int) -> HealthExportGenerator.Plan {
       HealthExportGenerator.Plan(seed: 3, firstDay: firstDay, days: 30).sized(3_000_000)
     }
     for day in [1, 30, 180] { #expect(plan(20_000).density == plan(20_000 + day).density) }
   }
 
-  @Test func `it holds what real exports hold`() throws {
+  @Test func `a generated export contains the elements of real exports`() throws {
     let export = try Export(Export.generated(days: 30))
     #expect(export.tally.isWhole)
     #expect(export.tally.samples.count >= 22)
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: [2_000_000, 8_000_000])
-  func `a size that is asked for is nearly met`(_ size: Int) {
+  func `a generated export is within 25 percent of the requested size`(_ size: Int) {
     let plan = HealthExportGenerator.Plan(seed: 1, firstDay: 20_000, days: 20).sized(size)
     var generator = HealthExportGenerator(plan)
     var count = 0
@@ -62,7 +62,7 @@ import Testing
     #expect(abs(Double(count) / Double(size) - 1) < 0.25, "\(count)")
   }
 
-  @Test func `no days make an export without samples`() throws {
+  @Test func `a plan without days generates an export without samples`() throws {
     let export = try Export(Export.generated(days: 0))
     #expect(export.samples.isEmpty)
     #expect(export.tally.isWhole)

@@ -10,14 +10,14 @@ import Testing
     Export.record("value=\"1\" creationDate=\"\(created)\"")
   }
 
-  @Test func `entries of one content that were created at different times are two`() throws {
+  @Test func `entries with equal content and different creation dates are two samples`() throws {
     let (one, other) = ("2026-01-05 08:15:00 +0100", "2026-01-05 08:15:01 +0100")
     let export = try Export(body: [one, other].map(Self.record).joined())
     #expect(export.samples == [Export.sample(), Export.sample()])
     #expect(Set(export.keys).count == 2)
   }
 
-  @Test func `copies within a correlation, and later exports, have the same date of creation`()
+  @Test func `a sample has the same key in a copy within a correlation and in a later export`()
     throws
   {
     let (winter, summer) = ("2026-01-05 08:15:00 +0100", "2026-01-05 09:15:00 +0200")
@@ -27,13 +27,13 @@ import Testing
     #expect(Set(export.keys).count == 1)
   }
 
-  @Test func `a record without a date of creation has the key of its content`() throws {
+  @Test func `a record without a creation date has the key of its content`() throws {
     let export = try Export(body: Export.record() + Self.record(created: "yesterday"))
     #expect(export.keys == [Export.sample().key])
     #expect(export.skipped == [.noDate: 1])
   }
 
-  @Test func `a date of creation is in the key, as MurmurHash3 of another implementation has it`()
+  @Test func `a key with a creation date matches another implementation of MurmurHash3`()
     throws
   {
     let export = try Export(body: Self.record(created: "2026-01-05 08:10:06 +0100"))
@@ -43,7 +43,7 @@ import Testing
       ])
   }
 
-  @Test func `a workout that was entered twice is two`() throws {
+  @Test func `a workout that was entered twice is two samples`() throws {
     func workout(_ created: String) -> String {
       """
       <Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="App" \
@@ -58,7 +58,7 @@ import Testing
 
   /// The expected counts come from a Python script that compares the attributes as texts.
   @Test(.enabled(if: RealExport.path != nil, "no real export; set HOLDFAST_EXPORT to its path"))
-  func `a real export has as many entries as differ in content or creation`() throws {
+  func `a real export has one key for each distinct content and creation date`() throws {
     let path = try #require(RealExport.path)
     let export = try Export(Data(contentsOf: URL(filePath: path)))
     #expect(Set(export.keys).count == 10_930 + 61)
@@ -78,7 +78,8 @@ import Testing
     "x", "Record type=\"t\"/>", "\u{0}", "<Record/>", "<Record type=\"t\"\"/>", "<", "< >",
     "<Correlation></Correlation <Record type=\"t\" sourceName=\"swallowed by an end tag\"/>",
   ])
-  func `what may be a sample of any type is told`(damage: String) throws {
+  func `damage that may hide a sample of any type marks all types as unread`(damage: String) throws
+  {
     for pieces in [1, 7, 10_000] {
       let export = try Export(body: "\(Export.record())\n\(damage)\n", pieces: pieces)
       #expect(export.samples == [Export.sample()])
@@ -86,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `what may be a sample of one type is told with its type`() throws {
+  @Test func `damage that may hide a sample of one type marks that type as unread`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
     let cases: [(String, Set<String>)] = [
       ("", []), ("<Thing/>", []), ("<Thing type=\"t\" \(dates)/>", []),
@@ -133,7 +134,7 @@ import Testing
       ("DownhillSkiing", [("DownhillSnowSports", 400), ("WalkingRunning", 500)], 400),
       ("Yoga", [("Cycling", 20), ("WalkingRunning", 30)], 30),
     ] as [(String, [(String, Double)], Double)])
-  func `the distance is that of the activity, in whatever order they come`(
+  func `a workout's distance is the one that fits its activity, in any order`(
     activity: String, parts: [(String, Double)], metres: Double
   ) throws {
     for order in [parts, parts.reversed()] {
@@ -142,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func `steps to the bicycle are no distance of a ride`() throws {
+  @Test func `walking distance does not count as the distance of a bicycle ride`() throws {
     #expect(try Self.metres("Cycling", [("WalkingRunning", 300)]) == nil)
     #expect(try Self.metres("Cycling", [("WalkingRunning", 300)], attribute: 20_000) == 20_000)
   }

@@ -26,7 +26,9 @@ import Testing
     "<HealthData><![CDATA[x]]>", "<!DOCTYPE HealthData []><HealthData>",
     "<!DOCTYPE HealthData><HealthData>", "<!DOCTYPE HealthData SYSTEM \"x.dtd\"><HealthData>",
   ])
-  func `what is no element is skipped in a file that is there at once`(start: String) throws {
+  func `markup other than elements is skipped in a file that is available at once`(start: String)
+    throws
+  {
     var reader = Self.reader("\(start)\(Self.one)</HealthData>")
     let batch = try #require(try reader.next())
     #expect(batch.rows.map { batch[$0] } == [Export.sample()])
@@ -37,7 +39,7 @@ import Testing
     "<!DOCTYPE HealthData>", "<!DOCTYPE HealthData SYSTEM \"x.dtd\">", "<!DOCTYPE HealthData [ ] >",
     "<!DOCTYPE HealthData [<!]>",
   ])
-  func `a type definition of any form ends before the comment behind it`(
+  func `a type definition of any form ends before the comment that follows it`(
     definition: String
   ) throws {
     let comment = "<!-- HealthKit Export Version: 7 -->"
@@ -68,13 +70,13 @@ import Testing
     #expect(reader.tally.version == nil, "the version must be at the start of a comment")
   }
 
-  @Test func `the version stands at the beginning of a comment of any length`() throws {
+  @Test func `the version is read at the beginning of a comment of any length`() throws {
     let comment = "<!-- HealthKit Export Version: 7\(String(repeating: " ", count: 600))-->"
     let text = "<!DOCTYPE HealthData [\(comment)]>\(Self.root)</HealthData>"
     #expect(try Export(text.utf8, pieces: 300).tally.version == 7)
   }
 
-  @Test func `a type definition that breaks off within a tag is one tag cut off`() throws {
+  @Test func `a type definition that ends within a tag counts as one cut-off tag`() throws {
     let export = try Export("\(Self.root)\(Self.one)<!DOCTYPE a [<!]".utf8)
     #expect(export.samples == [Export.sample()])
     #expect(export.skipped == [.cutOff: 1])
@@ -82,7 +84,7 @@ import Testing
 
   @Test(
     arguments: [("<!nothin", .cutOff), ("<!nothing", .malformed)] as [(String, HealthExportSkip)])
-  func `nine bytes at the end show that a declaration is none`(
+  func `nine bytes at the end are enough to detect an invalid declaration`(
     end: String, reason: HealthExportSkip
   ) throws {
     let export = try Export("\(Self.root)\(Self.one)\(end)".utf8)
@@ -90,20 +92,20 @@ import Testing
     #expect(export.skipped == [reason: 1])
   }
 
-  @Test func `an element right behind the beginning of a declaration is read`() throws {
+  @Test func `an element directly after the start of a broken declaration is read`() throws {
     let export = try Export(body: "<!\(Self.one)")
     #expect(export.samples == [Export.sample()])
     #expect(export.skipped == [.malformed: 1])
   }
 
-  @Test func `another root is not among what was left out`() {
+  @Test func `a foreign root element does not count as skipped`() {
     var reader = Self.reader("<gpx version=\"1.1\">")
     #expect(throws: HealthExportError.foreign(element: "gpx")) { try reader.next() }
     #expect(reader.tally.skipped.isEmpty)
   }
 
   @Test(arguments: [(64, true), (65, false)])
-  func `the name of an attribute has at most 64 bytes, also where a piece ends behind it`(
+  func `an attribute name has at most 64 bytes, even if a piece ends after it`(
     length: Int, isRead: Bool
   ) throws {
     let name = String(repeating: "x", count: length)
@@ -117,14 +119,14 @@ import Testing
     }
   }
 
-  @Test func `the first four bytes are enough to tell what a file is`() {
+  @Test func `four bytes are enough to detect a gzip file`() {
     let start: [UInt8] = [0x1F, 0x8B, 8, 0]
     var reader = HealthExportReader()
     reader.append(start.span)
     #expect(throws: HealthExportError.disguised(.gzip)) { try reader.next() }
   }
 
-  @Test func `only the first bytes of a file tell that it is no export`() throws {
+  @Test func `only the first bytes of a file can show that it is not an export`() throws {
     let text = "\(Self.root)BZh9\(Self.one)</HealthData>"
     let export = try Export(text.utf8, pieces: Self.root.utf8.count)
     #expect(export.samples == [Export.sample()])
@@ -140,12 +142,14 @@ import Testing
     ("a&lt", "a&lt"), ("&#000000065x", "&#000000065x"), ("&#126;&#127;&#x7F;", "~&#127;&#x7F;"),
     ("&#65;&#+65;&#x+41;", "A&#+65;&#x+41;"),
   ])
-  func `a reference has its end, and is to no control character`(raw: String, text: String) {
+  func `a reference needs a semicolon and must not denote a control character`(
+    raw: String, text: String
+  ) {
     #expect(Self.text(raw) == text)
   }
 
   @Test(arguments: [" ", "\n", "\t \r\n"])
-  func `an end tag may have blanks behind its name`(blank: String) throws {
+  func `an end tag may have blanks after its name`(blank: String) throws {
     let record = Export.record().dropLast("/>".count)
     let zone = #"<MetadataEntry key="HKTimeZone" value="UTC"/>"#
     let export = try Export(
@@ -154,12 +158,12 @@ import Testing
     #expect(export.tally.isWhole)
   }
 
-  @Test func `a type definition goes on behind an empty comment`() throws {
+  @Test func `a type definition continues after an empty comment`() throws {
     let export = try Export("<!DOCTYPE HealthData [<!---->]>\(Self.root)\(Self.one)".utf8)
     #expect(export.samples == [Export.sample()])
   }
 
-  @Test func `a version without digits is none`() throws {
+  @Test func `a version without digits is ignored`() throws {
     let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: x -->]>"
     let export = try Export("\(definition)\(Self.root)</HealthData>".utf8)
     #expect(export.tally.version == nil)

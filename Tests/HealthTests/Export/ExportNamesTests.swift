@@ -22,7 +22,7 @@ import Testing
     #expect(numbers == Array(0..<520))
   }
 
-  @Test func `a text that had to be repaired counts once, however many others there are`() {
+  @Test func `a repaired text counts once even among many others`() {
     let texts = (0..<600).map { "\($0)\u{01}" }
     var names = ExportNames()
     let first = Self.number(texts, by: &names)
@@ -32,7 +32,7 @@ import Testing
     #expect(names.repaired == 600)
   }
 
-  @Test func `names are full when fewer than 16 of 32,768 are left`() {
+  @Test func `the name table is full if fewer than 16 of 32,768 entries are left`() {
     var names = ExportNames()
     var count = 0
     while !names.isFull, count < 40_000 {
@@ -42,7 +42,7 @@ import Testing
     #expect(count == 32_753)
   }
 
-  @Test func `names are full when their texts have more than two mebibytes`() {
+  @Test func `the name table is full if its texts exceed two mebibytes`() {
     let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef"
     var names = ExportNames()
     _ = Self.number(letters.map { String(repeating: $0, count: 65_536) }, by: &names)

@@ -33,7 +33,7 @@ import Testing
     #expect(numbers == Array(0..<200))
   }
 
-  @Test func `a text of the reader's own is named once`() {
+  @Test func `a repeated text of the reader itself gets one number`() {
     var names = ExportNames()
     var numbers: [UInt16] = []
     for text in ["a", "b", "a"] { numbers.append(names.number(of: text)) }
@@ -41,7 +41,7 @@ import Testing
     #expect(names.names.map(\.text) == ["a", "b"])
   }
 
-  @Test func `what had to be repaired counts on when all names are forgotten`() {
+  @Test func `the count of repaired texts continues after the names are cleared`() {
     let bytes = Array("a\u{01}".utf8)
     var names = ExportNames()
     for _ in 0..<2 {

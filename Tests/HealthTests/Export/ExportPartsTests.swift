@@ -64,7 +64,7 @@ import Testing
     "2017-11-07 10:05:13 -1900", "-2017-11-07 10:05:13 +0200", "20 17-11-07 10:05:13 +0200",
     "2014-10-13T18:17:00.25", "2017-11-07 10:05:13 ,0200",
   ])
-  func `what is no date is none`(_ text: String) {
+  func `a malformed date is not read`(_ text: String) {
     #expect(date(text) == nil)
   }
 
@@ -73,7 +73,7 @@ import Testing
     "2017-11-\u{0}\u{7}\u{0}\u{1}\u{0}\u{0}\u{0}\u{5}:13 +0200",
     "2017-11-07 10:05\u{0}\u{1}\u{3}\u{0}+\u{0}\u{2}\u{0}0", "2017-11-07 10:05:13 +020\u{0}",
   ])
-  func `control bytes are no digits of a date`(_ text: String) {
+  func `control bytes do not count as digits of a date`(_ text: String) {
     #expect(date(text) == nil)
   }
 
@@ -81,7 +81,7 @@ import Testing
     "2017-11-17", "2017-11-27", "2017-11-08", "2017-12-07", "2017-01-07", "2018-11-07",
     "2027-11-07", "2117-11-07", "2217-11-07",
   ])
-  func `a day is told from one before it that differs in one digit`(_ other: String) {
+  func `a day is distinguished from the previous one that differs in one digit`(_ other: String) {
     var time = ExportTime()
     for day in ["2017-11-07", other, "2017-11-07"] {
       let bytes = Array("\(day) 10:05:13 +0000".utf8)
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `every day between 1900 and 2100 is where a slower reader has it`() {
+  @Test func `every day between 1900 and 2100 is read as its day number`() {
     var time = ExportTime()
     for day in stride(from: -25_567, to: 47_482, by: 1) {
       let text = ExportWriter.day(day)
@@ -113,7 +113,7 @@ import Testing
     "", "-", ".", "1.2.3", "1,5", "nan", "inf", "0x10", "1e999", "1 ", "--1", "e5", "..5", "-..5",
     "\u{1}", "\t", "1^5",
   ])
-  func `what is no number is none`(_ text: String) {
+  func `a malformed number is not read`(_ text: String) {
     #expect(number(text) == nil)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// The samples and counts read from valid exports.
 @Suite struct ExportReadingTests {
-  @Test func `a record becomes a sample with all that it says`() throws {
+  @Test func `a record becomes a sample with all of its attributes`() throws {
     let export = try Export(
       body: """
         <Record type="HKQuantityTypeIdentifierHeartRate" sourceName="Anna&#x2019;s Watch" \
@@ -26,7 +26,7 @@ import Testing
     #expect(export.tally.isWhole)
   }
 
-  @Test func `categories keep their word, workouts their totals`() throws {
+  @Test func `categories keep their name, and workouts keep their totals`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
     let export = try Export(
       body: """
@@ -63,7 +63,7 @@ import Testing
     #expect(export.skipped == [.workoutDetail: 2])
   }
 
-  @Test func `figures of a part of a workout are not those of the whole`() throws {
+  @Test func `statistics of a part of a workout do not count for the whole`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
     func steps(_ count: Int) -> String {
       "<WorkoutStatistics type=\"HKQuantityTypeIdentifierStepCount\" sum=\"\(count)\"/>"
@@ -97,7 +97,7 @@ import Testing
     ("m", 1.0), ("km", 1_000), ("cm", 0.01), ("mi", 1_609.344), ("ft", 0.3048), ("yd", 0.9144),
     ("au", nil),
   ])
-  func `a distance is told in metres`(unit: String, metres: Double?) throws {
+  func `a distance is converted to meters`(unit: String, metres: Double?) throws {
     let value = try Self.workout("totalDistance=\"3\" totalDistanceUnit=\"\(unit)\"")
     #expect(value?.distance == metres.map { 3 * $0 })
   }
@@ -105,7 +105,7 @@ import Testing
   @Test(arguments: [
     ("kcal", 1.0), ("Cal", 1), ("cal", 0.001), ("kJ", 1 / 4.184), ("J", 1 / 4_184), ("eV", nil),
   ])
-  func `energy is told in kilocalories`(unit: String, kilocalories: Double?) throws {
+  func `energy is converted to kilocalories`(unit: String, kilocalories: Double?) throws {
     let value = try Self.workout("totalEnergyBurned=\"3\" totalEnergyBurnedUnit=\"\(unit)\"")
     #expect(value?.energy == kilocalories.map { 3 * $0 })
   }
@@ -115,14 +115,14 @@ import Testing
     ("2", "d", nil), ("0", "s", 0), ("-1", "s", nil), ("999999999", "s", 999_999_999),
     ("1000000000", "s", nil), ("1e300", "min", nil), ("17000000", "min", nil),
   ])
-  func `a duration below 32 years is told in seconds`(
+  func `a duration below 32 years is converted to seconds`(
     amount: String, unit: String, seconds: Int?
   ) throws {
     let value = try Self.workout("duration=\"\(amount)\" durationUnit=\"\(unit)\"")
     #expect(value?.duration == seconds.map { .seconds($0) })
   }
 
-  @Test func `a batch has its own rows and workouts, and not many more than 8,192`() throws {
+  @Test func `a batch has its own rows and workouts, 8,192 if no span ends`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
     let workouts = (0..<40_000).map {
       "<Workout workoutActivityType=\"a\" sourceName=\"s\" duration=\"\($0)\" "
@@ -140,7 +140,7 @@ import Testing
     #expect(counts == [8_192, 8_192, 8_192, 8_192, 7_232])
   }
 
-  @Test func `a fingerprint is that of the samples, whatever they have in common`() throws {
+  @Test func `fingerprints differ for exports that differ only in one value`() throws {
     func fingerprint(_ value: Int) throws -> HealthFingerprint {
       var reader = HealthExportReader()
       let text = "<HealthData>\(Export.record("value=\"\(value)\""))</HealthData>"
@@ -154,7 +154,7 @@ import Testing
     #expect(try fingerprint(1) != fingerprint(2))
   }
 
-  @Test func `it tells version, locale, day of export and counts by type`() throws {
+  @Test func `the reader reports the version, locale, export date and counts by type`() throws {
     let export = try Export(Export.generated())
     #expect(export.tally.version == 14)
     #expect(export.tally.locale == "en_CH")
@@ -173,14 +173,14 @@ import Testing
   }
 
   @Test(arguments: ["Figure", "Remark", "Remarks"])
-  func `another element in a record does not end it`(name: String) throws {
+  func `an unknown element in a record does not end the record`(name: String) throws {
     let zone = "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"
     let export = try Export(body: Export.record(body: "<\(name)></\(name)>\(zone)"))
     #expect(export.samples.map(\.zone) == ["UTC"])
     #expect(export.skipped == [.unknown: 1])
   }
 
-  @Test func `a zone behind a workout that has ended is not that workout's`() throws {
+  @Test func `a zone after the end of a workout does not belong to that workout`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:30:00 +0000\""
     let workout = "<Workout workoutActivityType=\"a\" sourceName=\"s\" \(dates)></Workout>"
     let zone = "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"
@@ -195,7 +195,7 @@ import Testing
     #expect(export.tally.repaired == 1)
   }
 
-  @Test func `records within correlations have the keys of those outside`() throws {
+  @Test func `records within correlations have the same keys as records outside`() throws {
     let pair = Export.record() + "<Correlation type=\"c\">" + Export.record() + "</Correlation>"
     let export = try Export(body: pair)
     #expect(export.samples == [Export.sample(), Export.sample()])
@@ -203,7 +203,7 @@ import Testing
     #expect(export.skipped == [.correlation: 1])
   }
 
-  @Test func `the key is that of the content, not of the spelling`() throws {
+  @Test func `the key depends on the content, not on its notation`() throws {
     let summer = try Export(
       body: """
         <Record value="61.50" unit="count" type="t" sourceName="a&amp;b" device="x" \
@@ -218,7 +218,7 @@ import Testing
     #expect(summer.digests == winter.digests)
   }
 
-  @Test func `keys never change, since stores keep them`() {
+  @Test func `keys never change, because stores contain them`() {
     #expect(
       Export.sample().key
         == HealthSampleKey(high: 13_672_763_444_206_537_925, low: 4_765_347_262_619_812_782))
@@ -230,12 +230,12 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 7, 64, 1_000, 4_099])
-  func `pieces of any size come to the same`(_ size: Int) throws {
+  func `pieces of any size lead to the same result`(_ size: Int) throws {
     let bytes = Export.generated(days: 1, density: 0.05)
     #expect(try Export(bytes, pieces: size) == (try Export(bytes)))
   }
 
-  @Test func `more names than a batch has numbers for make more batches`() throws {
+  @Test func `names that exceed the numbers of one batch start another batch`() throws {
     let records = (0..<40_000).map {
       "<Record type=\"t\" sourceName=\"s\($0)\" unit=\"u\" value=\"\($0)\" "
         + "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\"/>"
@@ -246,7 +246,7 @@ import Testing
     #expect(export.tally.samples == ["t": 40_000])
   }
 
-  @Test func `names that no sample keeps do not fill it up`() throws {
+  @Test func `names of skipped elements do not fill up the reader`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
     let unread = (0..<70_000).map { "<Record type=\"t\($0)\" sourceName=\"s\" value=\"1\"/>" }
     let zones = (0..<70_000).map { "<MetadataEntry key=\"HKTimeZone\" value=\"z\($0)\"/>" }
@@ -269,7 +269,7 @@ import Testing
     }
   }
 
-  @Test func `a newer export keeps nearly all stretches of the older`() throws {
+  @Test func `a newer export keeps more than half of the spans of the older one`() throws {
     let older = try Export(Export.generated(days: 12, density: 1))
     let newer = try Export(Export.generated(days: 13, density: 1))
     let known = Set(older.digests)
@@ -281,7 +281,7 @@ import Testing
   }
 
   @Test(.enabled(if: RealExport.path != nil, "no real export; set HOLDFAST_EXPORT to its path"))
-  func `a real export of iOS 11 is read whole`() throws {
+  func `a real export of iOS 11 is read completely`() throws {
     let path = try #require(RealExport.path)
     let export = try Export(Data(contentsOf: URL(filePath: path)))
     #expect(export.tally.version == 3)

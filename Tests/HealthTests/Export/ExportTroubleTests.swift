@@ -36,7 +36,8 @@ import Testing
     }
   }
 
-  @Test func `a definition without a subset, comments and sections are skipped`() throws {
+  @Test func `a type definition without a subset, comments and CDATA sections are skipped`() throws
+  {
     let text = """
       \u{FEFF}<!DOCTYPE HealthData SYSTEM "x.dtd"><!-- <Record/> -->\(Self.root)\
       <![CDATA[ <Record type="no"/> ]]><?pi <Record?>\(Self.one)<!-- - -- ></HealthData>-->\
@@ -47,20 +48,20 @@ import Testing
     #expect(export.tally.isWhole)
   }
 
-  @Test func `a comment, an instruction and a section may be empty`() throws {
+  @Test func `a comment, a processing instruction and a CDATA section may be empty`() throws {
     let export = try Export(body: "<!----><??><![CDATA[]]>" + Self.one)
     #expect(export.samples == [Export.sample()])
     #expect(export.skipped == [:])
   }
 
-  @Test func `a comment behind the type definition tells no version`() throws {
+  @Test func `a comment after the type definition does not set the version`() throws {
     let export = try Export(
       "<!DOCTYPE HealthData []><!-- HealthKit Export Version: 7 -->\(Self.root)</HealthData>".utf8)
     #expect(export.tally.version == nil)
   }
 
   @Test(arguments: [(65_535, true), (65_536, true), (65_537, false)])
-  func `the end of a tag is waited for up to 64 KiB`(length: Int, isRead: Bool) throws {
+  func `the reader waits up to 64 KiB for the end of a tag`(length: Int, isRead: Bool) throws {
     let name = "</HealthData"
     let start = Array((Self.root + Self.one).utf8)
     let tag = Array((name + String(repeating: " ", count: length - name.utf8.count)).utf8)
@@ -76,7 +77,9 @@ import Testing
     #expect(reader.tally.skipped.map(\.count) == (isRead ? [] : [1]))
   }
 
-  @Test func `the end of a comment in a type definition is waited for up to 256 bytes`() throws {
+  @Test func `the reader waits up to 256 bytes for the end of a comment in a type definition`()
+    throws
+  {
     let head = "<!DOCTYPE HealthData ["
     let start = Array((head + "<!--" + String(repeating: "x", count: 252)).utf8)
     var reader = HealthExportReader()
@@ -91,7 +94,7 @@ import Testing
     #expect([first, second] == [nil, nil])
   }
 
-  @Test func `control bytes and broken UTF-8 are taken out and counted`() throws {
+  @Test func `control bytes and broken UTF-8 are repaired and counted`() throws {
     let text = Array(
       "\(Self.root)<Record type=\"t\" sourceName=\"A\u{0B}p\u{7F}p&#11;X\" value=\"1\" ".utf8)
     let rest = Array(
@@ -104,7 +107,7 @@ import Testing
     #expect(!export.tally.isWhole)
   }
 
-  @Test func `references are resolved, and what is none stays`() throws {
+  @Test func `references are resolved, and invalid ones are kept as text`() throws {
     let names = [
       "&lt;&gt;&amp;&quot;&apos;": "<>&\"'", "&#65;&#x42;&#x1F600;": "AB😀",
       "&nope; & &#xD800; &#; &amp": "&nope; & &#xD800; &#; &amp", "a>b": "a>b", "a<b": "a<b",
@@ -116,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `an export of iOS 8 has blanks in names and dates without`() throws {
+  @Test func `an export of iOS 8 is read, with blanks in names and none in dates`() throws {
     let export = try Export(
       body: """
         <Record type="HKQuantityTypeIdentifierStepCount" source name="Phone" unit="count" \
@@ -129,7 +132,7 @@ import Testing
     #expect(export.skipped == [:])
   }
 
-  @Test func `each thing that is no sample has its reason`() throws {
+  @Test func `each element that is not a sample is counted with its reason`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
     let cases: [(String, [HealthExportSkip: Int])] = [
       ("<Record sourceName=\"s\" value=\"1\" \(dates)/>", [.noType: 1]),
@@ -168,7 +171,7 @@ import Testing
     for reason in HealthExportSkip.allCases { #expect(!reason.text.isEmpty) }
   }
 
-  @Test func `a workout whose activity is empty has no type`() throws {
+  @Test func `a workout with an empty activity is skipped as having no type`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
     let workout = "<Workout workoutActivityType=\"\" sourceName=\"s\" \(dates)/>"
     let export = try Export(body: workout + Self.one)
@@ -176,7 +179,7 @@ import Testing
     #expect(export.skipped == [.noType: 1])
   }
 
-  @Test func `a name with the beginning and the length of a known one is another one`() throws {
+  @Test func `a name with the prefix and length of a known name is unknown`() throws {
     let body = """
       \(Export.record("value=\"1\" sourceNamX=\"other\" startDatX=\"x\""))\
       <WorkoutStatisticX/><ActivitySummarX/><WorkoutEvenX/>
@@ -186,14 +189,14 @@ import Testing
     #expect(export.skipped == [.unknown: 3])
   }
 
-  @Test func `a zone behind a record that has ended is not that record's`() throws {
+  @Test func `a zone after the end of a record does not belong to that record`() throws {
     let zone = "<MetadataEntry key=\"HKTimeZone\" value=\"UTC\"/>"
     let export = try Export(
       body: "<Correlation type=\"c\">\(Self.one)\(zone)\(Export.record(body: ""))\(zone)")
     #expect(export.samples.map(\.zone) == [nil, nil])
   }
 
-  @Test func `what is left out is counted by type, where there is one`() throws {
+  @Test func `skipped records are counted by type if they have one`() throws {
     let date = "startDate=\"2026-01-05 08:00:00 +0000\""
     let body = """
       <Record type="t" sourceName="s" value="1"/><Record type="t" sourceName="s" \(date)/>\
@@ -203,7 +206,7 @@ import Testing
     #expect(export.tally.skippedOfType == ["t": 2, "u": 1])
   }
 
-  @Test func `a workout has the zone that is told, and no other metadata is one`() throws {
+  @Test func `a workout has the zone of its HKTimeZone entry and of no other metadata`() throws {
     let dates = "startDate=\"2026-01-05 08:00:00 +0000\" endDate=\"2026-01-05 08:00:00 +0000\""
     let body = """
       <Workout workoutActivityType="a" sourceName="s" \(dates)>\
@@ -217,7 +220,7 @@ import Testing
   }
 
   @Test(arguments: [(65_536, true), (65_537, false)], [1_000, 1 << 20])
-  func `a tag is read up to 64 KiB`(longest: (length: Int, isKept: Bool), pieces: Int) throws {
+  func `a tag of up to 64 KiB is read`(longest: (length: Int, isKept: Bool), pieces: Int) throws {
     func tag(_ unit: String) -> String { Export.record("unit=\"\(unit)\" value=\"1\"") }
     let unit = String(repeating: "u", count: longest.length - tag("").utf8.count)
     let export = try Export(body: tag(unit) + Self.one, pieces: pieces)
@@ -225,13 +228,13 @@ import Testing
     #expect(export.skipped == (longest.isKept ? [:] : [.tooLong: 1]))
   }
 
-  @Test func `what stands in a tag without an end is read`() throws {
+  @Test func `records inside an unterminated tag are read at most once`() throws {
     let export = try Export(
       body: "<Record type=\"" + String(repeating: "x", count: 100_000) + "'" + Self.one)
     #expect(export.tally.samples["HKQuantityTypeIdentifierStepCount"] ?? 0 <= 1)
   }
 
-  @Test func `an export cut off anywhere keeps what came before`() throws {
+  @Test func `an export cut off anywhere keeps the samples before the cut`() throws {
     let text = Array(
       """
       <?xml version="1.0"?><!DOCTYPE HealthData [<!-- c --> ]>\(Self.root)
@@ -256,14 +259,14 @@ import Testing
     }
   }
 
-  @Test func `a record that is open where an export is cut off is kept`() throws {
+  @Test func `a record that is open at the end of a cut-off export is kept`() throws {
     let start = Export.record(body: "").dropLast("</Record>".count)
     let export = try Export("\(Self.root)\(start)".utf8)
     #expect(export.samples == [Export.sample()])
     #expect(!export.tally.isWhole)
   }
 
-  @Test func `what is no export says what it is`() {
+  @Test func `a file that is not an export is rejected with the name of its root element`() {
     #expect(throws: HealthExportError.empty) { try Export([]) }
     #expect(throws: HealthExportError.empty) { try Export("just text".utf8) }
     #expect(throws: HealthExportError.foreign(element: "ClinicalDocument")) {
@@ -281,7 +284,7 @@ import Testing
       ([0xFE, 0xFF, 0, 0x3C], .utf16), ([0xFF, 0xFE, 0x3C, 0], .utf16),
       ([0, 0x3C, 0, 0x3F], .utf16), ([0x3C, 0, 0x3F, 0], .utf16),
     ] as [([UInt8], ExportDisguise)])
-  func `what can be made an export says how, at its first bytes and for good`(
+  func `a compressed or UTF-16 file is detected by its first bytes, and the error persists`(
     start: [UInt8], disguise: ExportDisguise
   ) throws {
     for pieces in [1, 3, 100] {
@@ -298,12 +301,12 @@ import Testing
   }
 
   @Test(arguments: ["\u{FEFF}<HealthData>", " <HealthData>", "<HealthData>"])
-  func `what begins in another way is read as it is`(start: String) throws {
+  func `a byte order mark or a blank before the root element is accepted`(start: String) throws {
     let export = try Export((start + Export.record() + "</HealthData>").utf8, pieces: 1)
     #expect(export.samples == [Export.sample()])
   }
 
-  @Test func `whether a file is an export shows at its beginning`() {
+  @Test func `the beginning of a file shows whether the file is an export`() {
     func isExport(_ text: String) -> Bool { HealthExportReader.isExport(Array(text.utf8).span) }
     #expect(isExport("<?xml version=\"1.0\"?>\n<!DOCTYPE HealthData ["))
     #expect(isExport("<HealthData locale=\"ja\">"))

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `of damaged exports is read what was read before`() throws {
+  @Test func `readings of damaged exports match the golden file`() throws {
     let lines = (0..<200).map { Self.line($0) }
     #expect(try KeptText("damaged.txt").difference(lines) == nil)
   }

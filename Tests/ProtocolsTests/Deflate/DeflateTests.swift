@@ -24,7 +24,7 @@ import Testing
     #expect(Self.end.events(hex("c1 01 00")) == [.text([])])
   }
 
-  @Test func `messages that came compressed are counted`() {
+  @Test func `compressed messages that are received are counted`() {
     // One frame and two fragments of RFC 7692 section 7.2.3.1, and an uncompressed text of RFC 6455
     // section 5.7.
     let bytes = hex(
@@ -38,20 +38,20 @@ import Testing
     }
   }
 
-  @Test func `a second message may refer to the first where the window is kept`() {
+  @Test func `a second message may refer to the first only if the window persists`() {
     let bytes = hex("c1 07 f2 48 cd c9 c9 07 00 c1 05 f2 00 11 00 00")
     #expect(Self.keeping.events(bytes) == [.text(Self.hello), .text(Self.hello)])
     #expect(Self.end.failure(bytes) == 1007)
   }
 
-  @Test func `the window outlives a final block`() {
+  @Test func `the window persists after a final block`() {
     let bytes = hex("c1 08 f3 48 cd c9 c9 07 00 00 c1 05 f2 00 11 00 00")
     let expected: [WebSocketEvent] = [.text(Self.hello), .text(Self.hello)]
     #expect(Self.keeping.events(bytes) == expected)
     #expect(Self.keeping.reads(bytes.map { [$0] }).events == expected)
   }
 
-  @Test func `a reference behind the agreed window reads the same however the octets come`() {
+  @Test func `a reference beyond the negotiated window reads the same however octets arrive`() {
     var random = Seeded(3)
     let noise = random.bytes(600)
     var deflater = Deflater(windowBits: 15)
@@ -61,18 +61,18 @@ import Testing
     #expect(end.reads(bytes.map { [$0] }) == end.reads(bytes))
   }
 
-  @Test func `a final block with nothing behind it is a message too`() {
+  @Test func `a message may end with a final block and nothing after it`() {
     #expect(Self.end.events(hex("c1 07 f3 48 cd c9 c9 07 00")) == [.text(Self.hello)])
     #expect(Self.end.events(hex("c1 00")) == [.text([])])
   }
 
-  @Test func `the octets that a sender took off may end a final block`() {
+  @Test func `the octets that a sender removed may complete a final block`() {
     let bytes = hex("c1 01 01 c1 07 f2 48 cd c9 c9 07 00")
     #expect(Self.keeping.events(bytes) == [.text([]), .text(Self.hello)])
   }
 
   /// Uses one stored block of as many octets as zlib gets room for at a time.
-  @Test func `input may end where the room for its output does`() {
+  @Test func `input may end exactly where the output buffer is full`() {
     let data = (0..<16_384).map { UInt8(truncatingIfNeeded: $0) }
     let block = hex("00 00 40 ff bf") + data
     let bytes = frame(2, block, final: false, reserved: 4) + frame(0, [0])
@@ -88,18 +88,18 @@ import Testing
     "c1 01 07", "c1 01 02", "c1 03 f2 48 cd", "c1 02 ff ff", "c1 05 00 05 00 fa fe", "c1 01 06",
     "c1 08 f3 48 cd c9 c9 07 00 07",
   ])
-  func `what does not inflate to a whole message fails with 1007`(_ bytes: String) {
+  func `data that does not inflate to a complete message fails with 1007`(_ bytes: String) {
     #expect(Self.end.failure(hex(bytes)) == 1007)
   }
 
-  @Test func `a block that ends one bit before the octets that a sender took off is not whole`() {
+  @Test func `a block that ends one bit before the octets that a sender removed is incomplete`() {
     // The block's codes have 1 to 15 bits. The code for the end of the block is 15 set bits.
     let octets = "04 e0 81 96 24 49 92 24 49 7e 2b 20 b1 a8 79 64 f5 ec fd ff 7b ef bd 77 0f"
     let error = WebSocketError.inconsistent("a compressed message that ends inside a block")
     #expect(Self.end.events(hex("c1 19 " + octets)).last == .failed(error))
   }
 
-  @Test func `memory that is missing here is not blamed on the peer`() {
+  @Test func `a lack of memory for inflating is not reported as the peer's fault`() {
     // Z_MEM_ERROR and Z_DATA_ERROR (zlib.h).
     #expect(
       [-4, -3].map { Inflater.fault($0) } == [
@@ -115,12 +115,12 @@ import Testing
     #expect(Self.end.failure(frame(1, payload, final: false, reserved: 4)) == 1007)
   }
 
-  @Test func `a plain message is fine where deflate was agreed`() {
+  @Test func `an uncompressed message is accepted even if deflate was negotiated`() {
     #expect(Self.end.events(frame(1, Self.hello)) == [.text(Self.hello)])
   }
 
   @Test(arguments: [0, 127, 128, 1000, 70_000, 300_000])
-  func `messages go both ways in every agreement`(_ count: Int) {
+  func `messages pass in both directions with all negotiated parameters`(_ count: Int) {
     let text = (0..<count).map { UInt8(0x61 + ($0 * $0 >> 4) % 20) }
     for bits in [8, 9, 12, 15] {
       for takeover in [false, true] {
@@ -152,7 +152,7 @@ import Testing
     #expect(isCompressed == [false, true])
   }
 
-  @Test func `what is deflated has 128 octets at least, and fewer than 2 GiB`() {
+  @Test func `only messages of 128 octets to less than 2 GiB are compressed`() {
     #expect(WebSocketConnection.compressible == 128...2_147_483_647)
   }
 
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func `no zlib stream is held between messages without a window to keep`() {
+  @Test func `no zlib stream is held between messages unless the window persists`() {
     let text = [UInt8](repeating: 0x61, count: 1000)
     var held: [[Bool]] = []
     for end in [Self.end, Self.keeping] {
@@ -185,7 +185,7 @@ import Testing
     #expect(held == [[false, false], [true, true]])
   }
 
-  @Test func `the window of a lone message is no larger than it`() {
+  @Test func `the window of a message without context takeover is no larger than needed`() {
     let sizes = [(0, 9), (512, 9), (513, 10), (1024, 10), (32_768, 15), (100_000, 15)]
     for (count, bits) in sizes {
       #expect(Deflater.windowBits(for: count, atMost: 15) == bits)
@@ -193,7 +193,7 @@ import Testing
     #expect(Deflater.windowBits(for: 100_000, atMost: 11) == 11)
   }
 
-  @Test func `memory follows the window, so that a small one has short blocks`() {
+  @Test func `memory depends on the window, so that a small window has short blocks`() {
     var random = Seeded(5)
     let noise = random.bytes(4096)
     // The letters change every 64 octets. In one long block, all of them would share a code.

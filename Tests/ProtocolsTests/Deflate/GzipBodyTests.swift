@@ -5,14 +5,14 @@ import Testing
 @Suite struct GzipBodyTests {
   private static let text = Array(String(repeating: "steps and more steps, ", count: 9_000).utf8)
 
-  @Test func `decompresses what it compresses`() throws {
+  @Test func `compressing and decompressing a body restores it`() throws {
     for body in [[], [7], Self.text] {
       let packed = try #require(GzipBody.deflate(body))
       #expect(try GzipBody.inflate(packed, atMost: body.count) == body)
     }
   }
 
-  @Test func `reads a body of another program`() throws {
+  @Test func `decompresses a body from the gzip program`() throws {
     // printf hello | gzip -n
     let packed: [UInt8] = [
       0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10,
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [-1, 0, 1])
-  func `makes no more than its bound`(beyond: Int) throws {
+  func `fails if the decompressed body exceeds the limit`(beyond: Int) throws {
     let packed = try #require(GzipBody.deflate(Self.text))
     let found = try? GzipBody.inflate(packed, atMost: Self.text.count + beyond)
     #expect(found == (beyond < 0 ? nil : Self.text))
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `refuses what is no gzip, is damaged or cut off`() throws {
+  @Test func `rejects a body that is not gzip, damaged or truncated`() throws {
     let packed = try #require(GzipBody.deflate(Self.text))
     var damaged = packed
     damaged[packed.count - 5] ^= 1
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `memory that is missing here is not blamed on the sender`() {
+  @Test func `a lack of memory for inflating is not reported as the sender's fault`() {
     // Z_MEM_ERROR, Z_DATA_ERROR and Z_BUF_ERROR (zlib.h).
     #expect([-4, -3, -5].map { GzipBody.fault($0) } == [.noMemory, .malformed, .malformed])
   }

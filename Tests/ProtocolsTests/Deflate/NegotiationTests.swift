@@ -49,7 +49,7 @@ import Testing
     "permessage-deflate; server_max_window_bits=\"10\\",
     "permessage-deflate; client_max_window_bits=", "x-other; a=\"b c\", permessage-deflate",
   ])
-  func `an offer that is wrong or unknown is declined`(_ offers: String) {
+  func `an invalid or unknown offer is declined`(_ offers: String) {
     #expect(DeflateParameters.accept(offers: offers) == nil)
   }
 
@@ -67,12 +67,14 @@ import Testing
   ]
 
   @Test(arguments: answers)
-  func `an answer is read, or refused`(_ response: String, _ agreed: DeflateParameters?) {
+  func `a valid response is read, an invalid one is rejected`(
+    _ response: String, _ agreed: DeflateParameters?
+  ) {
     #expect(DeflateParameters.parse(response: response) == agreed)
   }
 
   @Test(arguments: [(7, 8), (8, 8), (15, 15), (16, 15)])
-  func `window bits stay in the range zlib and the protocol know`(_ bits: Int, _ kept: Int) {
+  func `window bits are clamped to the range of zlib and the protocol`(_ bits: Int, _ kept: Int) {
     let parameters = DeflateParameters(serverMaxWindowBits: bits, clientMaxWindowBits: bits)
     #expect(parameters.serverMaxWindowBits == kept)
     #expect(parameters.clientMaxWindowBits == kept)

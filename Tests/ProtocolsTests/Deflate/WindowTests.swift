@@ -5,7 +5,8 @@ import Testing
 /// The windows that the streams of both directions keep, and the time at which they report output.
 @Suite struct WindowTests {
   @Test(arguments: [(8, false), (9, true), (15, true), (16, false)])
-  func `a stream compresses with a window of 9 to 15 bits`(_ bits: Int, _ isMade: Bool) {
+  func `a deflate stream is created only with a window of 9 to 15 bits`(_ bits: Int, _ isMade: Bool)
+  {
     let deflater = Deflater(windowBits: bits)
     let found = deflater != nil
     #expect(found == isMade)
@@ -21,7 +22,7 @@ import Testing
     #expect(next == [0x00])
   }
 
-  @Test func `a lone message has a window in which its second half refers to its first`() {
+  @Test func `the window of a single message lets its second half refer to its first`() {
     var random = Seeded(8)
     let noise = random.bytes(2_000)
     var sender = End(role: .server, deflate: DeflateParameters()).connection()
@@ -47,7 +48,7 @@ import Testing
     #expect(out == WebSocketFrame.binary(payload))
   }
 
-  @Test func `a window that is kept reaches back behind a short first message`() {
+  @Test func `a window that persists is not limited by a short first message`() {
     var random = Seeded(4)
     let letters: [UInt8] = random.bytes(2_200).map { 0x61 + $0 % 20 }
     let (short, long) = (Array(letters[..<200]), Array(letters[200...]))
@@ -63,7 +64,7 @@ import Testing
     #expect(sizes[1] > 1_000 && sizes[2] < 100, "\(sizes)")
   }
 
-  @Test func `all that octets inflate to is measured before others come`() {
+  @Test func `the limit applies to all output of the octets received so far`() {
     // A literal and 64 references of 258 octets: 16,513 octets are more than one step produces.
     let references = hex("05 a3 60 14 8c 82 51 30 0a 46 c1 28 18")
     let block = hex("4a 1c") + (0..<8).flatMap { _ in references }

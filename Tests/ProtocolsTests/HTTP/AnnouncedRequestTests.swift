@@ -10,7 +10,7 @@ import Testing
     return HTTPRequestReader(limits: limits)
   }
 
-  @Test func `a head on an announced path is told before its body`() {
+  @Test func `a head on an announced path is reported before its body`() {
     var reader = Self.reader()
     reader.receive(octets(post("Content-Length: 3\r\n", "ab")))
     guard case .announced(let head)? = reader.next() else {
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: ["", "ab", "abc"])
-  func `what came of a body that is cut can be taken`(text: String) {
+  func `the received part of a body that is cut off can be taken once`(text: String) {
     var reader = Self.reader()
     reader.receive(octets(post("Content-Length: 4\r\n", text)))
     _ = reader.next()
@@ -36,7 +36,7 @@ import Testing
     #expect(reader.next() == nil)
   }
 
-  @Test func `what came of chunks is joined`() {
+  @Test func `the received chunks of a body that is cut off are joined`() {
     var reader = Self.reader()
     reader.receive(octets(post("Transfer-Encoding: chunked\r\n", "2\r\nab\r\n3\r\nc")))
     _ = reader.next()
@@ -44,14 +44,14 @@ import Testing
     #expect(reader.takePart()?.body == octets("abc"))
   }
 
-  @Test func `bytes behind a body are no part of it`() {
+  @Test func `bytes after a body are not part of it`() {
     var reader = Self.reader()
     reader.receive(octets(post("Content-Length: 2\r\n", "abGET")))
     _ = reader.next()
     #expect(reader.takePart()?.body == octets("ab"))
   }
 
-  @Test func `requests without a body, that wait, or on other paths are not announced`() {
+  @Test func `requests without a body, awaiting 100, or on other paths are not announced`() {
     for text in [post("Content-Length: 0\r\n"), get(target: "/p"), get(target: "/q")] {
       var reader = Self.reader()
       reader.receive(octets(text))
@@ -71,7 +71,7 @@ import Testing
     #expect(idle.takePart() == nil)
   }
 
-  @Test func `an interim response has a head alone`() {
+  @Test func `an interim response has only a head`() {
     let bytes = HTTPResponseWriter.interim(
       status: 104, headers: [("Location", "/up\r\nX: y"), ("Content-Length", "3")])
     #expect(
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: [(101, 102), (102, 102), (199, 199), (200, 199)])
-  func `an interim response has a status from 102 to 199`(_ asked: Int, _ sent: Int) {
+  func `the status of an interim response is clamped to 102 to 199`(_ asked: Int, _ sent: Int) {
     let bytes = HTTPResponseWriter.interim(status: asked, headers: [])
     #expect(bytes == octets("HTTP/1.1 \(sent) \r\n\r\n"))
   }

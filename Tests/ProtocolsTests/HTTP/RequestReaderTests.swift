@@ -3,7 +3,7 @@ import Testing
 @testable import LinkProtocols
 
 @Suite struct RequestReaderTests {
-  @Test func `a request is read whole`() throws {
+  @Test func `all parts of a request are read`() throws {
     let text =
       "POST /a%20b//c?x=1&y=%C3%A4+z&x&=e HTTP/1.1\r\nHOST: example.org:8080\r\n"
       + "X-Two:  \t b c \t\r\n"
@@ -35,7 +35,7 @@ import Testing
     #expect(reader.isIdle && reader.bufferedBytes == 0)
   }
 
-  @Test func `pipelined requests come in order`() {
+  @Test func `pipelined requests are read in order`() {
     let text =
       get(target: "/1") + post("Content-Length: 2\r\n", "hi")
       + post("Transfer-Encoding: chunked\r\n", "2\r\nyo\r\n0\r\n\r\n") + "\r\n" + get(target: "/4")
@@ -57,7 +57,7 @@ import Testing
     #expect(reader.takeRest() == [0x81, 0x0A, 0x0D])
   }
 
-  @Test func `a transport may end between requests only`() {
+  @Test func `a reader is idle only between requests`() {
     var reader = HTTPRequestReader()
     #expect(reader.isIdle)
     reader.receive(octets("GET / HT"))
@@ -71,7 +71,7 @@ import Testing
     #expect(reader.isIdle)
   }
 
-  @Test func `a reader tells whether it is within a request, and within its body`() {
+  @Test func `a reader reports whether it is within a request and within its body`() {
     var reader = HTTPRequestReader()
     var told: [[Bool]] = []
     let rest = " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"
@@ -85,7 +85,7 @@ import Testing
       told == [[false, false], [true, false], [true, true], [false, false], [false, false]])
   }
 
-  @Test func `one empty line is forgiven before each request, the first one too`() {
+  @Test func `one empty line before each request is ignored, also before the first`() {
     let text = "\r\n" + get(target: "/1") + "\r\n" + get(target: "/2")
     #expect(heads(text).map(\.target) == ["/1", "/2"])
   }
@@ -95,7 +95,7 @@ import Testing
     (Mirror(reflecting: reader).descendant("buffer") as? [UInt8])?.count
   }
 
-  @Test func `a request that is read whole is not held`() {
+  @Test func `a request that was read is not held in memory`() {
     var reader = HTTPRequestReader()
     let text = post("Content-Length: 2\r\n", "hi")
     reader.receive(octets(text))
@@ -104,7 +104,7 @@ import Testing
     #expect(Self.held(reader) == 0)
   }
 
-  @Test func `bytes behind a request are counted and left`() {
+  @Test func `bytes after a request are counted and left unread`() {
     var reader = HTTPRequestReader()
     reader.receive(octets(get() + "GET"))
     #expect(reader.next() != nil)
@@ -112,7 +112,7 @@ import Testing
     #expect(reader.takeRest() == octets("GET"))
   }
 
-  @Test func `a long request is not held while the next one comes`() throws {
+  @Test func `a long request is not held in memory while the next one arrives`() throws {
     var reader = HTTPRequestReader(limits: HTTPLimits(maxHeadBytes: 100))
     let body = String(repeating: "x", count: 200)
     reader.receive(octets(post("Content-Length: 200\r\n", body) + "GET"))
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `chunks that are read are not held as they came`(areSpans: Bool) {
+  func `chunks that were read are not held in their raw form`(areSpans: Bool) {
     var reader = HTTPRequestReader()
     let head = octets(post("Transfer-Encoding: chunked\r\n"))
     let chunk = octets("400\r\n" + String(repeating: "x", count: 0x400) + "\r\n")
@@ -136,7 +136,7 @@ import Testing
     #expect(most == chunk.count)
   }
 
-  @Test func `nothing is held of a request that is refused`() {
+  @Test func `a refused request is not held in memory`() {
     var reader = HTTPRequestReader()
     reader.receive(octets("GET / HTTP/9.9\r\nHost: a\r\n\r\nmore"))
     let error = HTTPError(status: 505, detail: "only HTTP/1.0 and HTTP/1.1 are supported")
@@ -161,14 +161,14 @@ import Testing
     #expect(heads(get(target: "/\(encoded)")).map(\.segments) == [[decoded]])
   }
 
-  @Test func `a target holds all that is visible but a fragment and half an octet`() {
+  @Test func `a target may contain any visible character but a fragment or a lone percent sign`() {
     let refused = (UInt8(0x20)...0x7F).filter { byte in
       refusal(get(target: "/a" + String(Character(Unicode.Scalar(byte))))) != nil
     }
     #expect(refused == [0x20, 0x23, 0x25, 0x7F])
   }
 
-  @Test func `only the letters from A to Z have a lower case`() {
+  @Test func `only the letters A to Z are lowercased`() {
     let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
     let expected = (UInt8.min...UInt8.max).map { letters.contains($0) ? $0 + 32 : $0 }
     let lowered = (UInt8.min...UInt8.max).map { Text.lowercased($0) }
@@ -178,7 +178,7 @@ import Testing
   @Test(arguments: [
     ("Content-Length: 1\r\n", "a"), ("Transfer-Encoding: chunked\r\n", "1\r\na\r\n0\r\n\r\n"),
   ])
-  func `a client that waits for 100 is named before its body`(_ framing: String, _ body: String) {
+  func `a request that expects 100 is reported before its body`(_ framing: String, _ body: String) {
     let events = requests(post("Expect: 100-Continue\r\n\(framing)", body))
     #expect(events.count == 2)
     guard case .needsContinue(let head)? = events.first else {
@@ -188,26 +188,26 @@ import Testing
     #expect(events.last == .request(head, body: octets("a")))
   }
 
-  @Test func `no body is not waited for, and what else is expected is refused`() {
+  @Test func `an empty body needs no 100, and any other expectation is refused with 417`() {
     #expect(requests(post("Expect: 100-continue\r\nContent-Length: 0\r\n")).count == 1)
     #expect(refusal(post("Expect: a-miracle\r\n")) == 417)
   }
 
   @Test(arguments: ["100-continue", "a-miracle"])
-  func `nothing can be expected in HTTP/1.0`(_ expected: String) {
+  func `an expectation in HTTP 1.0 is ignored`(_ expected: String) {
     let text = "POST /p HTTP/1.0\r\nExpect: \(expected)\r\nContent-Length: 1\r\n\r\na"
     #expect(heads(text).map(\.expectsContinue) == [false])
     #expect(requests(text).count == 1)
   }
 
-  @Test func `fields of one name are told in order, and a field that is the only one too`() {
+  @Test func `fields of one name are returned in order, and a lone field is found`() {
     let head = heads(get("X: 1\r\nY: 2\r\nx: 3\r\n")).first
     #expect(head?.all("x") == ["1", "3"])
     let only = heads("GET / HTTP/1.0\r\nUpgrade: websocket\r\n\r\n")
     #expect(only.map(\.asksForWebSocket) == [true])
   }
 
-  @Test func `a tab within the value of a field is a part of it`() {
+  @Test func `a tab within the value of a field is preserved`() {
     #expect(heads(get("X: a\tb\r\n")).map { $0.all("x") } == [["a\tb"]])
   }
 
@@ -216,7 +216,9 @@ import Testing
     ("GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n", false),
     ("GET / HTTP/1.0\r\n\r\n", false), ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
   ])
-  func `a connection is kept unless told otherwise`(_ text: String, _ kept: Bool) {
+  func `a connection is persistent unless the request is HTTP 1.0 or asks to close it`(
+    _ text: String, _ kept: Bool
+  ) {
     #expect(heads(text).map(\.keepAlive) == [kept])
   }
 
@@ -224,7 +226,7 @@ import Testing
     ("http://b.org/x?y=1", "/x?y=1", "b.org"), ("HTTPS://b.org:81", "/", "b.org:81"),
     ("http://b.org?y", "/?y", "b.org"), ("/x", "/x", "a"),
   ])
-  func `an absolute form is reduced and names the host`(
+  func `an absolute target is reduced to its path and query and replaces the host`(
     _ target: String, _ origin: String, _ host: String
   ) {
     let found = heads(get(target: target))
@@ -232,7 +234,7 @@ import Testing
     #expect(found.map { $0.headers.values("host") } == [[host]])
   }
 
-  @Test func `the size of a chunk is hexadecimal, of either case, with zeros before it`() {
+  @Test func `a chunk size is hexadecimal, in either case, with optional leading zeros`() {
     let first = String(repeating: "a", count: 0x1A)
     let second = String(repeating: "b", count: 0x10B)
     let text = "1a\r\n\(first)\r\n00010B;x=y\r\n\(second)\r\n000\r\n\r\n"
@@ -244,13 +246,13 @@ import Testing
     #expect(body == octets(first + second))
   }
 
-  @Test func `names of fields are known in either case, and no other character has one`() {
+  @Test func `field names are case-insensitive, and their other characters are unchanged`() {
     let head = heads("GET / HTTP/1.1\r\nHOST: a\r\nX_^`|~Z: 1\r\n\r\n").first
     #expect(head?.headers.values("host") == ["a"])
     #expect(head?.headers.values("x_^`|~z") == ["1"])
   }
 
-  @Test func `OPTIONS may ask for the server itself`() {
+  @Test func `only OPTIONS may have an asterisk as its target`() {
     let found = heads("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
     #expect(found.map(\.path) == ["*"])
     #expect(refusal(get(target: "*")) == 400)
@@ -260,7 +262,7 @@ import Testing
     "a", "a.b-c_d", "127.0.0.1:80", "[::1]", "[fe80::1]:65535", "[fe80::1%250]", "a:",
     "[::ffff:192.0.2.1]:80", "[v1.fe:1]",
   ])
-  func `a host is a name or an address with a port`(_ host: String) {
+  func `a host is a name or an address with an optional port`(_ host: String) {
     #expect(refusal("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") == nil)
   }
 
@@ -268,7 +270,7 @@ import Testing
     "", "a b", "a,b", "a/b", "a@b", "a:x", "a:123456", "[::1", "[]", "[::1]x", "[::1]:x", "a%41",
     "é", "[::1/64]",
   ])
-  func `anything else is no host`(_ host: String) {
+  func `an invalid host is refused with 400`(_ host: String) {
     #expect(refusal("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n") == 400)
   }
 }

@@ -27,7 +27,7 @@ import Testing
   private static let chunks =
     "4\r\nWiki\r\n5;a=b\r\npedia\r\nE\r\n in\r\n\r\nchunks.\r\n0\r\nT: x\r\n\r\n"
 
-  @Test func `chunks are joined, however they were cut`() {
+  @Test func `chunks are joined wherever the bytes are split`() {
     let head = Self.head("Transfer-Encoding", "gzip, Chunked")
     for cut in 0...Self.chunks.utf8.count {
       let first = String(decoding: Self.chunks.utf8.prefix(cut), as: UTF8.self)
@@ -40,13 +40,13 @@ import Testing
     #expect(Self.body(head, [String(Self.chunks.prefix(10))]) == Body("Wiki", false))
   }
 
-  @Test func `broken chunks end it, and what came before stays`() {
+  @Test func `a malformed chunk ends the body, and the bytes before it remain`() {
     let head = Self.head("transfer-encoding", "chunked")
     #expect(Self.body(head, ["4\r\nWiki\r\nx\r\n", "5\r\npedia\r\n"]) == Body("Wiki", true))
     #expect(Self.body(head, ["4\r\nWiki\r\n61\r\n"]) == Body("Wiki", true))
   }
 
-  @Test func `a length ends it, and a bound does`() {
+  @Test func `a body ends at its length or at the byte limit`() {
     #expect(Self.body(Self.head("content-length", "4"), []) == Body("", false))
     #expect(Self.body(Self.head("content-length", "0"), []) == Body("", true))
     #expect(Self.body(Self.head("content-length", "4"), ["Wi", "kipedia"]) == Body("Wiki", true))

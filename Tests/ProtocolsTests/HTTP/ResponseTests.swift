@@ -13,7 +13,7 @@ import Testing
         omitsBody: omitsBody), as: UTF8.self)
   }
 
-  @Test func `a response is written whole`() {
+  @Test func `a response is written with its fields, length and body`() {
     let expected =
       "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n"
       + "Connection: keep-alive\r\n"
@@ -23,7 +23,7 @@ import Testing
     #expect(Self.text(599, keepAlive: false) == closing)
   }
 
-  @Test func `a status without a body has none, an answer to HEAD only tells its length`() {
+  @Test func `a status without a body omits it, a response to HEAD states only the length`() {
     for status in [100, 204, 304] {
       let written = Self.text(status, [], "hi")
       #expect(written.hasSuffix("Connection: keep-alive\r\n\r\n"))
@@ -33,7 +33,7 @@ import Testing
     #expect(head.hasSuffix("Content-Length: 2\r\nConnection: keep-alive\r\n\r\n"))
   }
 
-  @Test func `nothing in a field can end its line or frame the body`() {
+  @Test func `a field cannot end its line or change the framing of the body`() {
     let written = Self.text(
       200,
       [
@@ -52,11 +52,11 @@ import Testing
   }
 
   @Test(arguments: [(-5, "100 Continue"), (99, "100 Continue"), (1000, "999 ")])
-  func `a status has three digits`(_ status: Int, _ line: String) {
+  func `a status is clamped to three digits`(_ status: Int, _ line: String) {
     #expect(Self.text(status).hasPrefix("HTTP/1.1 \(line)\r\n"))
   }
 
-  @Test func `what is written is what is read`() throws {
+  @Test func `a response that was written is read back unchanged`() throws {
     var reader = ResponseHeadReader()
     let bytes = HTTPResponseWriter.bytes(
       status: 503, headers: [("Retry-After", "5")], body: octets("later"), keepAlive: false)
@@ -73,7 +73,7 @@ import Testing
     #expect(reader.takeRest() == octets("later"))
   }
 
-  @Test func `what stands behind a head is taken once`() throws {
+  @Test func `the bytes after a head can be taken once`() throws {
     var reader = ResponseHeadReader()
     reader.receive(octets("HTTP/1.1 200 OK\r\n\r\nrest"))
     #expect(try reader.next() != nil)
@@ -84,7 +84,7 @@ import Testing
   @Test(arguments: [
     "HTTP/1.1 200 OK", "HTTP/1.1 200", "HTTP/1.0 200 ", "HTTP/1.1 599 a b ä", "HTTP/1.1 100 x",
   ])
-  func `a status line is read`(_ line: String) throws {
+  func `a valid status line is read`(_ line: String) throws {
     var reader = ResponseHeadReader()
     reader.receive(octets(line + "\r\n\r\n"))
     #expect(try reader.next() != nil)
@@ -96,14 +96,14 @@ import Testing
     "HTTP/1.1 200OK", "HTTP/1.1 200 O\u{0}K", "http/1.1 200 OK", " HTTP/1.1 200 OK",
     "HTTP/1.1x200 OK", "HTTP/1.1 200 O\u{7F}K",
   ])
-  func `anything else is no status line`(_ line: String) {
+  func `an invalid status line is rejected`(_ line: String) {
     var reader = ResponseHeadReader()
     reader.receive(octets(line + "\r\n\r\n"))
     #expect(throws: HTTPError.self) { try reader.next() }
   }
 
   @Test(arguments: [(99, true), (100, true), (101, false)])
-  func `a head that is read has at most 100 fields`(_ count: Int, _ isRead: Bool) {
+  func `a response head with more than 100 fields is rejected`(_ count: Int, _ isRead: Bool) {
     var reader = ResponseHeadReader()
     let lines = String(repeating: "X: y\r\n", count: count)
     reader.receive(octets("HTTP/1.1 200 OK\r\n\(lines)\r\n"))
@@ -131,8 +131,9 @@ import Testing
   }
 
   @Test(arguments: [(0, ""), (1, "1\r\na\r\n"), (16, "10\r\naaaaaaaaaaaaaaaa\r\n")])
-  func `a chunk tells its size in hexadecimal, and no bytes are no chunk`(count: Int, text: String)
-  {
+  func `a chunk states its size in hexadecimal, and no bytes make no chunk`(
+    count: Int, text: String
+  ) {
     #expect(self.text(HTTPResponseWriter.chunk([UInt8](repeating: 0x61, count: count))) == text)
     #expect(self.text(HTTPResponseWriter.lastChunk) == "0\r\n\r\n")
   }

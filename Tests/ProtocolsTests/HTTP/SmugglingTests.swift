@@ -34,7 +34,7 @@ import Testing
     #expect(refusal(text) == 400)
   }
 
-  @Test func `a folded field is named as such`() {
+  @Test func `the error for a folded field names the cause`() {
     let error = HTTPError(status: 400, detail: "a folded field")
     #expect(requests(get("X: a\r\n b: c\r\n")) == [.failed(error)])
   }
@@ -43,12 +43,12 @@ import Testing
     ("GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", "a CR without LF"),
     ("GET / HTTP/1.1\nHost: a\r\n\r\n", "an LF without CR"),
   ])
-  func `half of the end of a line is named as such`(text: String, detail: String) {
+  func `the error for half of a line ending names the cause`(text: String, detail: String) {
     #expect(requests(text) == [.failed(HTTPError(status: 400, detail: detail))])
   }
 
   @Test(arguments: ["\u{16}", "\u{16}\u{3}\u{1}", "\n", "\nGET / HTTP/1.1\r\n"])
-  func `the first byte that no head begins with is refused at once`(_ text: String) {
+  func `a first byte that cannot begin a head is refused at once`(_ text: String) {
     #expect(refusal(text) == 400)
   }
 
@@ -68,7 +68,7 @@ import Testing
   ]
 
   @Test(arguments: ambiguousBodies)
-  func `a body with a doubtful end is refused with 400`(_ lines: String) {
+  func `a body with an ambiguous length is refused with 400`(_ lines: String) {
     #expect(refusal(post(lines, "a")) == 400)
   }
 
@@ -89,11 +89,11 @@ import Testing
     "GET / HTTP/1.2\r\nHost: a\r\n\r\n", "GET / HTTP/0.9\r\nHost: a\r\n\r\n",
     "GET / HTTP/3.0\r\n\r\n",
   ])
-  func `another version is refused with 505`(_ text: String) {
+  func `an unsupported HTTP version is refused with 505`(_ text: String) {
     #expect(refusal(text) == 505)
   }
 
-  @Test func `a tunnel is refused with 501`() {
+  @Test func `a CONNECT request is refused with 501`() {
     #expect(refusal("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n") == 501)
   }
 
@@ -127,7 +127,7 @@ import Testing
     #expect(refusal(post("Transfer-Encoding: chunked\r\n", chunks)) == 400)
   }
 
-  @Test func `behind a refusal nothing is read`() {
+  @Test func `nothing is read after a refused request`() {
     let smuggled = "GET / HTTP/1.1\nHost: a\n\n" + get()
     #expect(requests(smuggled).count == 1)
   }

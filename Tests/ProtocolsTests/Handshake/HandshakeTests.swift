@@ -28,7 +28,7 @@ import Testing
       + "Sec-WebSocket-Accept: \(accept)\r\n\(lines)\r\n"
   }
 
-  @Test func `the request is written whole`() {
+  @Test func `the upgrade request contains all valid fields and omits invalid ones`() {
     let expected =
       "GET /chat HTTP/1.1\r\nHost: server.example.com\r\nUpgrade: websocket\r\n"
       + "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -46,7 +46,9 @@ import Testing
   @Test(arguments: [
     ("", "/"), ("x", "/x"), ("/a b\r\nX: y#z", "/a%20b%0D%0AX:%20y%23z"), ("/ä", "/%C3%A4"),
   ])
-  func `a target can not end its line`(_ target: String, _ written: String) {
+  func `a target is percent-encoded so that it cannot end its line`(
+    _ target: String, _ written: String
+  ) {
     let request = String(decoding: Self.client(target: target).requestBytes, as: UTF8.self)
     #expect(request.hasPrefix("GET \(written) HTTP/1.1\r\nHost: "))
   }
@@ -56,13 +58,13 @@ import Testing
       ("X-Y:  z ", HTTPField(name: "x-y", value: "z")), ("Upgrade: h2c", nil), ("X Y: z", nil),
       ("X-Y", nil),
     ] as [(String, HTTPField?)])
-  func `a field to send is read unless it is malformed or the handshake's own`(
+  func `a field to send is accepted unless it is malformed or the handshake's own`(
     _ line: String, _ field: HTTPField?
   ) {
     #expect(ClientHandshake.field(line) == field)
   }
 
-  @Test func `an upgrade is read, with the frames behind it`() {
+  @Test func `an upgrade is read together with the frames after it`() {
     let fields = [
       "upgrade": "WebSocket", "connection": "keep-alive, Upgrade",
       "sec-websocket-accept": Self.accept,
@@ -74,14 +76,14 @@ import Testing
     #expect(client.receive(octets(Self.answer())) == nil)
   }
 
-  @Test func `interim responses are passed over`() {
+  @Test func `interim responses are skipped`() {
     let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
     #expect(Self.verdict(text) == nil)
     #expect(Self.verdict(text + Self.answer())?.rest == [])
   }
 
   @Test(arguments: [(102, true), (199, true), (200, false), (500, false)])
-  func `a status from 200 on is the answer, another below it is not`(
+  func `a status of 200 or above is final, one from 102 to 199 is interim`(
     _ status: Int, _ isInterim: Bool
   ) {
     let head = HTTPResponseHead(status: status, reason: "x", headers: [])
@@ -89,7 +91,7 @@ import Testing
     #expect(Self.verdict("HTTP/1.1 \(status) x\r\n\r\n") == (isInterim ? nil : answer))
   }
 
-  @Test func `a refusal comes with its head and what came of the body`() {
+  @Test func `a refusal contains its head and the received part of the body`() {
     let text = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\n\r\n{\"a\":"
     let head = HTTPResponseHead(
       status: 401, reason: "Unauthorized",
@@ -118,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `nothing is read behind what is no answer`() {
+  @Test func `nothing is read after a malformed response`() {
     var client = Self.client()
     guard case .malformed? = client.receive(octets("nonsense\r\n\r\n")) else {
       Issue.record("a verdict is missing")
@@ -127,7 +129,7 @@ import Testing
     #expect(client.receive(octets(Self.answer())) == nil)
   }
 
-  @Test func `an endless answer is malformed at the limit`() {
+  @Test func `a response head that reaches the byte limit is malformed`() {
     let head = "HTTP/1.1 200 OK\r\nX: "
     let room = HTTPLimits().maxHeadBytes - head.utf8.count
     #expect(Self.verdict(head + String(repeating: "x", count: room - 1)) == nil)
@@ -135,7 +137,7 @@ import Testing
     #expect(verdict == .malformed("a response head beyond the limits"))
   }
 
-  @Test func `what was offered may be chosen`() {
+  @Test func `the server may choose an offered subprotocol and extension`() {
     let lines =
       "Sec-WebSocket-Protocol: b\r\nSec-WebSocket-Extensions: permessage-deflate; "
       + "server_no_context_takeover\r\n"
@@ -148,14 +150,14 @@ import Testing
     #expect(extensions == DeflateParameters())
   }
 
-  @Test func `two subprotocols are refused, even where both were offered`() {
+  @Test func `a response with two subprotocols is malformed even if both were offered`() {
     let lines = "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n"
     let verdict = Self.verdict(Self.answer(lines), subprotocols: ["a", "b"])
     #expect(verdict == .malformed("a subprotocol that was not offered"))
   }
 
   @Test(arguments: [true, false], [true, false])
-  func `both ends agree with each other`(_ offers: Bool, _ allows: Bool) throws {
+  func `client and server agree on the deflate parameters`(_ offers: Bool, _ allows: Bool) throws {
     var client = Self.client(deflate: offers)
     var reader = HTTPRequestReader()
     reader.receive(client.requestBytes)
@@ -193,7 +195,7 @@ import Testing
   ]
 
   @Test(arguments: refusals)
-  func `a request that is no valid upgrade is refused`(
+  func `a request that is not a valid upgrade is refused`(
     _ name: String, _ value: String?, _ status: Int
   ) throws {
     var fields = Self.good.filter { $0.name != name }
@@ -210,7 +212,9 @@ import Testing
     #expect(headers.contains(version) == (name == "Sec-WebSocket-Version"))
   }
 
-  @Test func `another method, another version, a second key are refused`() throws {
+  @Test func `an upgrade with another method, another HTTP version or a second key is refused`()
+    throws
+  {
     let post = try HTTPRequestHead(method: "POST", target: "/", headers: Self.good)
     let old = try HTTPRequestHead(method: "GET", target: "/", minorVersion: 0, headers: Self.good)
     let twice = try HTTPRequestHead(

@@ -3,7 +3,7 @@ import Testing
 @testable import LinkProtocols
 
 @Suite struct HashTests {
-  @Test func `the digests of RFC 3174 section 7.3 come out`() {
+  @Test func `SHA-1 produces the digests of RFC 3174 section 7.3`() {
     let inputs: [(text: [UInt8], digest: String)] = [
       (octets("abc"), "A9 99 3E 36 47 06 81 6A BA 3E 25 71 78 50 C2 6C 9C D0 D8 9D"),
       (
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `the vectors of RFC 4648 section 10 go both ways`() {
+  @Test func `Base64 encodes and decodes the vectors of RFC 4648 section 10`() {
     let vectors = [
       "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=",
       "foobar": "Zm9vYmFy",
@@ -50,18 +50,18 @@ import Testing
     }
   }
 
-  @Test func `the last two digits of the alphabet go both ways`() {
+  @Test func `Base64 encodes and decodes the last two digits of its alphabet`() {
     let bytes: [UInt8] = [0xFB, 0xFF, 0xBF]
     #expect(Base64.encode(bytes) == "+/+/")
     #expect(Base64.decode("+/+/") == bytes)
   }
 
   @Test(arguments: ["Zg", "Zg=", "Zh==", "Z===", "====", "Zg==Zg==", "Zm9v\n", "Zm 9", "Zm9-"])
-  func `a spelling that is not the canonical one is refused`(_ text: String) {
+  func `Base64 that is not canonical is rejected`(_ text: String) {
     #expect(Base64.decode(text) == nil)
   }
 
-  @Test func `the accept key of RFC 6455 section 1.3 comes out`() {
+  @Test func `the accept key matches the example of RFC 6455 section 1.3`() {
     #expect(AcceptKey.answer(to: "dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
   }
 
@@ -69,7 +69,7 @@ import Testing
     ("dGhlIHNhbXBsZSBub25jZQ==", true), ("dGhlIHNhbXBsZSBub25jZR==", false), ("", false),
     ("dGhlIHNhbXBsZSBub25j", false), ("dGhlIHNhbXBsZSBub25jZSE=", false),
   ])
-  func `only sixteen bytes make a key`(_ key: String, _ valid: Bool) {
+  func `only the Base64 of sixteen bytes is a valid key`(_ key: String, _ valid: Bool) {
     #expect(AcceptKey.isKey(key) == valid)
   }
 }

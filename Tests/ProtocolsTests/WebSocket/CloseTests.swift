@@ -14,7 +14,8 @@ import Testing
   ]
 
   @Test(arguments: codes)
-  func `a close code is echoed or fails with 1002`(_ code: UInt16, _ valid: Bool) {
+  func `a valid close code is echoed, an invalid one fails with 1002`(_ code: UInt16, _ valid: Bool)
+  {
     let outcome = End.client.reads(closeFrame(code, octets("bye")))
     #expect(outcome.state == .closed)
     let answer = End.server.events(outcome.output)
@@ -29,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: codes)
-  func `a code of ours that may not be sent becomes 1000`(_ code: UInt16, _ valid: Bool) {
+  func `closing with a code that may not be sent sends 1000`(_ code: UInt16, _ valid: Bool) {
     var connection = End.server.connection()
     var out: [UInt8] = []
     connection.close(code: code, reason: "", into: &out)
@@ -37,13 +38,13 @@ import Testing
     #expect(End.client.events(out) == [.closed(code: seen, reason: "")])
   }
 
-  @Test func `an empty close is 1005 and is answered with an empty one`() {
+  @Test func `an empty close is reported as 1005 and answered with an empty close`() {
     let outcome = End.server.reads(frame(8, mask: [1, 2, 3, 4]))
     #expect(outcome.events == [.closed(code: 1005, reason: "")])
     #expect(outcome.output == hex("88 00"))
   }
 
-  @Test func `half a code fails with 1002`() {
+  @Test func `a close with half a code fails with 1002`() {
     #expect(End.client.failure(frame(8, [3])) == 1002)
   }
 
@@ -65,7 +66,8 @@ import Testing
     (String(repeating: "x", count: 121) + "😀", 121),
     (String(repeating: "x", count: 119) + "😀", 123), (String(repeating: "😀", count: 40), 120),
   ])
-  func `a reason of ours is cut at the end of a character`(_ reason: String, _ kept: Int) {
+  func `the reason of a sent close is cut at the end of a character`(_ reason: String, _ kept: Int)
+  {
     var connection = End.server.connection()
     var out: [UInt8] = []
     connection.close(code: 4000, reason: reason, into: &out)
@@ -73,7 +75,7 @@ import Testing
     #expect(End.client.events(out) == [.closed(code: 4000, reason: seen)])
   }
 
-  @Test func `closing is asked for once, and the peer's close ends it without an echo`() {
+  @Test func `a close is sent once, and the peer's close ends the connection without an echo`() {
     var connection = End.server.connection()
     var out: [UInt8] = []
     connection.close(code: 1001, reason: "going", into: &out)
@@ -93,12 +95,12 @@ import Testing
     #expect(after == .closed && output.isEmpty)
   }
 
-  @Test func `what comes behind a close is not read`() {
+  @Test func `bytes after a close are not read`() {
     let outcome = End.client.reads([closeFrame(1000) + frame(9), frame(1, [0x61]), hex("83 00")])
     #expect(outcome.events == [.closed(code: 1000, reason: "")])
   }
 
-  @Test func `an answer to a message goes out before the close that came with it`() {
+  @Test func `a reply to a message is sent before the answer to a close that came with it`() {
     var connection = End.client.connection()
     var events: [WebSocketEvent] = []
     let bytes = frame(9, [1]) + frame(1, [0x61]) + closeFrame(1000)
@@ -112,7 +114,7 @@ import Testing
       End.server.events(out) == [.pong([1]), .text([0x62]), .closed(code: 1000, reason: "")])
   }
 
-  @Test func `a ping is answered before a close of ours`() {
+  @Test func `a ping is answered before a close is sent`() {
     var connection = End.server.connection()
     var (events, out): ([WebSocketEvent], [UInt8]) = ([], [])
     connection.receive(frame(9, [1], mask: [1, 2, 3, 4]), into: &events)
@@ -121,7 +123,7 @@ import Testing
     #expect(End.client.events(out) == [.pong([1]), .closed(code: 1001, reason: "")])
   }
 
-  @Test func `a transport that ends without a close says so once`() {
+  @Test func `a transport that ends without a close is reported once`() {
     var connection = End.client.connection()
     var events: [WebSocketEvent] = []
     connection.receive(frame(1, [0x61], final: false), into: &events)
@@ -133,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: ["c2", "89 02 01", "42 05 f2 48 cd"])
-  func `behind its end a connection holds nothing of what it read and sent`(_ bytes: String) {
+  func `a connection that has ended holds no data that it read or sent`(_ bytes: String) {
     var connection = DeflateTests.keeping.connection()
     var (events, out): ([WebSocketEvent], [UInt8]) = ([], [])
     connection.send(text: [UInt8](repeating: 0x61, count: 1000), into: &out)
@@ -148,7 +150,7 @@ import Testing
     #expect(!inflates && !deflates)
   }
 
-  @Test func `a transport that ends behind a close says nothing`() {
+  @Test func `a transport that ends after a close is not reported`() {
     var connection = End.client.connection()
     var events: [WebSocketEvent] = []
     connection.receive(closeFrame(1000), into: &events)
@@ -156,7 +158,7 @@ import Testing
     #expect(events == [.closed(code: 1000, reason: "")])
   }
 
-  @Test func `a transport that ends while our close waits for its answer says so`() {
+  @Test func `a transport that ends before the answer to a sent close is reported`() {
     var connection = End.client.connection()
     var (events, out): ([WebSocketEvent], [UInt8]) = ([], [])
     connection.close(code: 1000, reason: "", into: &out)

@@ -69,7 +69,7 @@ import Testing
   ]
 
   @Test(arguments: wrongHeads)
-  func `a wrong head fails with 1002`(_ what: String, _ bytes: String) {
+  func `an invalid frame head fails with 1002`(_ what: String, _ bytes: String) {
     #expect(End.client.failure(hex(bytes)) == 1002, "\(what)")
   }
 
@@ -77,20 +77,20 @@ import Testing
     #expect(End.server.failure(hex("81 00")) == 1002)
   }
 
-  @Test func `a mask that is missing and one that is too much are told apart`() {
+  @Test func `a missing mask and an unexpected one fail with different details`() {
     let masked = WebSocketError(code: 1002, detail: "a server's frame is masked")
     #expect(End.client.events(hex("81 80 00 00 00 00")) == [.failed(masked)])
     let plain = WebSocketError(code: 1002, detail: "a client's frame is not masked")
     #expect(End.server.events(hex("81 00")) == [.failed(plain)])
   }
 
-  @Test func `RSV1 on a continuation fails with 1002 even where deflate was agreed`() {
+  @Test func `RSV1 on a continuation fails with 1002 even if deflate was negotiated`() {
     let end = End(deflate: DeflateParameters())
     #expect(end.failure(hex("41 00 c0 00")) == 1002)
     #expect(end.failure(hex("c9 00")) == 1002)
   }
 
-  @Test func `a wrong first octet fails before the second is here`() {
+  @Test func `an invalid first octet fails before the second one arrives`() {
     for octet: UInt8 in [0x83, 0x91, 0xA1, 0xC1, 0x09, 0x80] {
       #expect(End.client.failure([octet]) == 1002)
     }
@@ -98,7 +98,7 @@ import Testing
     #expect(End.client.failure(hex("82 7f 80")) == 1002)
   }
 
-  @Test func `octets that are not handed over are not looked at`() {
+  @Test func `octets beyond the received span are not read`() {
     // The third octet would be invalid, but follows the two that are received.
     let here = hex("82 7f 80")[..<2]
     var connection = End.client.connection()
@@ -107,7 +107,7 @@ import Testing
     #expect(events == [])
   }
 
-  @Test func `a failure is answered with its close and ends the reading`() {
+  @Test func `a failure sends a close with its code and stops the reading`() {
     let outcome = End.client.reads(hex("83 00 81 01 61"))
     let error = WebSocketError(code: 1002, detail: "a reserved opcode")
     #expect(outcome.events == [.failed(error)])
@@ -116,7 +116,7 @@ import Testing
     #expect(answer == [.closed(code: 1002, reason: "a reserved opcode")])
   }
 
-  @Test func `masking at any offset and length is the octet-wise rule`() {
+  @Test func `masking at any offset and length equals masking octet by octet`() {
     let payload = (0..<100).map { UInt8($0) }
     let key: [UInt8] = [0x12, 0x34, 0x56, 0x78]
     let mask: UInt32 = 0x7856_3412
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `one digest of the seed and a counter makes five masking keys`() {
+  @Test func `each SHA-1 digest of the seed and a counter yields five masking keys`() {
     var source = MaskSource(seed: 1)
     let keys = (0..<10).map { _ in source.next() }
     for counter: UInt8 in [0, 1] {
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func `masking keys differ, and follow from the seed`() {
+  @Test func `masking keys differ and are determined by the seed`() {
     var source = MaskSource(seed: 1)
     var again = MaskSource(seed: 1)
     var other = MaskSource(seed: 2)

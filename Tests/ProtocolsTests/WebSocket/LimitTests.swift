@@ -12,26 +12,26 @@ import Testing
       deflate: deflate)
   }
 
-  @Test func `a message has at most 1 MiB in 1024 frames unless told otherwise`() {
+  @Test func `by default a message has at most 1 MiB in 1024 frames`() {
     let told = WebSocketLimits(maxMessageBytes: 1 << 20, maxFragments: 1024, oversize: .skip)
     #expect(WebSocketLimits(oversize: .skip) == told)
   }
 
-  @Test func `no limit is below an empty message in one frame`() {
+  @Test func `limits are raised to at least an empty message in one frame`() {
     let limits = WebSocketLimits(maxMessageBytes: -1, maxFragments: 0, oversize: .skip)
     #expect(limits.maxMessageBytes == 0)
     #expect(limits.maxFragments == 1)
   }
 
   @Test(arguments: [(9, false), (10, false), (11, true)])
-  func `one frame is measured by its head`(_ count: Int, _ tooBig: Bool) {
+  func `the length in a frame's head is checked against the limit`(_ count: Int, _ tooBig: Bool) {
     let head = Array(frame(2, [UInt8](repeating: 1, count: count)).prefix(2))
     #expect(Self.end(.close).failure(head) == (tooBig ? 1009 : nil))
     #expect(Self.end(.skip).failure(head) == nil)
   }
 
   @Test(arguments: [(4, false), (5, false), (6, true)])
-  func `fragments are measured together`(_ count: Int, _ tooBig: Bool) {
+  func `the total size of a message's fragments is limited`(_ count: Int, _ tooBig: Bool) {
     let part = [UInt8](repeating: 1, count: count)
     let bytes = frame(2, [1, 2, 3, 4, 5], final: false) + frame(0, part)
     #expect(Self.end(.close).failure(bytes) == (tooBig ? 1009 : nil))
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [(2, false), (3, false), (4, true)])
-  func `fragments are counted`(_ count: Int, _ tooMany: Bool) {
+  func `the number of a message's fragments is limited`(_ count: Int, _ tooMany: Bool) {
     let middle = (0..<(count - 2)).flatMap { _ in frame(0, [1], final: false) }
     let bytes = frame(2, [1], final: false) + middle + frame(0, [1])
     #expect(Self.end(.close).failure(bytes) == (tooMany ? 1009 : nil))
@@ -48,20 +48,20 @@ import Testing
     #expect(Self.end(.skip).events(bytes) == [tooMany ? .oversized(bytes: 4) : whole])
   }
 
-  @Test func `a huge length is refused before anything is set aside for it`() {
+  @Test func `a huge length is refused or skipped before memory is reserved for it`() {
     let head = hex("82 7f 7f ff ff ff ff ff ff ff")
     #expect(End.client.failure(head) == 1009)
     let skipping = End(limits: WebSocketLimits(oversize: .skip))
     #expect(skipping.reads(head) == Outcome(events: [], output: [], state: .open))
   }
 
-  @Test func `without a limit no more is set aside for a length than may well come`() {
+  @Test func `without a limit, a huge length does not reserve its whole memory in advance`() {
     let end = Self.end(.close, bytes: .max)
     let outcome = end.reads(hex("82 7f 40 00 00 00 00 00 00 00 61"))
     #expect(outcome == Outcome(events: [], output: [], state: .open))
   }
 
-  @Test func `lengths that add up beyond 64 bits are still only skipped`() {
+  @Test func `lengths whose sum exceeds 64 bits are skipped without overflow`() {
     var connection = Self.end(.skip).connection()
     var events: [WebSocketEvent] = []
     let huge = hex("7f 7f ff ff ff ff ff ff ff")
@@ -73,7 +73,7 @@ import Testing
     #expect(events == [])
   }
 
-  @Test func `a skipped message leaves the connection open, its neighbours whole`() {
+  @Test func `a skipped message leaves the connection open and other messages intact`() {
     let long = [UInt8](repeating: 0x61, count: 100_000)
     let bytes =
       frame(1, [0x61]) + frame(1, long) + frame(2, long, final: false) + frame(9, [7])
@@ -89,7 +89,7 @@ import Testing
     #expect(Self.end(.skip).reads(random.pieces(bytes, longest: 4096)) == outcome)
   }
 
-  @Test func `what is skipped is not held`() {
+  @Test func `a skipped message is not held in memory`() {
     var connection = Self.end(.skip).connection()
     var events: [WebSocketEvent] = []
     let part = [UInt8](repeating: 1, count: 65_536)
@@ -102,7 +102,7 @@ import Testing
     #expect(events == [.oversized(bytes: 131_072)])
   }
 
-  @Test func `what was held of a message goes as soon as it is skipped`() {
+  @Test func `the buffered part of a message is released as soon as it is skipped`() {
     var connection = Self.end(.skip).connection()
     var events: [WebSocketEvent] = []
     let kept = frame(2, [1, 2, 3, 4, 5], final: false)
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: [(9, false), (10, false), (11, true), (100_000, true)])
-  func `a compressed message is measured by what it inflates to`(_ count: Int, _ tooBig: Bool) {
+  func `a compressed message is limited by its inflated size`(_ count: Int, _ tooBig: Bool) {
     let deflate = DeflateParameters()
     let text = [UInt8](repeating: 0x61, count: count)
     var deflater = Deflater(windowBits: 15)
@@ -126,7 +126,7 @@ import Testing
     #expect(skipped == [first, .text([0x62])])
   }
 
-  @Test func `a skipped compressed message still passes through a window that lives on`() {
+  @Test func `a skipped compressed message still updates a window that later ones use`() {
     let deflate = DeflateParameters(serverNoContextTakeover: false)
     var random = Seeded(3)
     let noise = random.bytes(2000)
@@ -139,7 +139,7 @@ import Testing
     #expect(events == [.oversized(bytes: UInt64(long.count)), .binary(Array(noise[500..<600]))])
   }
 
-  @Test func `the rest of a compressed text that is skipped is not looked at`() {
+  @Test func `the rest of a skipped compressed text is not validated`() {
     let deflate = DeflateParameters(serverNoContextTakeover: false)
     var deflater = Deflater(windowBits: 15)
     // The first 1,001 octets end within a character.
@@ -150,7 +150,7 @@ import Testing
     #expect(events == [.oversized(bytes: UInt64(long.count)), .text(Array("ééé".utf8))])
   }
 
-  @Test func `nothing behind the limit of a skipped message is inflated`() {
+  @Test func `a skipped message is not inflated beyond the limit`() {
     var deflater = Deflater(windowBits: 15)
     let long = deflater?.message([UInt8](repeating: 0x61, count: 100)) ?? []
     // An empty block is followed by a block of a type that does not exist.
@@ -160,7 +160,7 @@ import Testing
     #expect(events == [.oversized(bytes: UInt64(payload.count)), .binary([0x62])])
   }
 
-  @Test func `no zlib stream is held for the rest of a message that is skipped`() {
+  @Test func `no zlib stream is held for the rest of a skipped message`() {
     var deflater = Deflater(windowBits: 15)
     let payload = deflater?.message([UInt8](repeating: 0x61, count: 1_000)) ?? []
     var connection = Self.end(.skip, deflate: DeflateParameters()).connection()
@@ -176,7 +176,7 @@ import Testing
     #expect(message?.fate == .skipped)
   }
 
-  @Test func `compressed bytes far beyond the limit are refused by the head`() {
+  @Test func `a compressed length far beyond the limit is refused by the frame head`() {
     let end = Self.end(.close, deflate: DeflateParameters())
     // A message of 10 octets has at most 10 + 10 / 8 + 16384 compressed octets.
     #expect(end.failure(hex("c2 7e 40 0b")) == nil)

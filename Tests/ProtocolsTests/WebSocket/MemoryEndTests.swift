@@ -10,7 +10,7 @@ import Testing
 
 /// Octets that are followed by unreadable memory, so that reading one more crashes.
 @Suite struct MemoryEndTests {
-  @Test func `a text is read to its end and no further`() {
+  @Test func `UTF-8 validation reads a text to its end and no further`() {
     let page = Int(getpagesize())
     let pages = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * page, alignment: page)
     unsafe pages.initializeMemory(as: UInt8.self, repeating: 0x61)

@@ -4,7 +4,7 @@ import Testing
 
 /// Fragments, the control frames between them, and the rule that text is UTF-8.
 @Suite struct MessageTests {
-  @Test func `control frames between fragments come through at once`() {
+  @Test func `control frames between fragments are delivered at once`() {
     let bytes =
       frame(1, octets("Hel"), final: false) + frame(9, [1]) + frame(0, octets("l"), final: false)
       + frame(10, [2]) + frame(0, octets("o"))
@@ -14,7 +14,7 @@ import Testing
     #expect(outcome.state == .open)
   }
 
-  @Test func `empty fragments and empty messages are messages`() {
+  @Test func `empty fragments and empty messages are accepted`() {
     let bytes =
       frame(1) + frame(2) + frame(2, final: false) + frame(0, final: false) + frame(0)
       + frame(1, final: false) + frame(0, [0x61])
@@ -37,14 +37,14 @@ import Testing
   }
 
   @Test(arguments: [0, 124, 125, 126, 500])
-  func `a ping of ours is cut at 125 bytes`(_ count: Int) {
+  func `the payload of a sent ping is cut at 125 bytes`(_ count: Int) {
     var connection = End.client.connection()
     var out: [UInt8] = []
     connection.ping([UInt8](repeating: 3, count: count), into: &out)
     #expect(End.server.events(out) == [.ping([UInt8](repeating: 3, count: min(125, count)))])
   }
 
-  @Test func `a ping of ours goes out behind the pongs that are due`() {
+  @Test func `a ping is sent after the pongs that are due`() {
     var connection = End.client.connection()
     var (events, out): ([WebSocketEvent], [UInt8]) = ([], [])
     connection.receive(frame(9, [1]), into: &events)
@@ -73,7 +73,7 @@ import Testing
   ]
 
   @Test(arguments: validTexts)
-  func `valid UTF-8 is a text, split anywhere`(_ text: String) {
+  func `valid UTF-8 is accepted as text, wherever it is split`(_ text: String) {
     let payload = hex(text)
     #expect(End.client.events(frame(1, payload)) == [.text(payload)])
     for cut in 0...payload.count {
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: invalidTexts + unfinishedTexts)
-  func `anything else fails with 1007`(_ text: String) {
+  func `invalid or unfinished UTF-8 fails with 1007`(_ text: String) {
     let payload = hex(text)
     #expect(End.client.failure(frame(1, payload)) == 1007)
     let masked = frame(1, payload, mask: [1, 2, 3, 4])
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: invalidTexts)
-  func `a text that cannot become valid fails before its frame is whole`(_ text: String) {
+  func `a text that cannot become valid fails before its frame is complete`(_ text: String) {
     let payload = hex(text)
     let promised = hex("81 7e 10 00") + payload
     #expect(End.client.failure(promised) == 1007)
@@ -106,11 +106,11 @@ import Testing
   }
 
   @Test(arguments: unfinishedTexts)
-  func `a text that may still become valid waits`(_ text: String) {
+  func `a text that may still become valid does not fail yet`(_ text: String) {
     #expect(End.client.events(frame(1, hex(text), final: false)) == [])
   }
 
-  @Test func `bytes that are no UTF-8 are fine in a binary message`() {
+  @Test func `a binary message may contain bytes that are not UTF-8`() {
     #expect(End.client.events(frame(2, [0xFF, 0xC0])) == [.binary([0xFF, 0xC0])])
   }
 
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func `an octet behind the end of a text is not taken for its own`() {
+  @Test func `an octet after the end of a text does not complete its last character`() {
     let bytes = hex("e2 82 28 82")
     let isValid = unsafe bytes.withUnsafeBytes { all in
       unsafe UTF8Validator.isValid(UnsafeRawBufferPointer(rebasing: all[..<3]))

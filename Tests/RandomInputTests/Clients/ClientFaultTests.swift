@@ -12,7 +12,7 @@ import Testing
 
 /// An injected fault in each client machine, detected by the property that it breaks.
 @Suite struct ClientFaultTests {
-  @Test func `faults of a link are found`() {
+  @Test func `injected faults of a link are detected`() {
     typealias Inputs = RandomInputs<LinkInputs>
     Inputs.expectFound("every status change is reported, and nothing else") { _, _, effects in
       effects.removeAll { if case .status = $0 { true } else { false } }
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `a fault of a held socket is found`() {
+  @Test func `an injected fault of a held socket is detected`() {
     RandomInputs<SocketInputs>.expectFound(
       "a message that was accepted waits, has arrived or is reported"
     ) { socket, input, _ in
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a fault of a message stream is found`() {
+  @Test func `an injected fault of a message stream is detected`() {
     RandomInputs<StreamInputs>.expectFound("each message is shown once") { _, _, effects in
       for case .update(.messages(let messages, let via)) in effects {
         effects.append(.update(.messages(messages, via: via)))
@@ -38,21 +38,21 @@ import Testing
     }
   }
 
-  @Test func `a fault of a phone of the relay is found`() {
+  @Test func `an injected fault of a relay phone is detected`() {
     RandomInputs<PhoneRelayInputs>.expectFound("each held reading belongs to a question in line") {
       _, _, effects in
       effects.removeAll { if case .discard = $0 { true } else { false } }
     }
   }
 
-  @Test func `a fault of a pull is found`() {
+  @Test func `an injected fault of a pull is detected`() {
     RandomInputs<PullInputs>.expectFound("each question that was leased is counted once") {
       pull, input, _ in
       if case .posted? = input { pull.report.left += 1 }
     }
   }
 
-  @Test func `a fault of a client of sessions is found`() {
+  @Test func `an injected fault of a session client is detected`() {
     RandomInputs<PhoneSessionInputs>.expectFound(
       "a prompt is kept until it has ended or the user gave it up"
     ) { session, input, _ in
@@ -63,14 +63,14 @@ import Testing
     }
   }
 
-  @Test func `a fault of a sync is found`() {
+  @Test func `an injected fault of a health sync is detected`() {
     RandomInputs<PhoneSyncInputs>.expectFound("a file is uploaded by one upload at a time") {
       _, _, effects in
       for case .upload(let all) in effects { effects.append(.upload(all)) }
     }
   }
 
-  @Test func `a fault of the link to a bottle is found`() {
+  @Test func `an injected fault of a bottle link is detected`() {
     RandomInputs<BottleLinkInputs>.expectFound("only the present attempt is used") {
       _, _, effects in
       effects = effects.map { effect in
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `a fault of the firmware of a bottle is found`() {
+  @Test func `an injected fault of the bottle firmware is detected`() {
     RandomInputs<FirmwareInputs>.expectFound("each change in the flash is persisted") {
       _, _, effects in
       effects.removeAll { $0 == .persist }

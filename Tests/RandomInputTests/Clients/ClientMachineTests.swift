@@ -27,7 +27,7 @@ import Testing
       effects: "close commit fetch load open ping post readOlder refreshCredentials update")
   }
 
-  @Test func `a phone of the relay keeps its promises`() {
+  @Test func `a relay phone keeps its promises`() {
     RandomInputs<PhoneRelayInputs>(seeds: 0..<30, acts: 120).expectSound(
       inputs: "closed link message opened prepared resume start stop unsent",
       effects: "close discard fail notify open ping read refuse send unnotify update")
@@ -39,7 +39,7 @@ import Testing
       effects: "discard finish lease post read refuse")
   }
 
-  @Test func `a client of sessions keeps its promises`() {
+  @Test func `a session client keeps its promises`() {
     RandomInputs<PhoneSessionInputs>(seeds: 0..<40, acts: 250).expectSound(
       inputs: """
         cancel commitFailed committed credentials discard follow frame link malformed opened
@@ -48,7 +48,7 @@ import Testing
       effects: "close commit connect open probe refreshCredentials send update")
   }
 
-  @Test func `a sync keeps its promises`() {
+  @Test func `a health sync keeps its promises`() {
     RandomInputs<PhoneSyncInputs>(seeds: 0..<50, acts: 300).expectSound(
       inputs: """
         again ask committed conditions device epoch fetched fired identified notCommitted
@@ -59,7 +59,7 @@ import Testing
         """)
   }
 
-  @Test func `the link to a bottle keeps its promises`() {
+  @Test func `a bottle link keeps its promises`() {
     RandomInputs<BottleLinkInputs>(seeds: 0..<60, acts: 200).expectSound(
       inputs: """
         central choose committed discovered heard hold link perform refresh restored shown start
@@ -68,7 +68,7 @@ import Testing
       effects: "cancel commit confirm connect discover scan stopScan update write")
   }
 
-  @Test func `the firmware of a bottle keeps its promises`() {
+  @Test func `the bottle firmware keeps its promises`() {
     RandomInputs<FirmwareInputs>(seeds: 0..<50, acts: 200).expectSound(
       inputs: """
         acknowledged battery command configuration connected disconnected moved poured settings

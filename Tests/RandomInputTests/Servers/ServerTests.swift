@@ -25,7 +25,7 @@ struct ServerTests {
       effects: "accept refuse send ping close drop answer respond mint store push finished")
   }
 
-  @Test func `the server of assistants keeps its promises under random inputs`() {
+  @Test func `the MCP server keeps its promises under random inputs`() {
     RandomInputs<MCPInputs>(seeds: 0..<50, acts: 120).expectSound(
       inputs: "request abandoned outcome drain",
       effects: "answer watch begin write end call abandon")
@@ -45,7 +45,7 @@ struct ServerTests {
       effects: "ingest check tell keep finish forget inform interrupt answer finished stamp")
   }
 
-  @Test func `faults of the shop server are found`() {
+  @Test func `injected faults of the shop server are detected`() {
     typealias Inputs = RandomInputs<ShopInputs>
     Inputs.expectFound("a socket is sent each message once and in order") { _, _, effects in
       effects = effects.flatMap { effect -> [ShopServer.Effect] in
@@ -57,7 +57,7 @@ struct ServerTests {
     }
   }
 
-  @Test func `faults of the relay are found`() {
+  @Test func `injected faults of the relay are detected`() {
     typealias Inputs = RandomInputs<RelayInputs>
     Inputs.expectFound("an assistant receives its token once it is durable") { _, _, effects in
       effects = effects.map { effect in
@@ -71,13 +71,13 @@ struct ServerTests {
     }
   }
 
-  @Test func `a fault of the server of assistants is found`() {
+  @Test func `an injected fault of the MCP server is detected`() {
     RandomInputs<MCPInputs>.expectFound("only a stream that began is written to") { _, _, effects in
       effects.removeAll { if case .begin = $0 { true } else { false } }
     }
   }
 
-  @Test func `faults of the session server are found`() {
+  @Test func `injected faults of the session server are detected`() {
     typealias Inputs = RandomInputs<SessionInputs>
     Inputs.expectFound("a start is durable before its prompt runs") { _, input, effects in
       guard case .said(_, .prompt(let prompt), _, _) = input else { return }
@@ -92,7 +92,7 @@ struct ServerTests {
     }
   }
 
-  @Test func `a fault of the sync server is found`() {
+  @Test func `an injected fault of the sync server is detected`() {
     RandomInputs<SyncInputs>.expectFound("only the file of an upload is removed") { _, _, effects in
       effects = effects.flatMap { effect -> [SyncServer.Effect] in
         if case .forget = effect { [effect, effect] } else { [effect] }

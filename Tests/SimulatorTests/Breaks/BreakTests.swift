@@ -23,13 +23,13 @@ struct BreakTests {
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: cases)
-  func `each defect is caught within its seeds, where nothing is found without it`(_ one: Case) {
+  func `each defect is caught by one of its seeds that is clean without the defect`(_ one: Case) {
     let seeds = 1...UInt64(one.defect.seeds)
     let catching = seeds.first { one.finds($0, one.defect) && !one.finds($0, nil) }
     #expect(catching != nil)
   }
 
-  @Test func `each defect shows with some server, within some seeds, as something`() {
+  @Test func `each defect declares the servers, seeds and findings that show it`() {
     for defect in StreamDefect.allCases {
       #expect(!defect.catchable.isEmpty)
       #expect(!defect.kinds.isEmpty)

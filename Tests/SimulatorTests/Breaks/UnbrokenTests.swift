@@ -26,7 +26,7 @@ struct UnbrokenTests {
   }
 
   @Test(arguments: faults)
-  func `a finding that no defect shows can be made`(fault: Fault) {
+  func `a finding that no defect causes can occur`(fault: Fault) {
     var script = Script()
     fault.play(&script)
     script.end()

@@ -72,7 +72,7 @@ struct RelayOddityTests {
     #expect(calls.prefix(3) == [1, 2, 0])
   }
 
-  @Test func `a logout takes back what the assistant waits for`() {
+  @Test func `a logout cancels the assistant's pending questions`() {
     let played = play([
       (50, Act(.slowReading, for: .seconds(100), on: 0)), (60, Act(.asks, by: minute, on: 0)),
       (61, Act(.logsOutAtOnce, on: 0)),
@@ -81,7 +81,7 @@ struct RelayOddityTests {
     #expect(played.told.contains { $0.outcome == .loggedOut })
   }
 
-  @Test func `the same question of one assistant and of two is answered each time`() {
+  @Test func `a repeated question is answered each time, for one assistant and for two`() {
     let played = play([
       (60, Act(.asks, by: minute, on: 1)), (70, Act(.repeats, by: minute, on: 1)),
       (80, Act(.repeats, by: minute, on: 2)),
@@ -89,12 +89,12 @@ struct RelayOddityTests {
     #expect(played.answered.prefix(3) == [1, 1, 1])
   }
 
-  @Test func `a pair that was used is wrong`() {
+  @Test func `a used pairing code is refused`() {
     let played = play([(60, Act(.triesOldPair, on: 0))])
     #expect(played.refusals(of: 0) == [.wrongPair])
   }
 
-  @Test func `strangers that guess are locked out, and nobody else is`() {
+  @Test func `foreign clients that guess are locked out, and nobody else is`() {
     let played = play([(60, Act(.guesses, 24)), (70, Act(.pairsAgain, 1, on: 0))])
     let guesses = (0..<4).map { played.refusals(of: RelayFeature.askers + $0) }
     for refusals in guesses {
@@ -115,7 +115,7 @@ struct RelayOddityTests {
     #expect(played.answered.first == 1)
   }
 
-  @Test func `a token ends within the run, and its assistant is told so`() {
+  @Test func `a token expires during the run, and its assistant is informed`() {
     let acts = [200, 400].map { ($0, Act<RelayVerb>(.asks, by: minute, on: 0)) }
     let played = play(acts) { $0.tokenLife = .seconds(300) }
     #expect(played.answered.first == 1)
@@ -145,7 +145,7 @@ struct RelayOddityTests {
     #expect(isReplaced != isPaired)
   }
 
-  @Test func `a phone that goes with a question under way is woken, and answers`() {
+  @Test func `a phone that leaves during a question is woken, and answers`() {
     let played = play([
       (50, Act(.slowReading, for: .seconds(20), on: 0)), (60, Act(.asks, by: minute, on: 0)),
       (61, Act(.background, for: .seconds(120), on: 0)),
@@ -157,7 +157,7 @@ struct RelayOddityTests {
     #expect(played.answered.first == 1)
   }
 
-  @Test func `a backend whose store fails refuses a login, and takes the next`() {
+  @Test func `a backend whose store fails refuses a login, and accepts the next`() {
     let played = play([
       (60, Act(.storeFull, for: .seconds(20), at: .backend)), (65, Act(.pairsAgain, 1, on: 0)),
     ])

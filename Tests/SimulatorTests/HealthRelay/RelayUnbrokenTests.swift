@@ -42,12 +42,12 @@ struct RelayUnbrokenTests {
     see(.leased(phone: 0, leased), at: second)
   }
 
-  @Test mutating func `a question that is cancelled and was not taken back is found`() {
+  @Test mutating func `finds a question that is refused as cancelled without a cancellation`() {
     see(.told(RequestID(2), .refused(.cancelled)), at: 4)
     #expect(found == [.dishonest])
   }
 
-  @Test mutating func `an address that is locked out without wrong pairs of its own is found`() {
+  @Test mutating func `finds an address that is locked out without a wrong pairing code`() {
     var facts = RelayCallFacts(asker: 1)
     facts.pair = RelayGivenPair(text: "word code", isGuess: false)
     see(.asked(RequestID(3), facts), at: 4)
@@ -55,7 +55,7 @@ struct RelayUnbrokenTests {
     #expect(found == [.dishonest])
   }
 
-  @Test mutating func `a question that is asked while there is a lease for it is found`() throws {
+  @Test mutating func `a question that is sent while it has a lease is detected`() throws {
     lease("l", at: 4)
     see(.joined(phone: 0, over: 8), at: 5)
     #expect(found == [])
@@ -64,7 +64,7 @@ struct RelayUnbrokenTests {
     #expect(found == [.needless])
   }
 
-  @Test mutating func `a second lease for a question is found`() {
+  @Test mutating func `a second lease for a question is detected`() {
     lease("l", at: 4)
     #expect(found == [])
     lease("m", at: 5)

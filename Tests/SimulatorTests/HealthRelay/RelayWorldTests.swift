@@ -18,7 +18,7 @@ struct RelayWorldTests {
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: RelayDefect.allCases)
-  func `each defect is caught within its seeds, where nothing is found without it`(
+  func `each defect is caught by one of its seeds that is clean without the defect`(
     defect: RelayDefect
   ) {
     let caught = (1...UInt64(defect.seeds)).first { seed in
@@ -29,7 +29,7 @@ struct RelayWorldTests {
     #expect(caught != nil)
   }
 
-  @Test func `the same plan makes the same run, and two plans two tapes`() {
+  @Test func `equal plans make equal runs, and different plans different ones`() {
     let digests = (UInt64(1)...5).map { seed in
       let plan = WorldPlan<RelayFeature>.drawn(.swarm, seed: seed)
       let outcome = RelayFeature.play(plan)
@@ -39,7 +39,7 @@ struct RelayWorldTests {
     #expect(Set(digests).count == digests.count)
   }
 
-  @Test func `one answer of another length makes another tape`() {
+  @Test func `an answer of another length changes the digest`() {
     var plan = WorldPlan<RelayFeature>.drawn(.lift, seed: 3)
     plan.numbers.answerBytes = 5_000
     let first = RelayFeature.play(plan).digest
@@ -47,7 +47,7 @@ struct RelayWorldTests {
     #expect(RelayFeature.play(plan).digest != first)
   }
 
-  @Test func `much happens in twelve runs`() {
+  @Test func `twelve runs contain many events of each kind`() {
     var counts = RunCounts<RelayTally>()
     for seed in UInt64(1)...12 {
       counts.add(RelayFeature.play(.drawn(.swarm, seed: seed)).counts)
@@ -59,7 +59,7 @@ struct RelayWorldTests {
     #expect(counts.kills > 10)
   }
 
-  @Test func `no code, word or token stands in what is journaled of a run`() throws {
+  @Test func `the journal of a run contains no code, word or token`() throws {
     var lines: [Data] = []
     var secrets: SecretTexts = []
     let encoder = JSONEncoder()
@@ -80,7 +80,7 @@ struct RelayWorldTests {
     #expect(!secrets.appear(in: journal))
   }
 
-  @Test func `a story tells who asked what, and what came of it`() {
+  @Test func `a trace contains each question and its outcome`() {
     var story: [String] = []
     _ = Story<RelayFeature>.tell(.drawn(.lift, seed: 1)) { story.append($0.text) }
     #expect(story.contains { $0.contains("asks question 1 of phone") })
@@ -91,7 +91,7 @@ struct RelayWorldTests {
 
 /// Tests of the checkers of a relay's link on a journal.
 struct RelayRecordTests {
-  @Test func `a run that went well satisfies the checkers, and more tries than allowed do not`() {
+  @Test func `a correct run satisfies the checkers, and too many attempts do not`() {
     #expect(Self.findings() == [])
     let found = Self.findings { effect in
       if case .open = effect { Array(repeating: effect, count: 31) } else { [effect] }
@@ -99,7 +99,7 @@ struct RelayRecordTests {
     #expect(found.map(\.kind).contains(.storm))
   }
 
-  @Test func `a question that ends twice is found, and one that does not end`() {
+  @Test func `finds a question that ends twice, and one that does not end`() {
     let twice = Self.findings { effect in
       if case .update(.ended) = effect { [effect, effect] } else { [effect] }
     }
@@ -110,14 +110,14 @@ struct RelayRecordTests {
     #expect(never.map(\.kind) == [.unanswered])
   }
 
-  @Test func `a notification that is not true is found`() {
+  @Test func `finds a notification that does not match the state`() {
     let early = Self.findings { if case .notify = $0 { [] } else { [$0] } }
     #expect(early.map(\.kind).contains(.misleading))
     let late = Self.findings { if case .unnotify = $0 { [] } else { [$0] } }
     #expect(late.map(\.kind) == [.misleading])
   }
 
-  @Test func `two problems within 30 s are found`() {
+  @Test func `two problems reported within 30 s are detected`() {
     let found = Self.findings { effect in
       guard case .open = effect else { return [effect] }
       let problem = RelayModel.Effect.update(.problem(.malformed("x"), withheld: 0))
@@ -160,7 +160,7 @@ struct RelayCorpusTests {
   static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
     .filter { $0.hasSuffix(".json") }.sorted()
 
-  @Test(arguments: names) func `is judged as it was`(name: String) throws {
+  @Test(arguments: names) func `gives the expected findings`(name: String) throws {
     let bytes = try Data(contentsOf: Self.folder.appending(path: name))
     let kept = try JSONDecoder().decode(CorpusCase<RelayFeature>.self, from: bytes)
     let outcome = RelayFeature.play(kept.plan, kept.setup)

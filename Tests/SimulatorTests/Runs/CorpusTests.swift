@@ -12,11 +12,11 @@ struct CorpusTests {
   static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
     .filter { $0.hasSuffix(".json") }.sorted()
 
-  @Test func `there is a corpus`() {
+  @Test func `the corpus is not empty`() {
     #expect(!Self.names.isEmpty)
   }
 
-  @Test(arguments: names) func `is judged as it was`(name: String) throws {
+  @Test(arguments: names) func `gives the expected findings`(name: String) throws {
     let bytes = try Data(contentsOf: Self.folder.appending(path: name))
     let kept = try JSONDecoder().decode(Case.self, from: bytes)
     let outcome = play(kept.plan, kept.setup, as: StreamModel.self)
@@ -24,7 +24,7 @@ struct CorpusTests {
     #expect(play(kept.plan, kept.setup, as: StreamModel.self) == outcome)
   }
 
-  @Test(arguments: DayPreset.allCases) func `a case reads as it was written`(preset: DayPreset)
+  @Test(arguments: DayPreset.allCases) func `a case is decoded as it was encoded`(preset: DayPreset)
     throws
   {
     let kept = Case(

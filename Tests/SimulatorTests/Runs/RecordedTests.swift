@@ -8,11 +8,11 @@ import Testing
 
 /// Tests of the checkers on a journal.
 struct RecordedTests {
-  @Test func `a run that went well satisfies the judges`() {
+  @Test func `a correct run satisfies the checkers`() {
     #expect(Self.findings() == [])
   }
 
-  @Test func `a cursor that skips a message is found`() {
+  @Test func `a cursor that skips a message is detected`() {
     let found = Self.findings { effect in
       guard case .commit(let id, var change) = effect else { return [effect] }
       change.messages.removeAll { $0.text == "m2" }
@@ -22,7 +22,7 @@ struct RecordedTests {
     #expect(found.contains { $0.kind == .early && $0.detail == detail })
   }
 
-  @Test func `a message that is shown twice is found`() {
+  @Test func `a message that is shown twice is detected`() {
     let found = Self.findings { effect in
       if case .update(.messages) = effect { [effect, effect] } else { [effect] }
     }
@@ -30,7 +30,7 @@ struct RecordedTests {
     #expect(found.map(\.detail) == (1...3).map { "shown twice: m\($0)" })
   }
 
-  @Test func `more tries than the policy allows are found`() {
+  @Test func `more attempts than the policy allows are detected`() {
     let found = Self.findings { effect in
       if case .open = effect { Array(repeating: effect, count: 31) } else { [effect] }
     }
@@ -55,7 +55,7 @@ struct RecordedTests {
     #expect(recorded.findings == (isSignedIn ? [stuck] : []))
   }
 
-  @Test func `an invariant that the machine of a journal broke is found at its first step`() {
+  @Test func `finds a broken invariant of a journal's machine at its first step`() {
     var model = StreamModel(settings: Facts.connected.own.settings, seed: 1)
     var recorded = Recorded<StreamFeature>(model)
     recorded.see(.refresh, at: .second(1), effects: [], then: model)

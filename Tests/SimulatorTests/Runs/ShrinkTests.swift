@@ -16,7 +16,7 @@ struct ShrinkTests {
     return plan
   }()
 
-  @Test func `keeps only what it takes to fail`() {
+  @Test func `keeps only the events needed to fail`() {
     var shrink = Shrink<StreamFeature>(plan) { plan in
       plan.acts.contains { $0.act == Action(.reset) }
         && plan.acts.contains { $0.act.length >= .seconds(5) }
@@ -30,7 +30,7 @@ struct ShrinkTests {
     #expect(shrink.plan.seed == 7)
   }
 
-  @Test func `keeps the number that matters`() {
+  @Test func `keeps a number that the failure needs`() {
     var shrink = Shrink<StreamFeature>(plan) { plan in
       plan.weather.loss > 0 && plan.acts.contains { $0.act == Action(.others, 5) }
     }
@@ -40,7 +40,7 @@ struct ShrinkTests {
     #expect(shrink.plan.acts.map(\.act) == [Action(.others, 5)])
   }
 
-  @Test func `tries no more plans than it may`() {
+  @Test func `tries no more plans than its limit`() {
     for limit in [0, 1, 5] {
       var tries = 0
       var shrink = Shrink<StreamFeature>(plan, limit: limit) { _ in
@@ -54,7 +54,7 @@ struct ShrinkTests {
     }
   }
 
-  @Test func `the same plan becomes the same plan`() {
+  @Test func `shrinks equal plans to equal plans`() {
     let shrunk = (0..<2).map { _ in
       var shrink = Shrink<StreamFeature>(plan) { $0.acts.count > 3 }
       shrink.run()
@@ -64,7 +64,7 @@ struct ShrinkTests {
     #expect(shrunk[0].acts.count == 4)
   }
 
-  @Test func `what lasts says how long`() {
+  @Test func `events with a duration report it`() {
     #expect(Action(.crash, for: .seconds(3)).length == .seconds(3))
     #expect(Action(.captivePortal, 0, "known", for: .seconds(4)).length == .seconds(4))
     #expect(Action(.reset).length == .zero)

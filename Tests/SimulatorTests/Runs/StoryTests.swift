@@ -20,7 +20,7 @@ struct StoryTests {
     return (lines + story.end()).map(\.text)
   }
 
-  @Test func `says who did what and when`() throws {
+  @Test func `prints the time, actor and event of each line`() throws {
     let message = try Message.sample
     let told = try lines([
       .launched(.phone, run: 1),
@@ -54,7 +54,7 @@ struct StoryTests {
       ])
   }
 
-  @Test func `leaves noise out unless everything is asked for`() throws {
+  @Test func `omits noise unless it is verbose`() throws {
     let noise: [Happening] = [
       .ticked(.phone, effects: []),
       .told(
@@ -69,7 +69,7 @@ struct StoryTests {
       ])
   }
 
-  @Test func `marks where a promise was broken`() throws {
+  @Test func `marks each finding at its time`() throws {
     let told = try lines(
       [.killed(.phone), .resumed(.phone)],
       findings: [
@@ -84,7 +84,8 @@ struct StoryTests {
       ])
   }
 
-  @Test(arguments: DayPreset.allCases) func `has words for every run`(preset: DayPreset) {
+  @Test(arguments: DayPreset.allCases) func `describes every event of every run`(preset: DayPreset)
+  {
     for server in ServerKind.allCases {
       var lines: [StoryLine] = []
       _ = Story<StreamFeature>.tell(.drawn(preset, seed: 1, server: server)) {

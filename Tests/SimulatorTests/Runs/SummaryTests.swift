@@ -33,7 +33,7 @@ struct SummaryTests {
     #expect(Counts().attemptsPerHour == nil)
   }
 
-  @Test func `is the same in any order and in any number of parts`() {
+  @Test func `a summary does not depend on the order or the number of parts`() {
     let whole = outcomes.reduce(into: Summary()) { $0.add($1) }
     for count in 1...7 {
       var parts = [Summary](repeating: Summary(), count: count)

@@ -7,7 +7,7 @@ import Testing
 /// Group B: apps that go to the background and return.
 struct BackgroundScenarios {
   @Test(arguments: ServerKind.allCases)
-  func `what came while the app was away is there when it is in front again`(
+  func `messages sent during suspension are shown when the app returns`(
     _ server: ServerKind
   ) {
     let recording = whole(
@@ -16,7 +16,7 @@ struct BackgroundScenarios {
     #expect(recording.shown("other 30").map { $0 >= .second(300) && $0 < .second(304) } == true)
   }
 
-  @Test func `nothing is tried while the app is away, whatever happens then`() {
+  @Test func `no attempt is made in the background, whatever happens`() {
     let recording = whole(
       .short([
         (100, Action(.background, for: .seconds(200))), (120, Action(.handover)),
@@ -35,7 +35,7 @@ struct BackgroundScenarios {
     #expect(recording.mostAtOnce == 1)
   }
 
-  @Test func `an app that is killed in background shows at once what it had`() {
+  @Test func `an app that was killed in the background shows its stored messages at once`() {
     let recording = whole(
       .short([
         (100, Action(.background, for: .seconds(100))), (120, Action(.kill, for: .seconds(10))),

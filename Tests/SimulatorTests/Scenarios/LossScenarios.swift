@@ -7,7 +7,7 @@ import Testing
 /// Group D: messages that are lost, duplicated or reordered.
 struct LossScenarios {
   @Test(arguments: ServerKind.allCases)
-  func `frames that overtake the answers of a catch-up are shown once and in order`(
+  func `frames that overtake catch-up responses are shown once and in order`(
     _ server: ServerKind
   ) {
     for seed in UInt64(1)...10 {
@@ -24,7 +24,7 @@ struct LossScenarios {
   }
 
   @Test(arguments: ServerKind.allCases)
-  func `what was written without a way out goes out in order and once`(_ server: ServerKind) {
+  func `messages written while unreachable are sent once and in order`(_ server: ServerKind) {
     let sends = (0..<5).map { (110 + 10 * $0, Action(.send)) }
     let recording = whole(
       .short(
@@ -33,7 +33,7 @@ struct LossScenarios {
   }
 
   @Test(arguments: ServerKind.allCases)
-  func `after hours away only the newest page is fetched, and a gap tells of the rest`(
+  func `after hours away only the newest page is fetched, and a gap marks the rest`(
     _ server: ServerKind
   ) {
     var plan = Plan.short(
@@ -47,7 +47,7 @@ struct LossScenarios {
     #expect(gaps.count == 1)
   }
 
-  @Test func `positions of a log that began anew are not taken for those of the old one`() {
+  @Test func `positions of a new log are not mistaken for those of the old one`() {
     let recording = whole(
       .short([
         (100, Action(.unreachable, for: .seconds(100))), (110, Action(.beginAnew, 20)),
@@ -58,7 +58,7 @@ struct LossScenarios {
   }
 
   @Test(arguments: ServerKind.allCases)
-  func `each kill between a message and its acknowledgement shows it again`(
+  func `a message is shown again after each kill before its acknowledgement`(
     _ server: ServerKind
   ) {
     for seed in UInt64(1)...20 {
@@ -72,7 +72,7 @@ struct LossScenarios {
     }
   }
 
-  @Test func `stamps that are late or alike hide nothing on a plain server`() {
+  @Test func `late or equal time stamps hide no message on a plain server`() {
     for seed in UInt64(1)...10 {
       let rounds = (0..<8).flatMap { round -> [(Int, Action)] in
         [
@@ -90,7 +90,7 @@ struct LossScenarios {
   }
 
   @Test(arguments: [PageOrder.arrival, .stamp])
-  func `a server's clock that goes back an hour hides nothing where pages are in order of arrival`(
+  func `a server clock set back an hour hides no message if pages are sorted by arrival`(
     _ pages: PageOrder
   ) {
     let recording = whole(
@@ -105,7 +105,7 @@ struct LossScenarios {
     if pages == .arrival { #expect(recording.shown("other 20") != nil) }
   }
 
-  @Test func `what is left unread is fetched when the app reads on`() {
+  @Test func `unread messages are fetched when the app resumes reading`() {
     for server in ServerKind.allCases {
       let recording = whole(
         .short(

@@ -5,13 +5,13 @@ import Testing
 
 /// Groups G and H: idle and slow links, network paths that forget mappings, and clocks that stop.
 struct QuietScenarios {
-  @Test func `live data proves life where no pings come`() {
+  @Test func `live data keeps a link without pings alive`() {
     let talk = (1..<12).map { (50 * $0, Action(.others, 1)) }
     let recording = whole(.short(talk) { $0.numbers.ping = .seconds(100_000) })
     #expect(recording.opens.count == 1)
   }
 
-  @Test func `a healthy link with a second of delay is left alone`() {
+  @Test func `a healthy link with a delay of one second is kept`() {
     let recording = whole(
       .short([(100, Action(.others, 5)), (200, Action(.send)), (300, Action(.others, 5))]) {
         $0.weather.delay = .milliseconds(900)
@@ -20,12 +20,12 @@ struct QuietScenarios {
     #expect(recording.opens.count == 1)
   }
 
-  @Test func `the server's pings keep a mapping that forgets after a minute`() {
+  @Test func `the server's pings keep a NAT mapping that expires after a minute`() {
     let recording = whole(.short((1..<10).map { (59 * $0, Action(.mappingExpired)) }))
     #expect(recording.opens.count == 1)
   }
 
-  @Test func `a mapping that was forgotten is found by silence, and by the next request`() {
+  @Test func `an expired NAT mapping is detected by silence, and by the next request`() {
     let recording = whole(
       .short([
         (75, Action(.mappingExpired)), (76, Action(.others, 2)), (80, Action(.pullToRefresh)),
@@ -35,7 +35,7 @@ struct QuietScenarios {
     #expect(recording.shown("other 2").map { $0 < .second(180) } == true)
   }
 
-  @Test func `an idle hour costs no request and no try`() {
+  @Test func `an idle hour costs no request and no attempt`() {
     var plan = Plan.short([]) { $0.numbers.tokenLife = .seconds(36_000) }
     plan.length = .seconds(3600)
     let recording = whole(plan)
@@ -46,7 +46,7 @@ struct QuietScenarios {
     #expect(late.isEmpty)
   }
 
-  @Test func `a standby goes on polling after the app was away`() {
+  @Test func `a standby resumes polling after the background`() {
     let recording = whole(
       .short([
         (99, Action(.upgradeStatus, 404, for: .seconds(480))), (100, Action(.reset)),

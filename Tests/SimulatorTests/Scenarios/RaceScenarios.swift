@@ -6,7 +6,7 @@ import Testing
 
 /// Group E: callbacks that come late, twice or never, and events that overtake each other.
 struct RaceScenarios {
-  @Test func `who left stays left, whatever comes late`() {
+  @Test func `a user who left stays disconnected despite late callbacks`() {
     for seed in UInt64(1)...20 {
       let recording = whole(
         .short(
@@ -25,7 +25,7 @@ struct RaceScenarios {
     }
   }
 
-  @Test func `leaving while it connects leaves nothing behind`() {
+  @Test func `leaving during a connect leaves no connection behind`() {
     for tenths in 0..<20 {
       var plan = Plan.short([(100, Action(.reset))]) { $0.weather.delay = .milliseconds(300) }
       plan.acts.append(
@@ -36,13 +36,13 @@ struct RaceScenarios {
     }
   }
 
-  @Test func `more than one loss in a row does not park the link`() {
+  @Test func `several losses in a row do not stop the link`() {
     let losses = (0..<9).map { (60 + 30 * $0, Action(.reset)) }
     let recording = whole(.short(losses + [(400, Action(.others, 1))]))
     #expect(recording.shown("other 1").map { $0 < .second(402) } == true)
   }
 
-  @Test func `a refresh that never answers is given up, and made again`() {
+  @Test func `a token refresh without an answer times out and is retried`() {
     let recording = whole(
       .short([
         (100, Action(.revokeTokens, 0, TokenRefresh.hangs.rawValue)), (101, Action(.reset)),
@@ -53,7 +53,7 @@ struct RaceScenarios {
   }
 
   @Test(arguments: [3600.0, -3600.0])
-  func `a phone's clock that is set does not move a wait`(_ jump: Double) {
+  func `setting the phone's clock does not change a wait`(_ jump: Double) {
     let recording = whole(
       .short([
         (99, Action(.wallClock, by: .seconds(jump))), (100, Action(.reset)),
@@ -63,7 +63,7 @@ struct RaceScenarios {
     #expect(recording.shown("other 1").map { $0 < .second(112) } == true)
   }
 
-  @Test func `answers that come after they were given up change nothing`() {
+  @Test func `answers after their time-out change nothing`() {
     for seed in UInt64(1)...20 {
       let pulls = (0..<12).map { (60 + 40 * $0, Action(.pullToRefresh)) }
       let recording = whole(

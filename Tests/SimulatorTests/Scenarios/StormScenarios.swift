@@ -6,7 +6,7 @@ import Testing
 /// Group C: clients that retry too often, in lockstep, or never.
 struct StormScenarios {
   @Test(arguments: ServerKind.allCases)
-  func `a server that takes connections and drops them is met with patience`(
+  func `a server that accepts and drops connections gets few attempts`(
     _ server: ServerKind
   ) {
     let resets = (0..<60).map { (100 + 3 * $0, Action(.reset)) }
@@ -16,13 +16,13 @@ struct StormScenarios {
     #expect(tries.count <= 12)
   }
 
-  @Test func `out of range and back again is noticed within seconds`() {
+  @Test func `a return of the network is detected within seconds`() {
     let recording = whole(.short([(60, Action(.unreachable, for: .seconds(400)))]))
     #expect(recording.opens.filter { $0 > .second(61) && $0 < .second(460) } == [])
     #expect(recording.opens(after: 460).map { $0 < .second(463) } == true)
   }
 
-  @Test func `a deploy that closes everybody is answered at times of their own`() {
+  @Test func `clients return with jitter after a deploy that closes all of them`() {
     let waits = (UInt64(1)...40).compactMap { seed -> Double? in
       let recording = whole(.short(seed: seed, [(100, Action(.close, 1012))]))
       return recording.opens(after: 100).map { Double($0.nanoseconds) / 1e9 - 100 }
@@ -35,7 +35,7 @@ struct StormScenarios {
     }
   }
 
-  @Test func `many reasons to connect at once are one try`() {
+  @Test func `many simultaneous reasons to connect cause one attempt`() {
     let recording = whole(
       .short([
         (100, Action(.unreachable, for: .seconds(60))),
@@ -48,7 +48,7 @@ struct StormScenarios {
     #expect(recording.opens.filter { $0 >= .second(160) && $0 < .second(170) }.count <= 2)
   }
 
-  @Test func `a token that is refused again and again is refreshed a few times, not for ever`() {
+  @Test func `a repeatedly refused token is refreshed a limited number of times`() {
     let revoked = (0..<10).map {
       (100 + 20 * $0, Action(.revokeTokens, 0, TokenRefresh.fails.rawValue))
     }
@@ -57,7 +57,7 @@ struct StormScenarios {
   }
 
   @Test(arguments: [500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 426])
-  func `a server that refuses each upgrade is not besieged`(_ status: Int) {
+  func `a server that refuses each upgrade gets few attempts`(_ status: Int) {
     let recording = whole(
       .short([(99, Action(.upgradeStatus, status, for: .seconds(300))), (100, Action(.reset))]))
     let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(399) }
@@ -66,7 +66,7 @@ struct StormScenarios {
   }
 
   @Test(arguments: [500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 413])
-  func `a server that refuses each request keeps what was written`(_ status: Int) {
+  func `messages survive a server that refuses each request`(_ status: Int) {
     let recording = whole(
       .short([
         (99, Action(.restStatus, status, for: .seconds(200))), (100, Action(.reset)),
@@ -76,7 +76,7 @@ struct StormScenarios {
   }
 
   @Test(arguments: DialObstacle.allCases)
-  func `what is in the way of new connections ends the trying only where it must`(
+  func `an obstacle to new connections ends the attempts only if it is final`(
     _ obstacle: DialObstacle
   ) {
     let recording = whole(

@@ -5,7 +5,7 @@ import Testing
 
 /// Group A of the problems reported by users of other clients: connections that only appear open.
 struct ZombieScenarios {
-  @Test func `a dead link is found although the user goes on writing`() {
+  @Test func `a dead link is detected while the user continues to write`() {
     let sends = (0..<8).map { (110 + 10 * $0, Action(.send)) }
     let recording = whole(.short([(100, Action(.halfOpen))] + sends))
     let closed = recording.effects.first { $0.effect == .close(AttemptID(1), code: 1001) }
@@ -14,28 +14,28 @@ struct ZombieScenarios {
     #expect(recording.texts.suffix(9).dropLast() == (1...8).map { "own \($0)" }[...])
   }
 
-  @Test func `a server that vanishes without a word is noticed, and its return too`() {
+  @Test func `a server that vanishes silently is detected, and so is its return`() {
     let recording = whole(.short([(100, Action(.blackHole, for: .seconds(200)))]))
     let tries = recording.opens.filter { $0 > .second(100) && $0 < .second(300) }
     #expect(!tries.isEmpty)
     #expect(tries.allSatisfy { $0 > .second(140) })
   }
 
-  @Test func `a switch of the network is noticed within seconds, not by silence`() {
+  @Test func `a network change is detected within seconds, not by silence`() {
     for seed in UInt64(1)...10 {
       let recording = whole(.short(seed: seed, [(100, Action(.handover))]))
       #expect(recording.opens(after: 100).map { $0 < .second(108) } == true)
     }
   }
 
-  @Test func `who leaves and comes back at once has one connection and no deaf one`() {
+  @Test func `a user who leaves and returns at once has one working connection`() {
     let leaves = (0..<6).map { (100 + 2 * $0, Action(.leaveScreen, for: .milliseconds(300))) }
     let recording = whole(.short(leaves + [(120, Action(.others, 3))]))
     #expect(recording.mostAtOnce == 1)
     #expect(recording.shown("other 3").map { $0 < .second(122) } == true)
   }
 
-  @Test func `a phone that slept does not take its old socket for a living one`() {
+  @Test func `a phone that slept does not treat its old socket as alive`() {
     for seed in UInt64(1)...10 {
       let recording = whole(
         .short(seed: seed, [(100, Action(.sleep, for: .seconds(200))), (200, Action(.others, 2))]))

@@ -13,7 +13,7 @@ import VirtualBottle
 /// Tests of the real program with a fake BlueZ and a bottle's firmware.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZBottleTests {
-  @Test func `a bottle behind BlueZ is found and synchronised, and found again by the standby`()
+  @Test func `a bottle is found and synchronized over BlueZ, and reconnected by the standby`()
     async throws
   {
     let bench = try await Bench()
@@ -72,7 +72,7 @@ struct BlueZBottleTests {
     await bluez.end()
   }
 
-  @Test func `a virtual bottle has one radio, which must be there`() async throws {
+  @Test func `a virtual bottle requires exactly one available radio`() async throws {
     let bus = try await PrivateBus()
     let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]
     let none = try await CommandProcess.run(["bottle", "virtual"], environment: environment)
@@ -83,7 +83,7 @@ struct BlueZBottleTests {
     #expect(both.status == 2)
   }
 
-  @Test func `a machine without Bluetooth is told what to do`() async throws {
+  @Test func `without Bluetooth the error names the problem and its remedy`() async throws {
     let bus = try await PrivateBus()
     let scratch = try Scratch()
     let environment = ["DBUS_SYSTEM_BUS_ADDRESS": bus.address]

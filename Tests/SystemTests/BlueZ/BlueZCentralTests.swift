@@ -12,7 +12,7 @@ struct BlueZCentralTests {
   private static let value = BottleAttribute.state.id
 
   @Test(arguments: [true, false], [true, false])
-  func `a radio through BlueZ keeps the contract`(
+  func `a BlueZ central satisfies the contract`(
     hasGattManager: Bool, hasMonitors: Bool
   ) async throws {
     let bus = try await PrivateBus()
@@ -25,7 +25,7 @@ struct BlueZCentralTests {
     await bluez.end()
   }
 
-  @Test func `what BlueZ aborts is tried again`() async throws {
+  @Test func `a connect that BlueZ aborts is retried`() async throws {
     let bench = try await BlueZBench()
     await bench.bluez.fail(next: .abortByLocal, .abortByLocal)
     try await bench.connects(1)
@@ -74,7 +74,7 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `services that come late are waited for`() async throws {
+  @Test func `a discovery waits for services that are resolved late`() async throws {
     let bench = try await BlueZBench()
     await bench.bluez.hold(services: true)
     try await bench.connects(1)
@@ -84,7 +84,9 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `services that never come end with the connection`() async throws {
+  @Test func `a discovery fails if the connection ends before the services are resolved`()
+    async throws
+  {
     let bench = try await BlueZBench()
     await bench.bluez.hold(services: true)
     try await bench.connects(1)
@@ -95,7 +97,7 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `objects that BlueZ promised and has not exported are asked for again`()
+  @Test func `objects that BlueZ has not exported yet are requested again`()
     async throws
   {
     let bench = try await BlueZBench()
@@ -105,7 +107,7 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `a subscription that BlueZ renewed by itself is made anew`() async throws {
+  @Test func `a subscription that BlueZ restored by itself is stopped and renewed`() async throws {
     let bench = try await BlueZBench()
     try await bench.connects(1)
     #expect(await bench.discovers(1))
@@ -137,7 +139,7 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `an adapter that is switched off and on is told`() async throws {
+  @Test func `reports an adapter that is switched off and on`() async throws {
     let bench = try await BlueZBench()
     await bench.bluez.power(false)
     #expect(await bench.next() == .adapter(.off))
@@ -147,7 +149,8 @@ struct BlueZCentralTests {
     await bench.end()
   }
 
-  @Test func `a machine without an adapter, a daemon or a bus has no radio`() async throws {
+  @Test func `reports Bluetooth as unsupported without an adapter, a daemon or a bus`() async throws
+  {
     let bus = try await PrivateBus()
     let events = Mailbox<CentralEvent>()
     let central = BlueZCentral(services: [], address: bus.address)

@@ -17,7 +17,7 @@ struct BlueZCheckTests {
     }
   }
 
-  @Test func `an adapter that is there can be used, also one that is off`() async throws {
+  @Test func `an existing adapter is usable even if it is off`() async throws {
     let bus = try await PrivateBus()
     let bluez = try await FakeBlueZ(address: bus.address, .init(isPowered: false))
     #expect(Self.problem(bus.address) == nil)
@@ -26,7 +26,7 @@ struct BlueZCheckTests {
     await bluez.end()
   }
 
-  @Test func `what is missing is told`() async throws {
+  @Test func `reports a missing bus, daemon or adapter`() async throws {
     #expect(Self.problem("unix:path=/nowhere") == .noBus("connect: No such file or directory"))
     let bus = try await PrivateBus()
     #expect(Self.problem(bus.address) == .noDaemon)

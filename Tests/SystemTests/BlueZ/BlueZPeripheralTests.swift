@@ -13,7 +13,7 @@ struct BlueZPeripheralTests {
   private static let state = BottleAttribute.state.id
   private static let command = BottleAttribute.command.id
 
-  @Test func `a phone sees its service and name, and what can be done with its characteristics`()
+  @Test func `advertises its name and service, and its characteristics have the right flags`()
     async throws
   {
     let bench = try await Bench()
@@ -25,7 +25,7 @@ struct BlueZPeripheralTests {
     await bench.end()
   }
 
-  @Test func `a phone reads, writes and is notified`() async throws {
+  @Test func `a phone reads and writes values and receives notifications`() async throws {
     let bench = try await Bench()
     try await bench.connected()
     #expect(await bench.next() == .connected(longestValue: 20))
@@ -45,7 +45,8 @@ struct BlueZPeripheralTests {
     await bench.end()
   }
 
-  @Test func `it advertises only while it wants to and nobody is connected`() async throws {
+  @Test func `advertises only while advertising is enabled and no phone is connected`() async throws
+  {
     let bench = try await Bench()
     try await bench.connected()
     await bench.bluez.losePhone()
@@ -58,7 +59,7 @@ struct BlueZPeripheralTests {
     await bench.end()
   }
 
-  @Test func `it ends its connection, and goes with its advertisement when it is closed`()
+  @Test func `disconnects its phone, and removes its advertisement and services when closed`()
     async throws
   {
     let bench = try await Bench()
@@ -73,7 +74,7 @@ struct BlueZPeripheralTests {
     await bench.end()
   }
 
-  @Test func `it is served and advertised again after the adapter was off, and by a new daemon`()
+  @Test func `services and advertisement return after the adapter was off or the daemon restarted`()
     async throws
   {
     let bench = try await Bench()
@@ -93,7 +94,7 @@ struct BlueZPeripheralTests {
     await bench.end()
   }
 
-  @Test func `an advertisement that was refused is tried again after 2 s`() {
+  @Test func `a refused advertisement is retried after 2 s`() {
     var server = ServerBench()
     let asked = server.begin()
     #expect(asked == ["RegisterApplication"])
@@ -106,7 +107,7 @@ struct BlueZPeripheralTests {
     #expect(server.server.deadline == nil, "it is there")
   }
 
-  @Test func `a long value is read in parts, and a second phone is no phone`() {
+  @Test func `a long value is read in parts, and a second phone is ignored`() {
     var server = ServerBench()
     _ = server.begin()
     _ = server.hear(.added(FakeBlueZ.phone, [BlueZName.device: ["Connected": .boolean(true)]]))

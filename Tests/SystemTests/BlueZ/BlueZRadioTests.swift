@@ -11,7 +11,7 @@ import Testing
   private static let eager = BlueZRadio.Input.connect(Bench.id, AttemptID(1), isQueued: false)
   private static let queued = BlueZRadio.Input.connect(Bench.id, AttemptID(2), isQueued: true)
 
-  @Test func `an adapter is told when its objects were read, or may not be`() {
+  @Test func `an adapter is reported after its objects were read or access was denied`() {
     var radio = BlueZRadio(adapter: nil, services: [])
     let first = radio.handle(.bus(.daemon(true)), at: .zero)
     #expect(Bench.events(first) == [])
@@ -21,7 +21,7 @@ import Testing
     #expect(Bench.events(effects) == [.adapter(.unauthorised)])
   }
 
-  @Test func `a daemon that is gone restarts for 30 s, and then is not there`() {
+  @Test func `without its daemon an adapter is resetting for 30 s and then unsupported`() {
     var bench = Bench()
     #expect(Bench.events(bench.handle(.daemon(false))) == [.adapter(.resetting)])
     #expect(bench.pass(.milliseconds(29_999)) == [])
@@ -48,7 +48,7 @@ import Testing
     #expect(bench.handle(.answered(call, [])) == [])
   }
 
-  @Test func `the table of failures`() {
+  @Test func `each BlueZ error maps to its fault, and each fault to its retry delay`() {
     func fault(_ name: String, _ text: String) -> ConnectFault {
       ConnectFault(BusRefusal(name, text))
     }
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `four failures that count end the tries, and nine that do not`() {
+  @Test func `connect attempts end after four failures, or after nine transient ones`() {
     for (fault, limit) in [(ConnectFault.timeout, 4), (.transient(""), 9)] {
       var retry = ConnectRetry()
       for _ in 1..<limit { #expect(retry.next(after: fault, isBonded: false) != .giveUp) }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `a device that stays busy is removed, and one that is paired is not`() {
+  @Test func `a device that stays busy is removed unless it is paired`() {
     for isBonded in [true, false] {
       var retry = ConnectRetry()
       let again = ConnectRetry.Verdict.again(after: .milliseconds(250), removes: false)
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `after the last try the queued ticket stays, and rests for 30 s`() {
+  @Test func `after the last retry a queued connect stays and pauses for 30 s`() {
     var bench = Bench()
     var effects = bench.handle(Self.eager) + bench.handle(Self.queued)
     for _ in 1...3 {
@@ -117,7 +117,7 @@ import Testing
   private static let resting = BlueZRadio.Input.connect(
     Bench.id, AttemptID(2), isQueued: true, after: .seconds(30))
 
-  @Test func `a queued ticket leaves a device alone as long as it was told to`() {
+  @Test func `a queued connect does not start before its delay expires`() {
     var bench = Bench()
     #expect(bench.handle(Self.resting) == [])
     #expect(bench.change(["RSSI": .short(-40)]) == [], "it is in sight")
@@ -125,7 +125,7 @@ import Testing
     #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["Connect"])
   }
 
-  @Test func `a device that is out of sight is waited for once the rest is over`() {
+  @Test func `after its delay a queued connect scans for a device that is out of range`() {
     var bench = Bench()
     _ = bench.handle(Self.resting)
     let effects = bench.pass(.seconds(30))
@@ -134,7 +134,7 @@ import Testing
     #expect(Bench.calls(bench.change(["RSSI": .short(-40)])).contains("Connect"))
   }
 
-  @Test func `a connection that another ticket or BlueZ opens ends the rest`() {
+  @Test func `a connection opened by another attempt or by BlueZ ends the delay`() {
     var asked = Bench()
     _ = asked.handle(Self.resting)
     let effects = asked.handle(Self.eager)
@@ -148,7 +148,7 @@ import Testing
       Bench.events(kept.change(["Connected": .boolean(true)])) == [.connected(AttemptID(2))])
   }
 
-  @Test func `a discovery that another run left open is ended first, four times at most`() {
+  @Test func `a discovery left open by another run is stopped first, in at most four attempts`() {
     var bench = Bench(knows: nil)
     var effects = bench.handle(.scan([BottleAttribute.service]))
     #expect(Bench.calls(effects) == ["SetDiscoveryFilter", "StartDiscovery"])
@@ -171,7 +171,7 @@ import Testing
     #expect(Bench.calls(bench.answer("Connect", in: effects)).last == "StartDiscovery")
   }
 
-  @Test func `a scan tells of devices with its services only`() {
+  @Test func `a scan reports only devices with the requested services`() {
     for (service, isHeard) in [(BottleAttribute.service, true), (BottleAttribute.state.id, false)] {
       var bench = Bench()
       _ = bench.handle(.scan([service]))
@@ -204,7 +204,7 @@ import Testing
     #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
   }
 
-  @Test func `beside what BlueZ does by itself a scan begins every 5 minutes`() {
+  @Test func `during auto-connect a scan starts every 5 minutes`() {
     var properties = Bench.properties
     properties["Trusted"] = .boolean(true)
     var bench = Bench(knows: properties, manager: true)
@@ -214,7 +214,7 @@ import Testing
     #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
   }
 
-  @Test func `a profile that BlueZ kept while the adapter was off is still one`() throws {
+  @Test func `a profile that BlueZ kept while the adapter was off remains registered`() throws {
     var properties = Bench.properties
     properties["Trusted"] = .boolean(true)
     var bench = Bench(knows: properties, manager: true)
@@ -225,14 +225,14 @@ import Testing
     #expect(bench.handle(Self.queued) == [.standby(.autoConnect)])
   }
 
-  @Test func `a monitor that BlueZ kept while the adapter was off is still one`() {
+  @Test func `a monitor that BlueZ kept while the adapter was off remains registered`() {
     var bench = Bench(monitors: true)
     let asked = bench.handle(Self.queued)
     #expect(
       bench.refuse("RegisterMonitor", in: asked, "AlreadyExists").contains(.standby(.monitor)))
   }
 
-  @Test func `what a discovery has just told is connected at once, also by a queued ticket`() {
+  @Test func `a device that was just discovered is connected at once, also by a queued connect`() {
     var bench = Bench()
     _ = bench.change(["RSSI": .short(127)])
     #expect(Bench.calls(bench.handle(Self.queued)).contains("Connect"))
@@ -240,7 +240,7 @@ import Testing
     #expect(!Bench.calls(other.handle(Self.queued)).contains("Connect"), "it was not seen")
   }
 
-  @Test func `an address is an id and a path, and back`() throws {
+  @Test func `an address converts to an id and a path and back`() throws {
     let address = try #require(BlueZAddress("F0:F1:0A:F3:F4:05"))
     #expect(BlueZAddress(address.id) == address)
     let path = address.path(below: "/org/bluez/hci0")

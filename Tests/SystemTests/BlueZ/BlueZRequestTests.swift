@@ -27,7 +27,7 @@ import Testing
     return bench
   }
 
-  @Test func `services are waited for 20 s, and then the connection ends`() {
+  @Test func `the connection ends if the services are not resolved within 20 s`() {
     var bench = Bench()
     bench.open()
     #expect(bench.handle(Self.discover()) == [])
@@ -38,7 +38,7 @@ import Testing
     #expect(Bench.calls(effects) == ["Disconnect"])
   }
 
-  @Test func `services are there when BlueZ has said so and their objects are`() {
+  @Test func `a discovery succeeds once the services are resolved and their objects exported`() {
     var bench = Bench()
     bench.open()
     _ = bench.handle(Self.discover())
@@ -46,7 +46,7 @@ import Testing
     #expect(bench.change(["ServicesResolved": .boolean(true)]) == [.answer(1, .success([]))])
   }
 
-  @Test func `objects that are missing are listed three times, and the device is forgotten`() {
+  @Test func `missing objects are requested three times before the device is removed`() {
     var bench = Bench()
     bench.open()
     _ = bench.change(["ServicesResolved": .boolean(true)])
@@ -69,7 +69,7 @@ import Testing
     #expect(Bench.calls(bench.answer("RemoveDevice", in: effects)) == ["Connect"])
   }
 
-  @Test func `a request is waited for 30 s, and then the connection ends`() {
+  @Test func `the connection ends if a request is not answered within 30 s`() {
     var bench = Self.resolved()
     #expect(Bench.calls(bench.handle(Self.read())) == ["ReadValue"])
     #expect(bench.pass(.milliseconds(29_999)) == [])
@@ -78,7 +78,7 @@ import Testing
     #expect(Bench.events(effects) == [.disconnected(AttemptID(1), .timeout(.response))])
   }
 
-  @Test func `while another request goes on it is asked again every 50 ms, 100 times at most`() {
+  @Test func `a request blocked by another one is retried every 50 ms, for at most 100 attempts`() {
     var bench = Self.resolved()
     var effects = bench.handle(Self.read())
     for _ in 1..<BlueZRadio.busyTries {
@@ -91,7 +91,7 @@ import Testing
     #expect(Bench.answers(last) == [.failure(.protocolError(detail: "busy"))])
   }
 
-  @Test func `what is refused ends a request, and a lost connection ends it as a reset`() {
+  @Test func `a refusal fails a request, and a lost connection fails it as a reset`() {
     for (error, failure) in [
       ("NotConnected", LinkFailure.reset), ("NotPermitted", .protocolError(detail: "no")),
     ] {
@@ -102,7 +102,8 @@ import Testing
     }
   }
 
-  @Test func `values of characteristics that this connection did not subscribe to are not told`() {
+  @Test
+  func `values of characteristics that this connection has not subscribed to are not reported`() {
     var bench = Self.resolved()
     let value = BlueZMessage.changed(
       Bench.part, BlueZName.characteristic, ["Value": .bytes([1])], without: [])
@@ -111,7 +112,7 @@ import Testing
     #expect(Bench.events(bench.handle(value)) == [.value(AttemptID(1), Self.value, [1])])
   }
 
-  @Test func `the longest value is the MTU without its head, and at least 20`() {
+  @Test func `the maximum value length is the MTU without its header, and at least 20`() {
     for (mtu, longest) in [(nil, 20), (23, 20), (24, 21), (247, 244)] as [(UInt16?, Int)] {
       var bench = Bench()
       bench.open()
@@ -122,7 +123,9 @@ import Testing
   }
 
   @Test(arguments: 1...200 as ClosedRange<UInt64>)
-  func `whatever happens, time goes on and no request is left without an answer`(_ seed: UInt64) {
+  func `under random inputs deadlines advance and each request is answered at most once`(
+    _ seed: UInt64
+  ) {
     var random = Chance(seed: seed)
     var bench = Bench(manager: Bool.random(using: &random))
     var (asked, answered): (Set<UInt64>, Set<UInt64>) = ([], [])

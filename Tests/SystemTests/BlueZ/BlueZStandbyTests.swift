@@ -9,7 +9,7 @@ import Testing
 /// Tests of the ways to wait for a peripheral that is out of range.
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZStandbyTests {
-  @Test func `BlueZ connects a device that it keeps by itself`() async throws {
+  @Test func `BlueZ connects a remembered device by itself`() async throws {
     let bench = try await BlueZBench()
     try await bench.connects(1)
     // The central asks BlueZ to keep the device.
@@ -43,7 +43,7 @@ struct BlueZStandbyTests {
     await bench.end()
   }
 
-  @Test func `a controller with monitors watches for a device`() async throws {
+  @Test func `a controller with advertisement monitors detects a device`() async throws {
     let bench = try await BlueZBench(.init(hasGattManager: false, hasMonitors: true))
     bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
     #expect(await bench.standbys.next() == .pacedScan, "until the monitor is registered")
@@ -54,7 +54,7 @@ struct BlueZStandbyTests {
     await bench.end()
   }
 
-  @Test func `without either a scan finds it`() async throws {
+  @Test func `without auto-connect and monitors a paced scan finds the device`() async throws {
     let bench = try await BlueZBench(.init(hasGattManager: false))
     bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
     #expect(await bench.standbys.next() == .pacedScan)
@@ -64,7 +64,7 @@ struct BlueZStandbyTests {
     await bench.end()
   }
 
-  @Test func `a device that was connected when this program began opens at once`() async throws {
+  @Test func `a device that is already connected at startup opens at once`() async throws {
     let first = try await BlueZBench()
     try await first.connects(1)
     let second = BlueZCentral(services: [BottleAttribute.service], address: first.bus.address)

@@ -5,7 +5,7 @@ import Testing
 /// Answers to random questions, compared with a reference implementation.
 @Suite struct RandomQuestionTests {
   @Test(arguments: randomSeeds)
-  func `an answer is that of the reference implementation`(seed: UInt64) {
+  func `answers match the reference implementation`(seed: UInt64) {
     var random = RandomQuestions(chance: Chance(seed: seed))
     for number in 0..<8 {
       let drawn = number < 6 ? random.question() : random.summary()
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: randomSeeds)
-  func `readings have the statistics of all samples that count`(seed: UInt64) throws {
+  func `statistics of readings match the reference implementation`(seed: UInt64) throws {
     var random = RandomQuestions(chance: Chance(seed: seed))
     for _ in 0..<3 {
       let (scenario, type, known) = random.readings()
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: AnswerScenario.zones.indices)
-  func `a zone shows the local times of its offsets around each change`(place: Int) {
+  func `local times around each zone change match the reference implementation`(place: Int) {
     let zone = AnswerScenario.zones[place]
     let (clock, hour) = (ReferenceClock(zone), ReferenceClock.hour)
     let changes = zone.transitions.map(\.at.nanoseconds)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `a unit is converted to each other one of its dimension and to no other`() {
+  @Test func `units are converted only within their dimension`() {
     let known = ["mass", "energy", "count", "beats", "length", "time"].compactMap {
       ReferenceDimension.all[$0]
     }

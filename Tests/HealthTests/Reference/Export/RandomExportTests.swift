@@ -5,7 +5,9 @@ import Testing
 /// Random exports, compared with a reference implementation that takes their parts.
 @Suite struct RandomExportTests {
   @Test(arguments: randomSeeds)
-  func `an export is read as it was meant, in pieces of any length`(seed: UInt64) {
+  func `random exports are read like the reference implementation in pieces of any length`(
+    seed: UInt64
+  ) {
     var random = RandomExport(chance: Chance(seed: seed))
     for kind in random.kinds() {
       let draft = random.draft(kind)

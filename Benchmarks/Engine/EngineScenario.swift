@@ -144,7 +144,7 @@ private struct StreamPlayer {
   }
 
   static func message(_ number: UInt64, in shop: ShopID) -> Message {
-    var mixer = Chance(seed: number)
+    var mixer = RandomSource(seed: number)
     return Message(
       id: UUID128(high: mixer.next(), low: number), shop: shop, user: "ann", username: "Ann",
       text: "two rye loaves, please",

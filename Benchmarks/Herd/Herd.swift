@@ -50,7 +50,7 @@ private struct HerdRun<Client: HerdClient> {
     door = HerdDoor(plan)
     tally = HerdTally(plan)
     members.reserveCapacity(plan.clients)
-    var seeds = Chance(seed: plan.seed)
+    var seeds = RandomSource(seed: plan.seed)
     for index in 0..<plan.clients {
       var member = HerdMember(make(seeds.next()), seed: seeds.next())
       member.warmUp(for: age, &door, &tally)

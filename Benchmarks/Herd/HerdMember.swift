@@ -3,7 +3,7 @@ import LinkCore
 /// One client with its connection to the server.
 struct HerdMember<Client: HerdClient>: Sendable {
   private(set) var client: Client
-  private var chance: Chance
+  private var generator: RandomSource
   private var wake = Instant.never
   private var line = Line()
   private var poll = Poll()
@@ -33,7 +33,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
 
   init(_ client: Client, seed: UInt64) {
     self.client = client
-    chance = Chance(seed: seed)
+    generator = RandomSource(seed: seed)
   }
 
   /// The next instant at which anything happens to the client.
@@ -41,7 +41,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
 
   /// Simulates a connection that was opened before the outage and pinged since.
   mutating func warmUp(for time: Duration, _ door: inout HerdDoor, _ tally: inout HerdTally) {
-    let age = time + chance.duration(below: HerdPlan.pingInterval)
+    let age = time + generator.duration(below: HerdPlan.pingInterval)
     var now = Instant.zero.advanced(by: .zero - age)
     line.stage = .standing
     tell(.start, at: now, &tally)
@@ -190,7 +190,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
   }
 
   private mutating func drawRoundTrip() -> Int64 {
-    HerdPlan.shortestTrip + Int64(Double(HerdPlan.tripSpread) * chance.unit())
+    HerdPlan.shortestTrip + Int64(Double(HerdPlan.tripSpread) * generator.unit())
   }
 }
 

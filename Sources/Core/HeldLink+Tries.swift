@@ -3,7 +3,7 @@ extension HeldLink {
   /// Continues a series when nothing is open: now, later, or not at all.
   mutating func proceed(_ series: Series, after failure: LinkFailure?, _ step: inout Step) {
     guard mayTry(series, after: failure, &step) else { return }
-    guard let at = retry.plan(series, at: step.now, chance: &chance) else {
+    guard let at = retry.plan(series, at: step.now, generator: &generator) else {
       exhaust(failure, &step)
       return
     }
@@ -64,7 +64,7 @@ extension HeldLink {
       if gate.credentials.refresh(at: step.now) { step.effects.append(.refreshCredentials) }
       return
     }
-    if series.isProbe { standby.noteProbe(at: step.now, chance: &chance) }
+    if series.isProbe { standby.noteProbe(at: step.now, generator: &generator) }
     var trying = Trying(
       attempt: newAttempt(), until: step.now, establishBy: step.now, series: series,
       generation: gate.credentials.generation)
@@ -442,7 +442,7 @@ extension HeldLink {
       end(.exhausted(last), &step)
       return
     case .poll:
-      standby.armPoll(after: failure, slow: slow, at: step.now, chance: &chance)
+      standby.armPoll(after: failure, slow: slow, at: step.now, generator: &generator)
     case .queuedConnect: break  // armed after the step
     }
     state = .resting(failure.map { .failure($0) } ?? restingReason)
@@ -464,7 +464,7 @@ extension HeldLink {
     guard case .poll(let poll) = policy.standby, !standby.isArmed,
       at > step.now.advanced(by: poll.interval)
     else { return }
-    standby.armPoll(after: failure, slow: false, at: step.now, chance: &chance)
+    standby.armPoll(after: failure, slow: false, at: step.now, generator: &generator)
   }
 
   /// Keeps the queued connect armed while the link is wanted, allowed and not open.
@@ -519,7 +519,7 @@ extension HeldLink {
 
   mutating func polled(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
     guard id == standby.pollID, standby.isPolling else { return }  // late
-    let isTime = standby.polled(id, failure, at: step.now, chance: &chance)
+    let isTime = standby.polled(id, failure, at: step.now, generator: &generator)
     switch state {
     case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
       requested(failure, &step)

@@ -30,7 +30,7 @@
 public struct HeldLink: Machine, Hashable {
   /// The policy that the link follows.
   public let policy: LinkPolicy
-  var chance: Chance
+  var generator: RandomSource
   var state = State.idle(nil)
   var gate: Gate
   var retry: Retry
@@ -45,7 +45,7 @@ public struct HeldLink: Machine, Hashable {
   ///   effects.
   public init(policy: LinkPolicy, seed: UInt64) {
     self.policy = policy
-    chance = Chance(seed: seed)
+    generator = RandomSource(seed: seed)
     gate = Gate(policy.gate)
     retry = Retry(policy.retry)
     standby = Standby(policy)

@@ -3,7 +3,7 @@
 @_exported public import struct LinkCore.AttemptWindow
 @_exported public import enum LinkCore.BackgroundRule
 @_exported public import struct LinkCore.Breaker
-@_exported public import struct LinkCore.Chance
+@_exported public import struct LinkCore.RandomSource
 @_exported public import struct LinkCore.EstablishPolicy
 @_exported public import enum LinkCore.FailureClass
 @_exported public import enum LinkCore.ForegroundRule

@@ -24,7 +24,9 @@ enum PretendAudit {
   ) -> AuditEvidence {
     var evidence = AuditEvidence(hasKey: hasKey, isEncrypted: isEncrypted)
     var secret = AuditKey(key: Secret(key), sign: { PretendServer.sign($0, with: key) })
-    let all = AuditPlan(chance: Chance(seed: 1)).scripts.filter { hasKey || !$0.needsLogin }
+    let all = AuditPlan(generator: RandomSource(seed: 1)).scripts.filter {
+      hasKey || !$0.needsLogin
+    }
     for script in all.filter({ $0.name == .login }) + all.filter({ $0.name != .login }) {
       var server = PretendServer(kind, faults)
       server.isReturn = script.name != .login

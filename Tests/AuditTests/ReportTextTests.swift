@@ -41,7 +41,7 @@ import Testing
   func `the steps of scripts match the stored text`(kind: PretendServer.Kind) throws {
     let key = AuditKey(key: Secret(PretendServer.key), sign: { PretendServer.sign($0) })
     var lines: [String] = []
-    for script in AuditPlan(chance: Chance(seed: 1)).scripts {
+    for script in AuditPlan(generator: RandomSource(seed: 1)).scripts {
       lines += ["# \(script.name), \(script.phase), needs a login: \(script.needsLogin)", ""]
       var server = PretendServer(kind)
       let record = PretendAudit.play(script, key, with: &server) { now, effect in

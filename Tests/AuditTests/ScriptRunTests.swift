@@ -71,7 +71,7 @@ import Testing
   @Test func `a script ends if its connection is not open after five seconds`()
     throws
   {
-    let plan = AuditPlan(chance: Chance(seed: 1))
+    let plan = AuditPlan(generator: RandomSource(seed: 1))
     let script = try #require(plan.scripts.first { $0.name == .opening })
     var run = ScriptRun(script, key: nil, at: .zero, wall: Timestamp(nanoseconds: 0))
     #expect(run.begin(at: .zero) == [.open(0)])
@@ -155,7 +155,7 @@ import Testing
   }
 
   private static func script(_ name: AuditScript.Name) throws -> AuditScript {
-    try #require(AuditPlan(chance: Chance(seed: 1)).scripts.first { $0.name == name })
+    try #require(AuditPlan(generator: RandomSource(seed: 1)).scripts.first { $0.name == name })
   }
 
   @Test func `a burst without answers ends after ten seconds`() throws {

@@ -184,7 +184,7 @@ import Testing
 
   @Test func `a flood ends a script`() {
     var run = ScriptRun(
-      AuditPlan(chance: Chance(seed: 1)).scripts[0], key: nil, at: .zero,
+      AuditPlan(generator: RandomSource(seed: 1)).scripts[0], key: nil, at: .zero,
       wall: Timestamp(nanoseconds: 0))
     _ = run.begin(at: .zero)
     var effects = run.handle(.opened(0, headers: [:]), at: .zero)

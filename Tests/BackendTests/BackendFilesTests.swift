@@ -45,14 +45,14 @@ struct BackendFilesTests {
     let removals = RemovalsFile(directory: directory)
     try removals.write(Self.list)
     let whole = try #require(try file.read())
-    var chance = Chance(seed: seed)
+    var generator = RandomSource(seed: seed)
     for _ in 0..<50 {
       var damaged = whole
-      for _ in 0...Int.random(in: 0..<3, using: &chance) {
-        let index = Int.random(in: 0..<damaged.count, using: &chance)
-        damaged[index] = UInt8.random(in: 0 ... .max, using: &chance)
+      for _ in 0...Int.random(in: 0..<3, using: &generator) {
+        let index = Int.random(in: 0..<damaged.count, using: &generator)
+        damaged[index] = UInt8.random(in: 0 ... .max, using: &generator)
       }
-      if chance.unit() < 0.3 { damaged.removeLast(Int.random(in: 1..<9, using: &chance)) }
+      if generator.unit() < 0.3 { damaged.removeLast(Int.random(in: 1..<9, using: &generator)) }
       try file.replace(with: damaged)
       do throws(BackendError) {
         _ = try removals.read()

@@ -6,20 +6,20 @@ import Testing
 struct `Parts of the sockets` {
   @Test(arguments: 0..<20)
   func `a queue returns its bytes in order through a buffer of any size`(seed: UInt64) {
-    var chance = Chance(seed: seed)
+    var generator = RandomSource(seed: seed)
     var queue = OutgoingQueue()
     var model: [UInt8] = []
     for step in 0..<500 {
-      if Bool.random(using: &chance) {
+      if Bool.random(using: &generator) {
         let bytes = [UInt8](
-          repeating: UInt8(truncatingIfNeeded: step), count: .random(in: 0...40, using: &chance))
+          repeating: UInt8(truncatingIfNeeded: step), count: .random(in: 0...40, using: &generator))
         queue.append(bytes)
         model += bytes
       } else {
-        let size = Int.random(in: 1...100, using: &chance)
+        let size = Int.random(in: 1...100, using: &generator)
         let found = Self.copy(queue, atMost: size)
         #expect(found == Array(model.prefix(size)))
-        let taken = Int.random(in: 0...found.count, using: &chance)
+        let taken = Int.random(in: 0...found.count, using: &generator)
         queue.consume(taken)
         model.removeFirst(taken)
       }

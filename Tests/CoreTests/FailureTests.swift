@@ -86,9 +86,9 @@ import Testing
   }
 
   @Test func `adding a duration to a time saturates at 64 bits`() {
-    var chance = Chance(seed: 54)
+    var generator = RandomSource(seed: 54)
     for _ in 0..<1_000 {
-      let (one, other) = (Int64(bitPattern: chance.next()), Int64(bitPattern: chance.next()))
+      let (one, other) = (Int64(bitPattern: generator.next()), Int64(bitPattern: generator.next()))
       let sum = min(max(Int128(one) + Int128(other), Int128(Int64.min)), Int128(Int64.max))
       let step = Duration.nanoseconds(other)
       #expect(Int128(Instant(nanoseconds: one).advanced(by: step).nanoseconds) == sum)

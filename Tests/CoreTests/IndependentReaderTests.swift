@@ -12,11 +12,11 @@ import Testing
 /// Comparisons of identifiers, addresses, and times with Foundation and the C library.
 @Suite struct IndependentReaderTests {
   /// Returns `text` with one character inserted, removed, or replaced, or unchanged.
-  private func changed(_ text: String, _ signs: String, _ chance: inout Chance) -> String {
+  private func changed(_ text: String, _ signs: String, _ generator: inout RandomSource) -> String {
     var all = Array(text)
-    let place = Int.random(in: 0...all.count, using: &chance)
-    let sign = signs.randomElement(using: &chance) ?? "0"
-    switch Int.random(in: 0...3, using: &chance) {
+    let place = Int.random(in: 0...all.count, using: &generator)
+    let sign = signs.randomElement(using: &generator) ?? "0"
+    switch Int.random(in: 0...3, using: &generator) {
     case 0: all.insert(sign, at: place)
     case 1 where place < all.count: all.remove(at: place)
     case 2 where place < all.count: all[place] = sign
@@ -26,19 +26,19 @@ import Testing
   }
 
   @Test func `reads and writes UUIDs as Foundation does`() {
-    var chance = Chance(seed: 50)
+    var generator = RandomSource(seed: 50)
     for _ in 0..<4_000 {
-      let drawn = UUID128(high: chance.next(), low: chance.next())
+      let drawn = UUID128(high: generator.next(), low: generator.next())
       let other = Foundation.UUID(uuidString: drawn.description)
       #expect(other?.uuidString.lowercased() == drawn.description)
       #expect(other.flatMap { UUID128($0.uuidString) } == drawn)
       #expect(UUID128("x\(drawn)".dropFirst()) == drawn)
       // On Linux, Foundation accepts more than RFC 9562 allows, such as spaces between the digits.
-      let text = changed(drawn.description, "09afAFgG- ", &chance)
+      let text = changed(drawn.description, "09afAFgG- ", &generator)
       guard let found = UUID128(text) else { continue }
       #expect(Foundation.UUID(uuidString: text)?.uuidString.lowercased() == found.description)
     }
-    let random = UUID128.random(using: &chance).description
+    let random = UUID128.random(using: &generator).description
     #expect(Array(random)[14] == "4")
     #expect("89ab".contains(Array(random)[19]))
   }
@@ -61,26 +61,26 @@ import Testing
   }
 
   @Test func `accepts the same addresses as the C library, with the same bytes`() {
-    var chance = Chance(seed: 51)
+    var generator = RandomSource(seed: 51)
     for text in Self.addresses { #expect(NetworkAddress(text)?.bytes == bytes(text)) }
     for _ in 0..<8_000 {
-      var text = Self.addresses.randomElement(using: &chance) ?? ""
-      for _ in 0..<2 { text = changed(text, "0159afAFg:.+", &chance) }
+      var text = Self.addresses.randomElement(using: &generator) ?? ""
+      for _ in 0..<2 { text = changed(text, "0159afAFg:.+", &generator) }
       #expect(NetworkAddress(text)?.bytes == bytes(text), "\(text)")
     }
   }
 
   @Test func `reads and writes times as Foundation does, in any time zone`() {
-    var chance = Chance(seed: 52)
+    var generator = RandomSource(seed: 52)
     let formatter = ISO8601DateFormatter()
     for _ in 0..<1_000 {
       // From 1678 to 2261.
-      let second = Int64.random(in: -9_214_560_000..<9_214_646_400, using: &chance)
+      let second = Int64.random(in: -9_214_560_000..<9_214_646_400, using: &generator)
       let date = Date(timeIntervalSince1970: Double(second))
       let time = Timestamp(nanoseconds: second * 1_000_000_000)
       formatter.timeZone = .gmt
       #expect(RFC3339.format(time) == formatter.string(from: date))
-      let minutes = Int.random(in: -840...840, using: &chance)
+      let minutes = Int.random(in: -840...840, using: &generator)
       guard let zone = TimeZone(secondsFromGMT: minutes * 60) else { continue }
       formatter.timeZone = zone
       let text = formatter.string(from: date)
@@ -89,13 +89,13 @@ import Testing
   }
 
   @Test func `accepts exactly the dates of Foundation's calendar`() {
-    var chance = Chance(seed: 53)
+    var generator = RandomSource(seed: 53)
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .gmt
     for _ in 0..<2_000 {
-      let year = [1700, 1900, 2000, 2023, 2024, 2100].randomElement(using: &chance) ?? 1970
-      let month = Int.random(in: 0...13, using: &chance)
-      let day = Int.random(in: 0...32, using: &chance)
+      let year = [1700, 1900, 2000, 2023, 2024, 2100].randomElement(using: &generator) ?? 1970
+      let month = Int.random(in: 0...13, using: &generator)
+      let day = Int.random(in: 0...32, using: &generator)
       func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
       let text = "\(year)-\(two(month))-\(two(day))T12:34:56Z"
       let parts = DateComponents(
@@ -108,9 +108,9 @@ import Testing
 
   /// Compares with the first outputs of the SplitMix64 authors' C program for the seed 1234567.
   @Test func `the random source implements SplitMix64`() {
-    var chance = Chance(seed: 1_234_567)
+    var generator = RandomSource(seed: 1_234_567)
     #expect(
-      (0..<5).map { _ in chance.next() } == [
+      (0..<5).map { _ in generator.next() } == [
         6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,
         4_593_380_528_125_082_431, 16_408_922_859_458_223_821,
       ])

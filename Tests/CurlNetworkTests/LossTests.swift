@@ -272,11 +272,11 @@ struct LossTests {
 
 @Suite struct RefusalTests {
   @Test func `a refusal with a random body has a detail of at most 200 characters`() {
-    var chance = Chance(seed: 7)
+    var generator = RandomSource(seed: 7)
     let alphabet = Array(#"{}[]":,\ message error 0\u{0}"#.utf8) + [0xFF, 0xC3, 0x0D, 0x0A]
     for _ in 0..<2_000 {
-      let body = (0..<Int.random(in: 0..<300, using: &chance)).map { _ in
-        alphabet[Int.random(in: 0..<alphabet.count, using: &chance)]
+      let body = (0..<Int.random(in: 0..<300, using: &generator)).map { _ in
+        alphabet[Int.random(in: 0..<alphabet.count, using: &generator)]
       }
       let head = HTTPResponseHead(status: 500, reason: "Oops", headers: [])
       let refusal = Refusal(head: head, from: "http://a:80/", prefix: body)

@@ -28,9 +28,9 @@ import Testing
         }
       }
       // Damages each input in a few places.
-      var chance = Chance(seed: 90)
+      var generator = RandomSource(seed: 90)
       for _ in 0..<30 {
-        let damaged = chance.damaged(bytes)
+        let damaged = generator.damaged(bytes)
         #expect(throws: Never.self, "\(input.lastPathComponent), damaged: \(damaged)") {
           try target.check(damaged)
         }

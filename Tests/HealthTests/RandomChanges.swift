@@ -12,11 +12,11 @@ struct RandomChanges: RandomInput {
     var deleted: Int64?
   }
 
-  var chance: Chance
+  var generator: RandomSource
   private var newest: Int64 = 0
   private var entries: [Entry] = []
 
-  init(chance: Chance) { self.chance = chance }
+  init(generator: RandomSource) { self.generator = generator }
 
   /// Adds some samples and deletes others.
   mutating func change() {

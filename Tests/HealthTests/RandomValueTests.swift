@@ -7,7 +7,7 @@ import Testing
 @Suite struct RandomValueTests {
   @Test(arguments: randomSeeds)
   func `questions and replies are read as they were written`(seed: UInt64) throws {
-    var random = RandomValues(chance: Chance(seed: seed))
+    var random = RandomValues(generator: RandomSource(seed: seed))
     for _ in 0..<10 {
       let (query, summaryQuery) = (random.query(), random.summaryQuery())
       let (reply, summary) = (random.reply(), random.summaryReply())
@@ -26,7 +26,7 @@ import Testing
 
   @Test(arguments: randomSeeds)
   func `a batch holds its samples, their keys and each name once`(seed: UInt64) {
-    var random = RandomValues(chance: Chance(seed: seed))
+    var random = RandomValues(generator: RandomSource(seed: seed))
     for _ in 0..<10 {
       let samples = random.samples()
       let batch = HealthBatch(samples)
@@ -51,7 +51,7 @@ import Testing
 
   @Test(arguments: randomSeeds)
   func `pages return each change once even if the store changes between them`(seed: UInt64) {
-    var random = RandomChanges(chance: Chance(seed: seed))
+    var random = RandomChanges(generator: RandomSource(seed: seed))
     var (known, seen): (Set<HealthSampleKey>, Set<HealthSampleKey>) = ([], [])
     var anchor: HealthAnchor?
     for round in 0..<30 {

@@ -4,7 +4,7 @@ import LinkCore
 
 /// A generator of questions, replies and samples, for round trips through their codecs.
 struct RandomValues: RandomInput {
-  var chance: Chance
+  var generator: RandomSource
 
   private static let texts = [
     "", "STEPS", "é", "e\u{301}", "a \"b\" \\", "line\nline", "\u{1}", "0123456", "01234567",

@@ -96,12 +96,12 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
   }
 
   @Test func `agrees with the standard library on longer UTF-8`() {
-    var chance = Chance(seed: 1)
+    var generator = RandomSource(seed: 1)
     let edges: [UInt8] = [0x61, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xE0, 0xED]
     for _ in 0..<20_000 {
-      var bytes = [UInt8.random(in: 0xDF...0xF6, using: &chance)]
-      for _ in 0..<Int.random(in: 1...4, using: &chance) {
-        bytes.append(edges.randomElement(using: &chance) ?? 0x80)
+      var bytes = [UInt8.random(in: 0xDF...0xF6, using: &generator)]
+      for _ in 0..<Int.random(in: 1...4, using: &generator) {
+        bytes.append(edges.randomElement(using: &generator) ?? 0x80)
       }
       let isValid = String(validating: bytes, as: UTF8.self) != nil
       #expect((fault(of: [0x22] + bytes + [0x22]) == nil) == isValid)
@@ -199,11 +199,11 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
   }
 
   @Test func `reads damaged texts without a crash and accepts only valid UTF-8`() {
-    var chance = Chance(seed: 2)
+    var generator = RandomSource(seed: 2)
     let text = Array(text: #"{"a":[1,-2.5e3,"x\n\uD83D\uDE9A🚚",{"b":null}],"c":[true,false,{}]}"#)
     var good = 0
     for _ in 0..<20_000 {
-      let damaged = chance.damaged(text)
+      let damaged = generator.damaged(text)
       guard fault(of: damaged) == nil else { continue }
       good += 1
       #expect(String(validating: damaged, as: UTF8.self) != nil)
@@ -259,9 +259,9 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
   }
 
   @Test func `writes strings that read back the same`() throws {
-    var chance = Chance(seed: 3)
+    var generator = RandomSource(seed: 3)
     for _ in 0..<2_000 {
-      let text = chance.text(upTo: 30)
+      let text = generator.text(upTo: 30)
       var writer = JSONWriter()
       writer.string(text)
       var reader = JSONReader(writer.bytes)

@@ -83,7 +83,7 @@ struct StalledCatchUpTests {
   @Test func `jitter spreads the waits over the last quarter`() throws {
     let waits = try (UInt64(1)...100).map { seed in
       var hand = Hand.connected(at: 3, head: 500)
-      hand.model.chance = Chance(seed: seed)
+      hand.model.generator = RandomSource(seed: seed)
       hand.answer(Hand.page([], head: 500, hasNext: true))
       return hand.now.duration(to: try #require(hand.model.recovery.retryAt))
     }

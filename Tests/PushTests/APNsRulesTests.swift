@@ -110,7 +110,7 @@ enum SampleKey {
 
 @Suite struct `Patience with the service` {
   @Test func `each consecutive failure doubles the wait, up to five minutes`() {
-    var patience = Patience(chance: Chance(seed: 3))
+    var patience = Patience(generator: RandomSource(seed: 3))
     var now = Instant.zero
     for failure in 0..<12 {
       let wait = patience.failed(sent: now, at: now, wish: nil)
@@ -124,7 +124,7 @@ enum SampleKey {
   }
 
   @Test func `concurrent pushes that fail count once`() {
-    var patience = Patience(chance: Chance(seed: 3))
+    var patience = Patience(generator: RandomSource(seed: 3))
     let first = patience.failed(sent: .zero, at: .second(1), wish: nil)
     let second = patience.failed(sent: .second(0.5), at: .second(1), wish: nil)
     #expect(first == second)
@@ -140,7 +140,7 @@ enum SampleKey {
 
   @Test(arguments: [(3_599, 3_599), (3_600, 3_600), (3_601, 3_600)])
   func `honors a retry-after of up to an hour`(wish: Int, wait: Int) {
-    var patience = Patience(chance: Chance(seed: 3))
+    var patience = Patience(generator: RandomSource(seed: 3))
     let told = patience.failed(sent: .zero, at: .zero, wish: .seconds(wish))
     #expect(told == .seconds(wait))
   }
@@ -205,7 +205,7 @@ enum SampleKey {
     }
     let configuration = APNsConfiguration(keyID: "k", team: "t", topic: "example.holdfast")
     let sender = APNsSender(
-      configuration, key: key, network: network, clock: clock, chance: Chance(seed: 1))
+      configuration, key: key, network: network, clock: clock, generator: RandomSource(seed: 1))
     guard case .tooMany(let wait) = await sender.send(.apns("aa")) else {
       Issue.record("not told")
       return

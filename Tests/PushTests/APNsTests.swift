@@ -43,7 +43,7 @@ struct `APNs over HTTP/2` {
         service: service.url),
       key: try ProviderKey(path: await SampleKey.p256(scratch)),
       network: try CurlNetwork(CurlConfiguration(authorities: service.authorities)),
-      chance: Chance(seed: 1))
+      generator: RandomSource(seed: 1))
     _ = await sender.send(.apns())
     #expect(try await service.next().faults == ["claims", "InvalidSignature"])
   }
@@ -130,7 +130,7 @@ struct `APNs over HTTP/2` {
     let sender = APNsSender(
       APNsConfiguration(keyID: "k", team: "t", topic: "example.holdfast", service: service.url),
       key: try ProviderKey(path: service.keyPath), network: try CurlNetwork(),
-      chance: Chance(seed: 1))
+      generator: RandomSource(seed: 1))
     #expect(await sender.send(.apns()) == .failed(cause: "APNs gave no answer: tls"))
   }
 

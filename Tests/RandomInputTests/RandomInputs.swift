@@ -70,7 +70,7 @@ struct RandomRun<Subject: Machine> {
   }
 
   let seed: UInt64
-  var chance: Chance
+  var generator: RandomSource
   var machine: Subject
   var now = Instant.zero
   var fault: Fault<Subject>?
@@ -81,10 +81,10 @@ struct RandomRun<Subject: Machine> {
   /// The first property that did not hold.
   private(set) var broken: String?
 
-  init(_ machine: Subject, seed: UInt64, chance: Chance) {
+  init(_ machine: Subject, seed: UInt64, generator: RandomSource) {
     self.machine = machine
     self.seed = seed
-    self.chance = chance
+    self.generator = generator
   }
 }
 
@@ -162,9 +162,9 @@ extension InputGenerator {
   static var wallAtZero: Int64 { 1_768_000_000_000_000_000 }
 
   var wall: Timestamp { Timestamp(nanoseconds: Self.wallAtZero + now.nanoseconds) }
-  var chance: Chance {
-    get { run.chance }
-    set { run.chance = newValue }
+  var generator: RandomSource {
+    get { run.generator }
+    set { run.generator = newValue }
   }
   var machine: Subject { run.machine }
   var now: Instant { run.now }

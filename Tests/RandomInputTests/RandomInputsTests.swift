@@ -40,7 +40,7 @@ private struct AlarmInputs: InputGenerator {
   var run: RandomRun<Alarm>
 
   init(seed: UInt64) {
-    run = RandomRun(Alarm(.none), seed: seed, chance: Chance(seed: seed))
+    run = RandomRun(Alarm(.none), seed: seed, generator: RandomSource(seed: seed))
   }
 
   mutating func act() {

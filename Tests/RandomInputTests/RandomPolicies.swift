@@ -2,7 +2,7 @@ import LinkCore
 
 /// A source of valid policies with small numbers, so that deadlines often coincide.
 struct RandomPolicies: RandomSource {
-  var chance: Chance
+  var generator: RandomSource
 
   mutating func next() -> LinkPolicy {
     if oneIn(12) { return one(LinkPolicy.presets) }

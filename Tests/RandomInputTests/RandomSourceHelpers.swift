@@ -2,13 +2,13 @@ import LinkCore
 
 /// A value that makes its choices with a seeded generator, so that a seed determines a run.
 protocol RandomSource {
-  var chance: Chance { get set }
+  var generator: RandomSource { get set }
 }
 
 extension RandomSource {
   /// Returns a random integer in a range.
   mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(chance.next() % UInt64(range.count))
+    range.lowerBound + Int(generator.next() % UInt64(range.count))
   }
 
   /// Returns a random element.
@@ -17,7 +17,7 @@ extension RandomSource {
   }
 
   /// Returns true with a probability of one in `times`.
-  mutating func oneIn(_ times: UInt64) -> Bool { chance.next() % times == 0 }
+  mutating func oneIn(_ times: UInt64) -> Bool { generator.next() % times == 0 }
 
   /// Returns the value or `nil`, with equal probability.
   mutating func maybe<Value>(_ value: Value) -> Value? { oneIn(2) ? value : nil }

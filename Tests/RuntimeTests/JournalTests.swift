@@ -244,11 +244,12 @@ struct JournalTests {
     for step in samples { journal.record(step) }
     await journal.close()
     let bytes = try scratch.bytes(of: "j")
-    var chance = Chance(seed: 11)
+    var generator = RandomSource(seed: 11)
     for _ in 0..<2_000 {
       var damaged = bytes
-      for _ in 0...Int(chance.next() % 3) {
-        damaged[Int(chance.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: chance.next())
+      for _ in 0...Int(generator.next() % 3) {
+        damaged[Int(generator.next() % UInt64(bytes.count))] = UInt8(
+          truncatingIfNeeded: generator.next())
       }
       try scratch.write(damaged, to: "damaged")
       do throws(JournalError) {

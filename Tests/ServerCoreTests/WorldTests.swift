@@ -70,7 +70,7 @@ private struct World {
 
   let policy = ShopServerPolicy()
   private var server: ShopServer
-  private var chance: Chance
+  private var generator: RandomSource
   private var now = Instant.zero
   private var lastID: UInt64 = 0
   private var logs: [ShopID: [Message]] = [:]
@@ -87,7 +87,7 @@ private struct World {
 
   init(seed: UInt64) {
     server = ShopServer(policy: policy, seed: seed, at: .zero)
-    chance = Chance(seed: seed)
+    generator = RandomSource(seed: seed)
   }
 
   /// Whether the current store answer is a backlog that was read successfully.
@@ -99,25 +99,25 @@ private struct World {
   var delivered: Int { sockets.values.reduce(0) { $0 + $1.received.count } }
 
   mutating func step() {
-    now = now.advanced(by: chance.duration(below: .milliseconds(20)))
-    let shop = Self.shops[Int.random(in: 0..<2, using: &chance)]
-    let user = "user\(Int.random(in: 0..<20, using: &chance))"
+    now = now.advanced(by: generator.duration(below: .milliseconds(20)))
+    let shop = Self.shops[Int.random(in: 0..<2, using: &generator)]
+    let user = "user\(Int.random(in: 0..<20, using: &generator))"
     let token = Stage.token(user, shops: Self.shops)
     lastID += 1
-    switch Int.random(in: 0..<10, using: &chance) {
+    switch Int.random(in: 0..<10, using: &generator) {
     case 0, 1:
-      let after = Int.random(in: -3...logs[shop, default: []].count, using: &chance)
+      let after = Int.random(in: -3...logs[shop, default: []].count, using: &generator)
       let place = after < 0 ? nil : Stage.position(UInt64(after))
       upgrades[ConnectionID(lastID)] = (shop, place)
       feed(.upgrade(ConnectionID(lastID), shop, after: place, token, wall: Stage.dawn))
     case 2, 3, 4:
-      let key = UUID128(high: 0, low: UInt64.random(in: 0..<30, using: &chance))
+      let key = UUID128(high: 0, low: UInt64.random(in: 0..<30, using: &generator))
       posted.insert(RequestID(lastID))
       let draft = Stage.draft("\(lastID)", in: shop, key: key)
       feed(.request(RequestID(lastID), .send(draft), token, wall: Stage.dawn))
     case 5:
       let open = sockets.filter { $0.value.isOpen }.keys.sorted()
-      guard let victim = open.randomElement(using: &chance) else { return }
+      guard let victim = open.randomElement(using: &generator) else { return }
       sockets[victim]?.isOpen = false
       feed(.gone(victim, code: 1006))
     case _:
@@ -194,7 +194,7 @@ private struct World {
   /// A page shows the messages that were durable at some moment since it was requested.
   private mutating func storeAnswers() {
     guard !waiting.isEmpty else { return }
-    let picked = Int.random(in: 0..<waiting.count, using: &chance)
+    let picked = Int.random(in: 0..<waiting.count, using: &generator)
     switch waiting[picked].ask {
     case .head(let shop):
       let token = waiting.remove(at: picked).token
@@ -206,12 +206,12 @@ private struct World {
     case .page(let shop, .after(let position, let limit), let known):
       let token = waiting.remove(at: picked).token
       let log = logs[shop, default: []]
-      let end = Int.random(in: known...log.count, using: &chance)
+      let end = Int.random(in: known...log.count, using: &generator)
       let rest = log.prefix(end).dropFirst(Int(position.offset))
       let head = Stage.position(UInt64(end))
       let page = Page(
         messages: Array(rest.prefix(limit)), hasNext: rest.count > limit, head: head)
-      let isLost = Int.random(in: 0..<10, using: &chance) == 0
+      let isLost = Int.random(in: 0..<10, using: &generator) == 0
       isRead = !isLost
       feed(.stored(token, isLost ? .failed(.locked(detail: "")) : .page(page, total: 0)))
       isRead = false
@@ -228,7 +228,7 @@ private struct World {
   private var keys: [String: Message] = [:]
 
   private mutating func append(_ message: Message, key: UUID128?) -> ShopServer.StoreAnswer {
-    if Int.random(in: 0..<10, using: &chance) == 0 { return .failed(.locked(detail: "")) }
+    if Int.random(in: 0..<10, using: &generator) == 0 { return .failed(.locked(detail: "")) }
     let name = "\(message.shop)/\(message.user)/\(key?.description ?? message.id.description)"
     if let known = keys[name] { return .appended(known, isNew: false) }
     var stored = message

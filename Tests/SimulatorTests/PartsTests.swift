@@ -9,10 +9,10 @@ import Testing
 @Suite struct EventQueueTests {
   @Test func `returns events by time, and in the order of insertion for equal times`() {
     var queue = EventQueue<Int>()
-    var chance = Chance(seed: 7)
+    var generator = RandomSource(seed: 7)
     var expected: [(at: Int64, number: Int)] = []
     for number in 0..<500 {
-      let at = Int64(chance.next() % 50)
+      let at = Int64(generator.next() % 50)
       queue.add(number, at: Instant(nanoseconds: at))
       expected.append((at, number))
     }

@@ -100,13 +100,13 @@ import Testing
     _ = try await store.commit(change, to: shop)
     await store.close()
     let whole = try scratch.bytes(of: "timeline.sqlite")
-    var chance = Chance(seed: 5)
+    var generator = RandomSource(seed: 5)
     var failures = 0
     for _ in 0..<150 {
       var bytes = whole
-      for _ in 0..<Int.random(in: 1...40, using: &chance) {
-        bytes[Int.random(in: 100..<bytes.count, using: &chance)] = UInt8.random(
-          in: 0...255, using: &chance)
+      for _ in 0..<Int.random(in: 1...40, using: &generator) {
+        bytes[Int.random(in: 100..<bytes.count, using: &generator)] = UInt8.random(
+          in: 0...255, using: &generator)
       }
       try scratch.write(bytes, to: "timeline.sqlite")
       do throws(StoreFailure) {

@@ -66,17 +66,17 @@ import Testing
   }
 
   @Test func `a datagram with changed bytes yields records or a typed failure`() {
-    var chance = Chance(seed: 11)
+    var generator = RandomSource(seed: 11)
     var (read, failed) = (0, 0)
     for _ in 0..<20_000 {
       var datagram = Datagram.all
-      for _ in 0..<Int.random(in: 1...6, using: &chance) {
-        let place = Int.random(in: 0..<datagram.count, using: &chance)
+      for _ in 0..<Int.random(in: 1...6, using: &generator) {
+        let place = Int.random(in: 0..<datagram.count, using: &generator)
         datagram[place] =
-          Bool.random(using: &chance) ? UInt8.random(in: 0...255, using: &chance) : 0
+          Bool.random(using: &generator) ? UInt8.random(in: 0...255, using: &generator) : 0
       }
-      if Int.random(in: 0..<8, using: &chance) == 0 {
-        datagram.removeLast(Int.random(in: 1..<datagram.count, using: &chance))
+      if Int.random(in: 0..<8, using: &generator) == 0 {
+        datagram.removeLast(Int.random(in: 1..<datagram.count, using: &generator))
       }
       do throws(NetlinkFailure) {
         var picture = NetworkPicture()

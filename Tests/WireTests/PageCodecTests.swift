@@ -136,9 +136,9 @@ private func decode(_ text: String) throws(MessageError) -> Page {
   }
 
   @Test func `reads the answer to a message, in an envelope or alone`() throws {
-    var chance = Chance(seed: 10)
+    var generator = RandomSource(seed: 10)
     for _ in 0..<200 {
-      let message = chance.message()
+      let message = generator.message()
       let wrapped = Envelope.message(message, status: 201, note: "created")
       #expect(try Envelope.decodeMessage(wrapped, shop: Sample.shop) == message)
       let bare = StreamCodec.encode(message)

@@ -34,15 +34,15 @@ import Testing
   }
 
   @Test func `every frame keeps the limit, and the parts form the answer again`() throws {
-    var chance = Chance(seed: 12)
+    var generator = RandomSource(seed: 12)
     let long = RelaySample.requestID(String(repeating: "\u{1}", count: 64))
     for _ in 0..<200 {
       var text = JSONWriter()
-      text.string(chance.text(upTo: 3_000))
+      text.string(generator.text(upTo: 3_000))
       let object = HealthObject(
         succeeded: false,
         bytes: Array(#"{"t":"#.utf8) + text.bytes + Array(",\"success\":false}".utf8))
-      let limit = Int.random(in: 1_024...9_000, using: &chance)
+      let limit = Int.random(in: 1_024...9_000, using: &generator)
       let frames = PhoneMessage.frames(answering: .summary, long, object, atMost: limit)
       guard frames.count > 1 else { continue }
       var parts: [HealthPart] = []

@@ -56,7 +56,7 @@ enum Sample {
   }
 }
 
-extension Chance {
+extension RandomSource {
   mutating func message() -> Message {
     let createdAt = timestamp()
     let isEdited = Bool.random(using: &self)

@@ -17,7 +17,7 @@ struct CannedShop: Sendable {
     self.shop = shop
     let text = String(repeating: "rye and wheat ", count: 6)
     messages = (1...max(count, 1)).map { number in
-      var mixer = Chance(seed: UInt64(number))
+      var mixer = RandomSource(seed: UInt64(number))
       return Message(
         id: UUID128(high: mixer.next(), low: mixer.next()), shop: shop, user: "ann",
         username: "Ann", text: "\(text)\(number)",

@@ -45,7 +45,7 @@ private struct InsertionBench {
   /// Inserts one message, and returns the time in milliseconds.
   mutating func insert(_ number: Int) throws -> Double {
     guard let attempt, let last = canned.messages.last else { throw Unavailable("no socket") }
-    var mixer = Chance(seed: UInt64(number) + 1_000_000)
+    var mixer = RandomSource(seed: UInt64(number) + 1_000_000)
     let late = number.isMultiple(of: 10) ? Int64(mixer.next() % 40) : 0
     var message = last
     message.id = UUID128(high: mixer.next(), low: mixer.next())

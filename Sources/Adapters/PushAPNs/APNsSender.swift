@@ -45,18 +45,18 @@ public final class APNsSender: PushSender {
   ///
   /// - Parameters:
   ///   - network: Must honor `requiresHTTP2`.
-  ///   - chance: The random source of the jitter.
+  ///   - generator: The random source of the jitter.
   public init(
     _ configuration: APNsConfiguration, key: ProviderKey, network: any HTTPClient,
-    clock: any LinkClock = BootClock(), chance: Chance
+    clock: any LinkClock = BootClock(), generator: RandomSource
   ) {
     self.configuration = configuration
     self.network = network
     self.clock = clock
     let tokens = ProviderTokens(key: key, keyID: configuration.keyID, team: configuration.team)
-    var chance = chance
-    let patience = Patience(chance: Chance(seed: chance.next()))
-    state = Mutex(State(tokens: tokens, patience: patience, chance: chance))
+    var generator = generator
+    let patience = Patience(generator: RandomSource(seed: generator.next()))
+    state = Mutex(State(tokens: tokens, patience: patience, generator: generator))
   }
 
   /// Sends one push; if the token expired in transit, sends it once more with a new token.
@@ -152,7 +152,7 @@ private struct State {
   var tokens: ProviderTokens
   var patience: Patience
   var holds = Holds()
-  var chance: Chance
+  var generator: RandomSource
 
   /// Returns the outcome of a response from a working service; `nil` means one more attempt.
   mutating func outcome(
@@ -167,7 +167,7 @@ private struct State {
       if !isSecond, tokens.expire(token, at: now) { return nil }
       return .failed(cause: "APNs calls a fresh token expired; is this machine's clock right?")
     case .tooManyForDevice:
-      let spread = chance.duration(below: Holds.duration)
+      let spread = generator.duration(below: Holds.duration)
       let end = now.advanced(by: Holds.duration + spread)
       holds.hold(device, until: end, at: now)
       return .tooMany(retryAfter: now.duration(to: end))

@@ -10,13 +10,13 @@ struct Patience {
   /// The maximum retry-after of the service that is honored.
   static let longestWish = Duration.seconds(3_600)
 
-  private var chance: Chance
+  private var generator: RandomSource
   private var failures = 0
   private var lastFailure: Instant?
   private var notBefore = Instant.zero
 
-  init(chance: Chance) {
-    self.chance = chance
+  init(generator: RandomSource) {
+    self.generator = generator
   }
 
   /// Returns the remaining wait; `nil` if a push may be sent.
@@ -29,7 +29,7 @@ struct Patience {
   /// Pushes that were in progress at the same time count as one failure.
   mutating func failed(sent: Instant, at now: Instant, wish: Duration?) -> Duration {
     if lastFailure.map({ sent > $0 }) ?? true {
-      let wait = Self.schedule.wait(before: failures, chance: &chance) ?? .seconds(300)
+      let wait = Self.schedule.wait(before: failures, generator: &generator) ?? .seconds(300)
       failures += 1
       lastFailure = now
       notBefore = max(notBefore, now.advanced(by: wait))

@@ -73,27 +73,27 @@ public struct Retry: Sendable, Hashable {
   ///     A random part of it is added to the wait and to the retry-after.
   public func plan(
     _ schedule: Schedule, before index: Int?, spread: Duration? = nil, at now: Instant,
-    chance: inout Chance
+    generator: inout RandomSource
   ) -> Instant? {
     var wait = Duration.zero
     if let index {
-      guard let scheduled = schedule.wait(before: index, chance: &chance) else { return nil }
+      guard let scheduled = schedule.wait(before: index, generator: &generator) else { return nil }
       wait = scheduled
     }
     let due = now.advanced(by: wait)
     guard let spread else { return earliest(at: due) }
     return earliest(
       at: max(due, notBefore ?? due).advanced(
-        by: chance.duration(below: min(spread, policy.longestWish))))
+        by: generator.duration(below: min(spread, policy.longestWish))))
   }
 }
 
 extension Retry {
   /// Returns the time of the next attempt of a link's series; `nil` if its schedule is exhausted.
-  func plan(_ series: Series, at now: Instant, chance: inout Chance) -> Instant? {
+  func plan(_ series: Series, at now: Instant, generator: inout RandomSource) -> Instant? {
     plan(
       schedule(of: series), before: series.scheduleIndex, spread: series.spread, at: now,
-      chance: &chance)
+      generator: &generator)
   }
 
   /// Returns the number of attempts before standby; `nil` if unlimited.

@@ -221,14 +221,14 @@ extension SendQueue {
   /// - Returns: The item with its new state; `nil` if it was removed or has already failed.
   public mutating func retryLater(
     _ id: UUID128, isUnsure: Bool, wish: Duration?, at now: Instant, schedule: Schedule,
-    chance: inout Chance
+    generator: inout RandomSource
   ) -> Item? {
     endTry(of: id)
     guard let index = items.firstIndex(where: { $0.id == id }),
       case .queued(let tries) = items[index].state
     else { return nil }
     if isUnsure { unsure.insert(id) }
-    guard let wait = schedule.wait(before: tries, atLeast: wish, chance: &chance) else {
+    guard let wait = schedule.wait(before: tries, atLeast: wish, generator: &generator) else {
       return fail(id, "no answer from the server")
     }
     items[index].state = .queued(tries: tries + 1)

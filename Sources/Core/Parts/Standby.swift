@@ -79,16 +79,16 @@ struct Standby: Sendable, Hashable {
   ///     the first poll has jitter; without a failure it is due at once.
   ///   - slow: Whether the server does not offer the link; applies while polls work.
   mutating func armPoll(
-    after failure: LinkFailure?, slow: Bool, at now: Instant, chance: inout Chance
+    after failure: LinkFailure?, slow: Bool, at now: Instant, generator: inout RandomSource
   ) {
     guard case .poll(let poll) = policy.standby else { return }
     guard case .polling(var polling) = state else {
-      let first = failure.map { firstWait(after: $0, poll, &chance) } ?? .zero
+      let first = failure.map { firstWait(after: $0, poll, &generator) } ?? .zero
       let isAway = slow || failure?.meansServerUnreachable ?? false
       state = .polling(
         Polling(
           nextPoll: polls.earliest(at: now.advanced(by: first)),
-          nextProbe: now.advanced(by: poll.spread(poll.probe, &chance)),
+          nextProbe: now.advanced(by: poll.spread(poll.probe, &generator)),
           server: isAway ? .away : .unknown, failure: failure, isSpreading: failure != nil))
       return
     }
@@ -98,8 +98,8 @@ struct Standby: Sendable, Hashable {
     if polling.server == .unknown, slow || failure.meansServerUnreachable {
       polling.server = .away
     }
-    let wait = probeWait(after: failure, &polling, poll, &chance)
-    polling.nextProbe = now.advanced(by: obeying(failure, wait, poll, &chance))
+    let wait = probeWait(after: failure, &polling, poll, &generator)
+    polling.nextProbe = now.advanced(by: obeying(failure, wait, poll, &generator))
     state = .polling(polling)
   }
 
@@ -109,24 +109,24 @@ struct Standby: Sendable, Hashable {
   /// of up to the same length is added, since other clients have the same problem.
   private func probeWait(
     after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
-    _ chance: inout Chance
+    _ generator: inout RandomSource
   ) -> Duration {
-    if polling.isSlow { return poll.spread(poll.slowProbe, &chance) }
+    if polling.isSlow { return poll.spread(poll.slowProbe, &generator) }
     let wait = poll.interval * (1 << polling.setbacks)
     guard polling.server == .works, failure.meansServerUnreachable, wait * 2 <= poll.probe else {
-      return poll.spread(poll.probe, &chance)
+      return poll.spread(poll.probe, &generator)
     }
     polling.setbacks += 1
-    return wait + chance.duration(below: wait)
+    return wait + generator.duration(below: wait)
   }
 
   /// Returns a wait that is at least the retry-after, plus jitter. Otherwise all clients would
   /// return at the same time.
   private func obeying(
-    _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ chance: inout Chance
+    _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ generator: inout RandomSource
   ) -> Duration {
     guard let wish = policy.retry.obeyed(failure?.serverWish), wish > .zero else { return wait }
-    return max(wait, wish + chance.duration(below: spread(poll)))
+    return max(wait, wish + generator.duration(below: spread(poll)))
   }
 
   /// Returns the wait until the first poll.
@@ -134,11 +134,11 @@ struct Standby: Sendable, Hashable {
   /// A server that could not be reached is left alone for a fifth of the window. It may be
   /// restarting, and a failed poll makes the next wait much longer.
   private func firstWait(
-    after failure: LinkFailure, _ poll: PollPolicy, _ chance: inout Chance
+    after failure: LinkFailure, _ poll: PollPolicy, _ generator: inout RandomSource
   ) -> Duration {
     let window = spread(poll)
     let least = failure.meansServerUnreachable ? window / 5 : .zero
-    return least + chance.duration(below: window - least)
+    return least + generator.duration(below: window - least)
   }
 
   private func spread(_ poll: PollPolicy) -> Duration {
@@ -234,7 +234,7 @@ struct Standby: Sendable, Hashable {
   ///
   /// Shortly after a probe, the next one is brought forward instead.
   mutating func polled(
-    _ id: UInt64, _ failure: LinkFailure?, at now: Instant, chance: inout Chance
+    _ id: UInt64, _ failure: LinkFailure?, at now: Instant, generator: inout RandomSource
   ) -> Bool {
     guard id == pollID, case .poll(let poll) = policy.standby,
       case .polling(var polling) = state, polling.isAsking
@@ -242,15 +242,15 @@ struct Standby: Sendable, Hashable {
     polling.isAsking = false
     let wait =
       polling.isSpreading
-      ? spread(poll) + chance.duration(below: poll.interval - spread(poll))
-      : poll.spread(poll.interval, &chance)
+      ? spread(poll) + generator.duration(below: poll.interval - spread(poll))
+      : poll.spread(poll.interval, &generator)
     polling.isSpreading = false
     polling.nextPoll = polls.earliest(
-      at: now.advanced(by: obeying(failure, wait, poll, &chance)))
+      at: now.advanced(by: obeying(failure, wait, poll, &generator)))
     var isTime = false
     if failure == nil, polling.server == .away {
       polling.setbacks = 0
-      let earliest = polling.lastProbe?.advanced(by: poll.spread(poll.interval, &chance)) ?? now
+      let earliest = polling.lastProbe?.advanced(by: poll.spread(poll.interval, &generator)) ?? now
       isTime = earliest <= now
       polling.nextProbe = min(polling.nextProbe, earliest)
     }
@@ -267,10 +267,10 @@ struct Standby: Sendable, Hashable {
   }
 
   /// Schedules the next probe; called when one begins.
-  mutating func noteProbe(at now: Instant, chance: inout Chance) {
+  mutating func noteProbe(at now: Instant, generator: inout RandomSource) {
     guard case .poll(let poll) = policy.standby, case .polling(var polling) = state else { return }
     let wait = polling.isSlow ? poll.slowProbe : poll.probe
-    polling.nextProbe = now.advanced(by: poll.spread(wait, &chance))
+    polling.nextProbe = now.advanced(by: poll.spread(wait, &generator))
     polling.lastProbe = now
     state = .polling(polling)
   }
@@ -313,7 +313,7 @@ extension StandbyPolicy {
 
 extension PollPolicy {
   /// Returns `wait` with the policy's jitter.
-  fileprivate func spread(_ wait: Duration, _ chance: inout Chance) -> Duration {
-    wait * (1 - jitter + 2 * jitter * chance.unit())
+  fileprivate func spread(_ wait: Duration, _ generator: inout RandomSource) -> Duration {
+    wait * (1 - jitter + 2 * jitter * generator.unit())
   }
 }

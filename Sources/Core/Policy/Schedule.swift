@@ -23,14 +23,14 @@ public enum Schedule: Sendable, Hashable, Codable {
   /// Returns the wait before the attempt with an index from 0; `nil` if no attempt is left.
   ///
   /// All back-off is calculated here.
-  public func wait(before index: Int, chance: inout Chance) -> Duration? {
+  public func wait(before index: Int, generator: inout RandomSource) -> Duration? {
     switch self {
     case .list(let waits):
       return waits.indices.contains(index) ? waits[index] : nil
     case .exponential(_, _, _, let jitter, _, _):
       guard let bounds = bounds(before: index) else { return nil }
       guard jitter > 0 else { return bounds.lowerBound }
-      return bounds.lowerBound + chance.duration(below: bounds.upperBound - bounds.lowerBound)
+      return bounds.lowerBound + generator.duration(below: bounds.upperBound - bounds.lowerBound)
     }
   }
 
@@ -38,9 +38,9 @@ public enum Schedule: Sendable, Hashable, Codable {
   ///
   /// - Parameter wish: The part of the retry-after that is honored.
   public func wait(
-    before index: Int, atLeast wish: Duration?, chance: inout Chance
+    before index: Int, atLeast wish: Duration?, generator: inout RandomSource
   ) -> Duration? {
-    wait(before: index, chance: &chance).map { max($0, wish ?? .zero) }
+    wait(before: index, generator: &generator).map { max($0, wish ?? .zero) }
   }
 
   /// Returns the shortest possible wait before an attempt, at least the server's retry-after.

@@ -21,7 +21,7 @@ struct SyncServerState: Sendable, Hashable {
   /// another type.
   private(set) var lastTried: String?
   private let policy: LinkPolicy
-  private var chance: Chance
+  private var generator: RandomSource
   /// The rate-limit windows and the server's retry-after. Every attempt after a failure counts.
   private var retry: Retry
   /// The number of consecutive failures that concern all types.
@@ -34,7 +34,7 @@ struct SyncServerState: Sendable, Hashable {
 
   /// Creates the state of a server without requests.
   init(_ policy: LinkPolicy, seed: UInt64) {
-    (self.policy, chance, retry) = (policy, Chance(seed: seed), Retry(policy.retry))
+    (self.policy, generator, retry) = (policy, RandomSource(seed: seed), Retry(policy.retry))
   }
 
   /// Whether the most recent attempts failed, regardless of their content.
@@ -131,7 +131,7 @@ struct SyncServerState: Sendable, Hashable {
   private mutating func plan(
     _ schedule: Schedule, _ index: Int, _ spread: Duration?, at now: Instant
   ) -> Instant? {
-    retry.plan(schedule, before: index, spread: spread, at: now, chance: &chance)
+    retry.plan(schedule, before: index, spread: spread, at: now, generator: &generator)
   }
 
   // MARK: The end of a sync

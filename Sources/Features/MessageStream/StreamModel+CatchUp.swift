@@ -224,7 +224,7 @@ extension StreamModel {
   /// Schedules a retry of a catch-up that did not complete the timeline; returns its time.
   private mutating func askAgainLater(wish: Duration = .zero, _ step: inout Step) -> Instant {
     let wait = TimelineCommits.delay(after: recovery.noteFailure())
-    let spread = wait - chance.duration(below: wait / 4)
+    let spread = wait - generator.duration(below: wait / 4)
     let at = step.now.advanced(by: max(spread, wish))
     // While the socket is open, the messages it may have missed are requested until they arrive.
     if link.status.phase == .connected { recovery.wait(until: at) }

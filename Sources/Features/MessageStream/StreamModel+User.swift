@@ -277,7 +277,7 @@ extension StreamModel {
   ) {
     note(wall: wall, at: step.now)
     let entry = OutboxEntry(
-      id: .random(using: &chance), shop: settings.shop, text: text, parent: parent,
+      id: .random(using: &generator), shop: settings.shop, text: text, parent: parent,
       createdAt: wall)
     if let reason = Self.refusal(of: text) { return refuse(entry, reason, &step) }
     // The entry is shown once it is stored, because a message that is shown as waiting must survive
@@ -462,7 +462,7 @@ extension StreamModel {
     guard
       let entry = outbox.queue.retryLater(
         id, isUnsure: isUnsure, wish: settings.policy.retry.obeyed(failure.serverWish),
-        at: step.now, schedule: settings.sendRetries, chance: &chance)
+        at: step.now, schedule: settings.sendRetries, generator: &generator)
     else { return }
     commits.waiting.put(entry)
     step.show(.notice(.sendFailed(failure)))

@@ -33,7 +33,7 @@ public struct StreamModel: Machine {
   /// The reader's position in the past.
   var history = History()
   /// The random source of idempotency keys and jitter.
-  var chance: Chance
+  var generator: RandomSource
   private var phase = Phase.closed
   /// The link's connection intent while the stream is open: live, unless switched off in the
   /// settings.
@@ -63,7 +63,7 @@ public struct StreamModel: Machine {
     self.settings = settings
     timeline = ShopTimeline(limit: settings.memory)
     link = HeldLink(policy: settings.policy, seed: seed)
-    chance = Chance(seed: ~seed)
+    generator = RandomSource(seed: ~seed)
   }
 
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {

@@ -48,9 +48,9 @@ public struct SessionModel: Journaled {
   /// - Parameter seed: The seed of the random source. Equal seeds and inputs give equal effects.
   public init(_ settings: SessionSettings, seed: UInt64) {
     self.settings = settings
-    var chance = Chance(seed: seed)
-    link = HeldLink(policy: settings.policy, seed: chance.next())
-    outbox = SessionOutbox(chance)
+    var generator = RandomSource(seed: seed)
+    link = HeldLink(policy: settings.policy, seed: generator.next())
+    outbox = SessionOutbox(generator)
     device = SessionDevice(settings.policy.gate)
   }
 

@@ -24,9 +24,9 @@ struct SessionOutbox: Sendable, Hashable {
   /// When prompts that are not accepted become stale, in order.
   private var staleTimes: [StaleTime] = []
   /// The random source of keys and of the jitter of retries.
-  private var chance: Chance
+  private var generator: RandomSource
 
-  init(_ chance: Chance) { self.chance = chance }
+  init(_ generator: RandomSource) { self.generator = generator }
 
   /// The prompt with a key.
   subscript(_ key: UUID128) -> StoredPrompt? { queue[key] }
@@ -47,7 +47,7 @@ struct SessionOutbox: Sendable, Hashable {
   var staleDeadline: Instant? { staleTimes.first?.at }
 
   /// Returns a random ID.
-  mutating func freshID() -> UUID128 { .random(using: &chance) }
+  mutating func freshID() -> UUID128 { .random(using: &generator) }
 
   // MARK: Adding and removing
 
@@ -141,7 +141,7 @@ struct SessionOutbox: Sendable, Hashable {
   mutating func retryLater(_ prompt: StoredPrompt, at now: Instant) -> StoredPrompt? {
     queue.retryLater(
       prompt.id, isUnsure: prompt.isAccepted, wish: nil, at: now,
-      schedule: SessionSettings.retries, chance: &chance)?.waiting
+      schedule: SessionSettings.retries, generator: &generator)?.waiting
   }
 
   /// Ends the pauses that are over.

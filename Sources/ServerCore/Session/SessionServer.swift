@@ -21,7 +21,7 @@ public struct SessionServer: ServerRules {
   var effects: [Effect] = []
   private(set) var mode = ServerMode.serving
   private var alarms = AlarmQueue<SessionAlarm>()
-  private var chance: Chance
+  private var generator: RandomSource
   private var rate: TokenBuckets
 
   var sockets = SessionSockets()
@@ -41,7 +41,7 @@ public struct SessionServer: ServerRules {
     self.policy = policy
     self.now = now
     clock = WallClock(Timestamp(nanoseconds: 0), at: now)
-    chance = Chance(seed: seed)
+    generator = RandomSource(seed: seed)
     rate = TokenBuckets(
       interval: policy.promptInterval, burst: policy.promptBurst, bound: policy.maxClients)
   }
@@ -118,7 +118,7 @@ public struct SessionServer: ServerRules {
   var wall: Timestamp { clock.time(at: now) }
 
   /// Returns a fresh id for a message.
-  mutating func freshID() -> String { UUID128.random(using: &chance).description }
+  mutating func freshID() -> String { UUID128.random(using: &generator).description }
 
   /// Sets an alarm, replacing an earlier one.
   mutating func arm(_ alarm: SessionAlarm, after wait: Duration) {

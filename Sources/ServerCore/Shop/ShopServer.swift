@@ -13,7 +13,7 @@ public import LinkWire
 public struct ShopServer: ServerRules {
   let policy: ShopServerPolicy
   private let startedAt: Instant
-  private var chance: Chance
+  private var generator: RandomSource
   var frame: ServerFrame<Effect>
   var sockets: ShopSockets
   var rooms: [ShopID: ShopRoom] = [:]
@@ -60,7 +60,7 @@ public struct ShopServer: ServerRules {
     startedAt = now
     frame = ServerFrame(at: now)
     sockets = ShopSockets(policy.timing)
-    chance = Chance(seed: seed)
+    generator = RandomSource(seed: seed)
     rate = TokenBuckets(
       interval: policy.postInterval, burst: policy.postBurst, bound: policy.maxWatchedUsers)
   }
@@ -382,7 +382,7 @@ extension ShopServer {
       return answer(id, busy)
     }
     let message = Message(
-      id: .random(using: &chance), shop: draft.shop, user: author.user, username: author.name,
+      id: .random(using: &generator), shop: draft.shop, user: author.user, username: author.name,
       text: draft.text, createdAt: wall, parent: draft.parent)
     let key: UUID128? =
       switch policy.dialect {

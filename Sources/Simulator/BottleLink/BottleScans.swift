@@ -220,23 +220,23 @@ enum BottleLists {
   private static let backpacks: UInt8 = 0x32
 
   /// Returns the value that answers a command; `nil` if the command does not request a list.
-  static func answer(_ command: [UInt8], _ chance: inout Chance) -> [UInt8]? {
+  static func answer(_ command: [UInt8], _ generator: inout RandomSource) -> [UInt8]? {
     guard command.count == 4, [summary, motions, backpacks].contains(command[0]) else { return nil }
     if command[0] == summary {
-      return LittleEndian.bytes(chance.next(), 8)
-        + LittleEndian.bytes(chance.next(), chance.next() % 8 == 0 ? 3 : 4)
+      return LittleEndian.bytes(generator.next(), 8)
+        + LittleEndian.bytes(generator.next(), generator.next() % 8 == 0 ? 3 : 4)
     }
     let isOfMotions = command[0] == motions
     // Sometimes one entry more than a chunk has room for.
-    let count = UInt8(chance.next() % (isOfMotions ? 12 : 7))
-    var bytes = [command[1], command[1] &+ UInt8(chance.next() % 3), count, 0]
+    let count = UInt8(generator.next() % (isOfMotions ? 12 : 7))
+    var bytes = [command[1], command[1] &+ UInt8(generator.next() % 3), count, 0]
     for _ in 0..<count {
-      bytes += LittleEndian.bytes(chance.next(), isOfMotions ? 6 : 10)
+      bytes += LittleEndian.bytes(generator.next(), isOfMotions ? 6 : 10)
       // The cause of waking or sleeping has three valid values; a fourth cannot be decoded.
-      bytes.append(UInt8(chance.next() % 20 == 0 ? 3 : chance.next() % 3))
-      bytes.append([0, 1, 0x80, 0x81][Int(chance.next() % 4)])
+      bytes.append(UInt8(generator.next() % 20 == 0 ? 3 : generator.next() % 3))
+      bytes.append([0, 1, 0x80, 0x81][Int(generator.next() % 4)])
     }
-    return chance.next() % 8 == 0 ? bytes.dropLast() : bytes
+    return generator.next() % 8 == 0 ? bytes.dropLast() : bytes
   }
 }
 

@@ -216,7 +216,7 @@ extension BottleWorld {
     touch(.moved)
     touch(.stands(false))
     for number in 0..<count {
-      let amount = Int16(30 + kernel.chance.next() % 300)
+      let amount = Int16(30 + kernel.generator.next() % 300)
       let wait = Duration.seconds(2) + .milliseconds(1500 * Int64(number))
       kernel.later(.handles(.poured(amount)), after: wait)
     }

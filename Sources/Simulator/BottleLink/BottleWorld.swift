@@ -313,11 +313,11 @@ extension BottleWorld {
   private mutating func wait(at pace: BottleRadio.Pace) -> Duration? {
     switch pace {
     case .never: nil
-    case .fast: .milliseconds(50) + kernel.chance.duration(below: .seconds(1))
-    case .foreground: .seconds(5) + kernel.chance.duration(below: .seconds(10))
+    case .fast: .milliseconds(50) + kernel.generator.duration(below: .seconds(1))
+    case .foreground: .seconds(5) + kernel.generator.duration(below: .seconds(10))
     case .background:
       min(numbers.passive, .seconds(10))
-        + kernel.chance.duration(below: max(numbers.passive - .seconds(10), .seconds(1)))
+        + kernel.generator.duration(below: max(numbers.passive - .seconds(10), .seconds(1)))
     }
   }
 
@@ -556,7 +556,7 @@ extension BottleWorld {
 
   private mutating func discover(_ attempt: AttemptID) {
     guard let link = radio.link else { return }
-    let wait = Duration.milliseconds(150) + kernel.chance.duration(below: .seconds(1))
+    let wait = Duration.milliseconds(150) + kernel.generator.duration(below: .seconds(1))
     kernel.later(.discovers(attempt, link: link.number, run: run), after: wait)
   }
 
@@ -637,7 +637,7 @@ extension BottleWorld {
   /// Answers with a list of activities, as the original firmware does.
   private mutating func answersList(_ write: BottleFeature.RadioWrite) -> Bool {
     guard numbers.lies == 1, write.attribute == .command,
-      let list = BottleLists.answer(write.bytes, &kernel.chance)
+      let list = BottleLists.answer(write.bytes, &kernel.generator)
     else { return false }
     if write.run == run { bring(.tells(.written(write.id))) }
     notify(.activity, list)

@@ -136,12 +136,12 @@ extension RelayWorld {
     guard case .hook(let word) = address, let phone = Int(word) else { return }
     kernel.counts[.pushes] += 1
     note(.pushed(phone: phone))
-    let chance = kernel.chance.next()
-    if chance % 8 > 0 {
-      let wait = Duration.milliseconds(200) + kernel.chance.duration(below: .seconds(5))
+    let generator = kernel.generator.next()
+    if generator % 8 > 0 {
+      let wait = Duration.milliseconds(200) + kernel.generator.duration(below: .seconds(5))
       kernel.later(.wakes(phone: phone), after: wait)
     }
-    let outcome: PushOutcome = chance % 8 == 1 ? .failed(cause: "no answer") : .delivered
+    let outcome: PushOutcome = generator % 8 == 1 ? .failed(cause: "no answer") : .delivered
     kernel.later(.pushed(id, to: address, outcome), on: server, after: kernel.roundTrip())
   }
 
@@ -467,7 +467,7 @@ extension RelayWorld {
     case .failure, .success(.status), .success(.pulled): break
     case .success(.told(let outcome)):
       take(outcome, token: token, index)
-      wait += kernel.chance.duration(below: .seconds(20))
+      wait += kernel.generator.duration(below: .seconds(20))
     }
     signInSoon(index, after: wait)
   }

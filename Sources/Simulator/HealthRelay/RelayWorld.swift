@@ -250,7 +250,7 @@ extension RelayWorld {
 
   mutating func bootPhone(_ host: HostID) {
     phones[host.index].told = Phone.Told()
-    let seed = kernel.hosts[host.place].chance.next()
+    let seed = kernel.hosts[host.place].generator.next()
     clients[host.index] = RelayModel(settings: phones[host.index].settings, seed: seed)
   }
 
@@ -383,7 +383,7 @@ extension RelayWorld {
       case .idle, .error:
         phones[host.index].pair = nil
         phones[host.index].isOver = mayEnd(host)
-        let wait = kernel.hosts[host.place].chance.duration(below: .seconds(60))
+        let wait = kernel.hosts[host.place].generator.duration(below: .seconds(60))
         kernel.later(.looksAtPhone, on: host, after: .seconds(20) + wait)
       case .starting, .reconnecting, .stopping: return
       }
@@ -404,10 +404,10 @@ extension RelayWorld {
 
   mutating func readingTime(_ host: HostID) -> Duration {
     if isUnderWay(.slowReading, on: host) {
-      return .seconds(1) + kernel.hosts[host.place].chance.duration(below: .seconds(60))
+      return .seconds(1) + kernel.hosts[host.place].generator.duration(below: .seconds(60))
     }
     if kernel.hosts[host.place].conditions.disk == .slow { return diskDelay(host) }
-    return kernel.hosts[host.place].chance.duration(below: kernel.plan.numbers.reading)
+    return kernel.hosts[host.place].generator.duration(below: kernel.plan.numbers.reading)
   }
 
   mutating func finishReading(

@@ -69,14 +69,14 @@ struct SyncSource {
   /// Adds a sample of a type.
   ///
   /// One in eight equals an older sample except for its UUID.
-  mutating func add(_ type: String, at time: Timestamp, _ chance: inout Chance) {
-    let word = chance.next()
+  mutating func add(_ type: String, at time: Timestamp, _ generator: inout RandomSource) {
+    let word = generator.next()
     begin(word)
     let equal = word % 8 == 0 ? entries.last { $0.sample.sample.type == type } : nil
     let sample =
       equal?.sample.sample
       ?? (isVaried
-        ? SyncSamples.make(type, at: time, of: phone, in: zone, chance.next())
+        ? SyncSamples.make(type, at: time, of: phone, in: zone, generator.next())
         : plain(type, at: time, word))
     let uuid = UUID128(high: word, low: UInt64(entries.count))
     let source = SourceSample(uuid: uuid, sample: sample)
@@ -119,13 +119,13 @@ struct SyncSource {
   /// Restores an earlier state and then repeats the later changes in another order.
   ///
   /// The later changes come as one change or as several.
-  mutating func putBack(_ chance: inout Chance) {
-    let last = Int64(chance.next() % UInt64(newest + 1))
-    let isOne = chance.next() % 2 == 0
+  mutating func putBack(_ generator: inout RandomSource) {
+    let last = Int64(generator.next() % UInt64(newest + 1))
+    let isOne = generator.next() % 2 == 0
     let later = entries.indices.filter { max(entries[$0].added, entries[$0].deleted ?? 0) > last }
     (newest, marks) = (last, Array(marks.prefix(Int(last))))
     for index in later.reversed() {
-      if !isOne || newest == last { begin(chance.next()) }
+      if !isOne || newest == last { begin(generator.next()) }
       if entries[index].added > last { entries[index].added = newest }
       if let deleted = entries[index].deleted, deleted > last { entries[index].deleted = newest }
     }
@@ -138,10 +138,10 @@ struct SyncSource {
   }
 
   /// Deletes a sample or restores a deleted one. Returns its type, or `nil` if there is none.
-  mutating func change(deletes: Bool, _ chance: inout Chance) -> String? {
+  mutating func change(deletes: Bool, _ generator: inout RandomSource) -> String? {
     let found = entries.indices.filter { (entries[$0].deleted == nil) == deletes }
     guard !found.isEmpty else { return nil }
-    let word = chance.next()
+    let word = generator.next()
     let index = found[Int(word % UInt64(found.count))]
     begin(word)
     if deletes {

@@ -8,7 +8,7 @@ import LinkWire
 /// It makes valid and invalid requests and records answers that the protocols do not allow.
 struct SyncStranger {
   var desk: SyncDesk
-  var chance: Chance
+  var generator: RandomSource
   /// The wrong answers, at most five.
   private(set) var wrong: [String] = []
   /// The user whose secret the client sends.
@@ -16,20 +16,22 @@ struct SyncStranger {
   private var lastName: UInt64 = 0
   private let first: SyncDesk
 
-  init(_ desk: SyncDesk, _ chance: Chance) {
+  init(_ desk: SyncDesk, _ generator: RandomSource) {
     // The run's server may be draining, and its uploads do not belong to this client.
     var desk = desk
     desk.server = SyncSeam.server(desk.defect, epoch: desk.kept.epoch, at: desk.now)
-    (self.desk, first, self.chance) = (desk, desk, chance)
+    (self.desk, first, self.generator) = (desk, desk, generator)
   }
 
   mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
     if !holds, wrong.count < 5 { wrong.append(what()) }
   }
 
-  mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
+  mutating func number(_ range: ClosedRange<Int>) -> Int {
+    Int.random(in: range, using: &generator)
+  }
 
-  mutating func happens() -> Bool { chance.next() % 2 == 0 }
+  mutating func happens() -> Bool { generator.next() % 2 == 0 }
 
   /// Makes one visit, which tests one part of the protocols.
   mutating func visit() {
@@ -632,7 +634,7 @@ extension SyncStranger {
   }
 
   private mutating func tryTickets() {
-    let bytes = (0...number(1...60)).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+    let bytes = (0...number(1...60)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     let isGzip = happens()
     let all = [UploadDialect.tus] + UploadDialect.versions.map { .draft($0) }
     let dialect = all[number(0...all.count - 1)]

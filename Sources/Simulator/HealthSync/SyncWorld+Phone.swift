@@ -198,7 +198,7 @@ extension SyncWorld {
   }
 
   private mutating func putBackStore(_ phone: HostID) {
-    phones[phone.index].source.putBack(&kernel.hosts[phone.place].chance)
+    phones[phone.index].source.putBack(&kernel.hosts[phone.place].generator)
     phones[phone.index].due.formUnion(phones[phone.index].source.types)
     note(.putBack(.healthStore(phone: phone.index)))
     changed(phone)
@@ -217,9 +217,9 @@ extension SyncWorld {
   mutating func add(_ count: Int, _ phone: HostID) {
     let wall = wall(phone)
     for _ in 0..<count {
-      let word = kernel.hosts[phone.place].chance.next()
+      let word = kernel.hosts[phone.place].generator.next()
       let type = phones[phone.index].source.type(word)
-      phones[phone.index].source.add(type, at: wall, &kernel.hosts[phone.place].chance)
+      phones[phone.index].source.add(type, at: wall, &kernel.hosts[phone.place].generator)
       phones[phone.index].due.insert(type)
     }
     kernel.counts[.samples] += count
@@ -230,7 +230,7 @@ extension SyncWorld {
     for _ in 0..<count {
       guard
         let type = phones[phone.index].source.change(
-          deletes: deletes, &kernel.hosts[phone.place].chance)
+          deletes: deletes, &kernel.hosts[phone.place].generator)
       else { break }
       phones[phone.index].due.insert(type)
       if deletes { kernel.counts[.deletions] += 1 }
@@ -271,16 +271,16 @@ extension SyncWorld {
   // Requests.
 
   mutating func take(_ request: SyncRequest, _ id: TrafficID, _ phone: Int) {
-    let chance = kernel.hosts[server.place].chance.next()
-    let candidate = UUID128(high: chance, low: id)
-    guard !request.body.isEmpty, chance % 4 > 0 else {
+    let generator = kernel.hosts[server.place].generator.next()
+    let candidate = UUID128(high: generator, low: id)
+    guard !request.body.isEmpty, generator % 4 > 0 else {
       return feed(id, request, candidate, phone)
     }
     guard let head = request.received(0, candidate: candidate) else { return }
     let isCut = !isCalm && kernel.happens(numbers.cuts)
     // A payload may take a hundred requests, which must fit into the calm.
     let longest = isCalm ? Duration.milliseconds(200) : .seconds(3)
-    let whole = kernel.hosts[server.place].chance.duration(below: longest)
+    let whole = kernel.hosts[server.place].generator.duration(below: longest)
     backend.coming[id] = Coming(
       request: request, phone: phone, began: now, whole: whole, candidate: candidate,
       isCut: isCut)
@@ -309,7 +309,7 @@ extension SyncWorld {
     let share = coming.whole > .zero ? min(1, passed / coming.whole) : 0
     let most = Int(Double(coming.request.body.count) * share)
     let bound = UInt64(max(0, min(most, coming.request.body.count - 1)))
-    let count = Int(kernel.hosts[server.place].chance.next() % (bound + 1))
+    let count = Int(kernel.hosts[server.place].generator.next() % (bound + 1))
     if let place, isLeft == false { cut(kernel.exchanges[place]) }
     guard let received = coming.request.received(count, candidate: coming.candidate) else { return }
     feed(.cut(RequestID(id), received))
@@ -397,16 +397,16 @@ extension SyncWorld {
   }
 
   private mutating func tear(_ piece: SyncPiece, isKilled: Bool) {
-    var chance = Chance(seed: piece.id.high ^ piece.token.number)
+    var generator = RandomSource(seed: piece.id.high ^ piece.token.number)
     if var file = backend.files[piece.id] {
-      let count = Int(chance.next() % UInt64(piece.bytes.count + 1))
+      let count = Int(generator.next() % UInt64(piece.bytes.count + 1))
       file.bytes = begun(piece) + piece.bytes.prefix(count)
       if isKilled { (file.changed, file.wall) = (now, wall(server)) }
       backend.files[piece.id] = file
     } else if isKilled {
       // A write that fails removes the file that it created.
       let all = piece.record.line + piece.bytes
-      let bytes = Array(all.prefix(Int(chance.next() % UInt64(all.count + 1))))
+      let bytes = Array(all.prefix(Int(generator.next() % UInt64(all.count + 1))))
       backend.files[piece.id] = UploadFile(
         bytes: bytes, told: 0, changed: now, wall: wall(server))
     }

@@ -153,7 +153,7 @@ extension SyncWorld {
     _ id: TrafficID, _ question: Feature.Question, at server: HostID
   ) {
     if question.isOfUpload, kernel.happens(kernel.plan.numbers.again), !isCalm {
-      let wait = kernel.chance.duration(below: .seconds(120))
+      let wait = kernel.generator.duration(below: .seconds(120))
       kernel.later(.repeats(question), after: wait)
     }
     arrived(id, question)

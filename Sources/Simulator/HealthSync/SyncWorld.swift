@@ -111,7 +111,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     let count = plan.numbers.phones
     kernel = Kernel(plan, setup, watch: watch)
     seam = SyncSeam(setup.defect, phones: count)
-    glances = Glances(chance: Chance(seed: plan.seed))
+    glances = Glances(generator: RandomSource(seed: plan.seed))
     let model = SyncModel(SyncSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: count)
     phones = (0..<count).map {
@@ -314,7 +314,7 @@ extension SyncWorld {
   mutating func fireSoon(_ phone: HostID, within limit: Duration) {
     guard !phones[phone.index].due.isEmpty else { return }
     let longest = isCalm ? min(limit, .seconds(2)) : limit
-    let wait = kernel.hosts[phone.place].chance.duration(below: longest)
+    let wait = kernel.hosts[phone.place].generator.duration(below: longest)
     let at = now.advanced(by: wait)
     if let sooner = phones[phone.index].firesAt, sooner <= at { return }
     phones[phone.index].firesAt = at
@@ -333,7 +333,7 @@ extension SyncWorld {
     let types = phones[index].observed.filter { phones[index].due.contains($0) }
     phones[index].due = []
     // Observers of several types are called one by one, or together.
-    if kernel.hosts[phone.place].chance.next() % 2 == 0 {
+    if kernel.hosts[phone.place].generator.next() % 2 == 0 {
       for type in types { grant(.seconds(10), [type], phone) }
     } else if !types.isEmpty {
       grant(.seconds(10), types, phone)
@@ -355,7 +355,7 @@ extension SyncWorld {
     kernel.counts[.wakes] += 1
     note(.granted(phone: phone.index, id, until: now.advanced(by: budget)))
     // The time counts from the grant itself. The app receives the grant a moment later.
-    let wait = kernel.hosts[phone.place].chance.duration(below: .milliseconds(200))
+    let wait = kernel.hosts[phone.place].generator.duration(below: .milliseconds(200))
     kernel.answerLater(.input(.fired(types, id, budget: budget)), to: phone, after: wait)
   }
 
@@ -602,8 +602,8 @@ extension SyncWorld {
   /// Lets a foreign client visit the server, and reports answers that the protocols do not allow.
   mutating func checkStranger() {
     guard kernel.hosts[server.place].isRunning else { return }
-    let chance = Chance(seed: kernel.hosts[server.place].chance.next())
-    var stranger = SyncStranger(desk(of: 0), chance)
+    let generator = RandomSource(seed: kernel.hosts[server.place].generator.next())
+    var stranger = SyncStranger(desk(of: 0), generator)
     stranger.visit()
     for wrong in stranger.wrong { note(.misanswered(wrong)) }
     if let name = stranger.desk.brokenInvariant { kernel.report([name]) }
@@ -612,7 +612,7 @@ extension SyncWorld {
   private mutating func check(
     _ path: SyncPath, _ look: SyncLook, _ desk: inout SyncDesk, _ phone: Int
   ) {
-    let word = kernel.hosts[server.place].chance.next()
+    let word = kernel.hosts[server.place].generator.next()
     let (received, glance) = question(path, look, phone, word)
     let answer = desk.ask(received, of: SyncUser(Self.user(phone)))
     if let name = desk.brokenInvariant { kernel.report([name]) }
@@ -654,7 +654,7 @@ extension SyncWorld {
   /// The requests that people make during a run.
   struct Glances {
     /// A separate random source, so that the requests change nothing else.
-    var chance: Chance
+    var generator: RandomSource
     /// The number of requests that may still be made.
     var left = 6
     /// The requests without an answer.
@@ -675,12 +675,12 @@ extension SyncWorld {
 
   /// Lets the person whose batch was stored look at the data, in a third of the cases.
   mutating func lookSoon(_ user: String) {
-    guard glances.left > 0, glances.chance.next() % 3 == 0,
+    guard glances.left > 0, glances.generator.next() % 3 == 0,
       let phone = phones.indices.first(where: { Self.user($0) == user })
     else { return }
     glances.left -= 1
     kernel.later(
-      .looks(phone: phone), after: glances.chance.duration(below: .milliseconds(500)))
+      .looks(phone: phone), after: glances.generator.duration(below: .milliseconds(500)))
   }
 
   /// Makes a request to the server, which must answer with the samples stored now.
@@ -690,10 +690,10 @@ extension SyncWorld {
       let there = phones[phone].source.kept(where: { held.contains($0.place) })
     else { return }
     let paths = [SyncPath.steps, .heartRate, .sleep, .workouts, .periods]
-    let path = paths[Int(glances.chance.next() % 5)]
+    let path = paths[Int(glances.generator.next() % 5)]
     let wall = wall(server)
     let look = SyncLook(there, phones[phone].source.zone, at: wall)
-    let (received, glance) = question(path, look, phone, glances.chance.next())
+    let (received, glance) = question(path, look, phone, glances.generator.next())
     glances.last += 1
     glances.open[glances.last] = glance
     feed(.request(RequestID(glances.last), received, user: SyncUser(Self.user(phone)), wall: wall))

@@ -37,11 +37,11 @@ struct Host<Feature: SimulatedFeature> {
   var isSignedIn = true
   /// The host's access to the network.
   var network = Uplink()
-  var chance: Chance
+  var generator: RandomSource
 
-  init(_ id: HostID, weather: NetworkWeather, chance: Chance) {
+  init(_ id: HostID, weather: NetworkWeather, generator: RandomSource) {
     self.id = id
-    self.chance = chance
+    self.generator = generator
     conditions = Conditions(weather)
   }
 

@@ -26,8 +26,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   var lastNumber: TrafficID = 0
   var lastWrite: UInt64 = 0
   /// The random sources of the network and of late callbacks.
-  var chance: Chance
-  var callbacks: Chance
+  var generator: RandomSource
+  var callbacks: RandomSource
   /// The seams between the models and the world, one for each phone.
   var seams: [LinkSeam<Feature.Model>]
   /// The state of each phone, and the checkers.
@@ -57,17 +57,17 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     self.setup = setup
     self.watch = watch
     weather = plan.weather
-    var root = Chance(seed: plan.seed)
+    var root = RandomSource(seed: plan.seed)
     let phones = kinds.count { $0 == .phone }
     hosts = []
-    chance = Chance(seed: 0)
+    generator = RandomSource(seed: 0)
     for (place, kind) in kinds.enumerated() {
       // Drawn after those of the phones; every world has a server.
-      if place == phones { chance = Chance(seed: root.next()) }
+      if place == phones { generator = RandomSource(seed: root.next()) }
       let id = HostID(kind: kind, index: kinds[..<place].count { $0 == kind }, place: place)
-      hosts.append(Host(id, weather: plan.weather, chance: Chance(seed: root.next())))
+      hosts.append(Host(id, weather: plan.weather, generator: RandomSource(seed: root.next())))
     }
-    callbacks = Chance(seed: root.next())
+    callbacks = RandomSource(seed: root.next())
     ids = hosts.map(\.id)
     self.phones = Array(ids.prefix(phones))
     let seam = LinkSeam<Feature.Model>(setup.defect?.link)
@@ -204,13 +204,13 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   /// Returns the delay of one transmission in one direction.
   mutating func delay() -> Duration {
-    weather.delay + chance.duration(below: weather.jitter)
+    weather.delay + generator.duration(below: weather.jitter)
   }
 
   /// Returns the time of a round trip.
   mutating func roundTrip() -> Duration { delay() + delay() }
 
-  mutating func happens(_ share: Double) -> Bool { share > 0 && chance.unit() < share }
+  mutating func happens(_ share: Double) -> Bool { share > 0 && generator.unit() < share }
 
   /// Returns the time at which the last of some bytes has left, behind the phone's other traffic.
   mutating func carry(_ bytes: Int, of host: HostID, down: Bool) -> Instant {

@@ -116,7 +116,7 @@ extension SimulatedWorld where Self: ~Copyable {
     guard kernel.hosts[host.place].doom == .step, !effects.isEmpty else {
       return (effects[...], false)
     }
-    let count = Int.random(in: 0...effects.count, using: &kernel.hosts[host.place].chance)
+    let count = Int.random(in: 0...effects.count, using: &kernel.hosts[host.place].generator)
     return (effects.prefix(count), true)
   }
 
@@ -125,7 +125,7 @@ extension SimulatedWorld where Self: ~Copyable {
     guard kernel.hosts[phone.place].process != .dead, kernel.hosts[phone.place].doom == nil else {
       return
     }
-    let kind = kernel.hosts[phone.place].chance.next() % 4
+    let kind = kernel.hosts[phone.place].generator.next() % 4
     if kind == 0 || kernel.hosts[phone.place].process == .suspended {
       die(phone)
     } else {
@@ -211,7 +211,7 @@ extension SimulatedWorld where Self: ~Copyable {
     // The system reports the end of some sockets; the others stay silent.
     let run = kernel.hosts[phone.place].run
     for line in kernel.lines where line.phoneHolds && line.from == phone && line.run == run {
-      if kernel.hosts[phone.place].chance.next() % 2 == 0 {
+      if kernel.hosts[phone.place].generator.next() % 2 == 0 {
         kernel.add(.breaks(line.number, .reset), after: .milliseconds(20))
       }
     }
@@ -260,7 +260,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func diskDelay(_ host: HostID) -> Duration {
     switch kernel.hosts[host.place].conditions.disk {
     case .works, .full, .locked: .milliseconds(2)
-    case .slow: .seconds(1) + kernel.hosts[host.place].chance.duration(below: .seconds(4))
+    case .slow: .seconds(1) + kernel.hosts[host.place].generator.duration(below: .seconds(4))
     }
   }
 
@@ -286,7 +286,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.hosts[host.place].writing = []
     guard keepsLastWrites(host) else { return }
     for (_, change) in writing {
-      guard kernel.hosts[host.place].chance.next() % 2 == 0 else {
+      guard kernel.hosts[host.place].generator.next() % 2 == 0 else {
         return tear(change, on: host)
       }
       _ = makeDurable(change, on: host)
@@ -343,7 +343,7 @@ extension SimulatedWorld where Self: ~Copyable {
   /// lost.
   private mutating func sendStale(_ exchange: Exchange<Feature>) {
     kernel.hosts[carrier(of: exchange.from).place].network.poolIsDead = false
-    if kernel.chance.next() % 2 == 0 {
+    if kernel.generator.next() % 2 == 0 {
       lose(exchange.number)
     } else {
       fail(exchange.number, .reset, after: kernel.roundTrip())
@@ -359,7 +359,7 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func send(_ exchange: Exchange<Feature>) {
     var wait = kernel.delay()
     // A request may arrive so late that the server handles it after the caller gave up.
-    if kernel.happens(kernel.weather.slow) { wait += kernel.chance.duration(below: .seconds(8)) }
+    if kernel.happens(kernel.weather.slow) { wait += kernel.generator.duration(below: .seconds(8)) }
     let size = bytes(of: exchange.question)
     let time = kernel.carry(size, of: carrier(of: exchange.from), down: false).advanced(by: wait)
     kernel.queue.add(.requestArrives(exchange.number), at: time)
@@ -442,11 +442,13 @@ extension SimulatedWorld where Self: ~Copyable {
     if isHole(exchange.from) || kernel.happens(kernel.weather.loss) { return lose(number) }
     let arrival = arrival(exchange, .success(reply))
     var wait = kernel.delay()
-    if kernel.happens(kernel.weather.slow) { wait += kernel.chance.duration(below: .seconds(30)) }
+    if kernel.happens(kernel.weather.slow) {
+      wait += kernel.generator.duration(below: .seconds(30))
+    }
     let time = kernel.carry(bytes(of: reply), of: carrier(of: exchange.from), down: true)
     kernel.queue.add(.answerArrives(arrival, isCopy: false), at: time.advanced(by: wait))
     if mayComeTwice(exchange.question), kernel.happens(kernel.weather.twice) {
-      let later = wait + kernel.chance.duration(below: .seconds(3))
+      let later = wait + kernel.generator.duration(below: .seconds(3))
       kernel.queue.add(.answerArrives(arrival, isCopy: true), at: time.advanced(by: later))
     }
   }
@@ -516,7 +518,7 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func loseDial(_ number: TrafficID) {
     guard let index = line(number) else { return }
     kernel.lines[index].deadSince = now
-    guard kernel.chance.next() % 2 == 0 else { return }
+    guard kernel.generator.next() % 2 == 0 else { return }
     kernel.add(
       .breaks(number, .timeout(.connect)), after: kernel.setup.policy.establish.openTimeout)
   }
@@ -689,7 +691,7 @@ extension SimulatedWorld where Self: ~Copyable {
     var wait = kernel.delay()
     // TCP retransmits lost segments; they and all behind them are late.
     if kernel.happens(kernel.weather.loss) {
-      wait += .milliseconds(200) + kernel.chance.duration(below: .seconds(3))
+      wait += .milliseconds(200) + kernel.generator.duration(below: .seconds(3))
     }
     let start = kernel.carry(bytes, of: phone, down: true)
     var time = max(start.advanced(by: wait), kernel.lines[index].downFree)
@@ -714,7 +716,7 @@ extension SimulatedWorld where Self: ~Copyable {
     guard line.run == kernel.hosts[line.from.place].run, kernel.hosts[line.from.place].isRunning
     else { return }
     // Messages buffered before a close may still be delivered.
-    if !line.phoneHolds, kernel.chance.next() % 2 == 0 { return }
+    if !line.phoneHolds, kernel.generator.next() % 2 == 0 { return }
     kernel.lines[index].lastUsed = now
     switch down {
     case .opened: kernel.lines[index].isOpen = true

@@ -408,7 +408,7 @@ extension SimulatedWorld where Self: ~Copyable {
   var own: Feature.State { kernel.own }
 
   /// Returns a random seed for a process that starts on a host.
-  mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.place].chance.next() }
+  mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.place].generator.next() }
 
   /// Closes all connections with code 1001.
   mutating func drain(_ server: HostID, within time: Duration) {
@@ -538,8 +538,8 @@ extension SimulatedWorld where Self: ~Copyable {
   /// moment.
   private mutating func lasting(_ act: Act<Feature.Verb>) -> Duration? {
     guard act.verb == .common(.handover) else { return act.lasting }
-    guard kernel.chance.next() % 2 == 0 else { return nil }
-    return .milliseconds(200) + kernel.chance.duration(below: .seconds(3))
+    guard kernel.generator.next() % 2 == 0 else { return nil }
+    return .milliseconds(200) + kernel.generator.duration(below: .seconds(3))
   }
 
   /// Derives the conditions of each host from the planned events under way.
@@ -604,7 +604,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   private mutating func sleep(_ host: HostID, _ index: Int) {
-    if kernel.hosts[host.place].chance.next() % 2 == 0 {
+    if kernel.hosts[host.place].generator.next() % 2 == 0 {
       kernel.hosts[host.place].dozing.append(index)
       kernel.add(.suspends(index, host), after: .milliseconds(500))
     } else {

@@ -122,7 +122,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     screen = Screen(awaited: screen.awaited)
     if shadow != nil { shadow = disk }
     seam.launched()
-    let seed = kernel.hosts[host.place].chance.next()
+    let seed = kernel.hosts[host.place].generator.next()
     clients[0] = Client(settings: settings, seed: seed)
   }
 
@@ -386,7 +386,7 @@ extension StreamWorld {
   }
 
   private mutating func signInSoon() {
-    let wait = kernel.hosts[phoneID.place].chance.duration(below: .seconds(70))
+    let wait = kernel.hosts[phoneID.place].generator.duration(below: .seconds(70))
     kernel.later(.signsIn, after: .seconds(20) + wait)
   }
 
@@ -647,7 +647,7 @@ extension StreamWorld {
       let newest = backend.log.messages.last?.createdAt.advanced(by: .milliseconds(1))
       let stamp = max(serverWall, newest ?? serverWall)
       let message = Message(
-        id: .random(using: &kernel.hosts[server.place].chance), shop: shop, user: user,
+        id: .random(using: &kernel.hosts[server.place].generator), shop: shop, user: user,
         username: user, text: "other \(backend.said)", createdAt: stamp)
       let (kept, isNew) = backend.log.append(message, key: nil)
       kernel.counts[.accepted] += 1

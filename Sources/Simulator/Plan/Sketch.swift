@@ -2,25 +2,25 @@ import LinkCore
 
 /// The random source of plans. Each draw advances one generator.
 public struct Draw: Sendable {
-  var chance: Chance
+  var generator: RandomSource
 
   init(seed: UInt64) {
-    chance = Chance(seed: seed)
+    generator = RandomSource(seed: seed)
   }
 
-  mutating func happens(_ share: Double) -> Bool { chance.unit() < share }
+  mutating func happens(_ share: Double) -> Bool { generator.unit() < share }
 
-  mutating func count(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &chance) }
+  mutating func count(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
 
   /// Returns a uniformly drawn number of whole milliseconds between two numbers of seconds.
   mutating func seconds(_ low: Double, _ high: Double) -> Duration {
-    let milliseconds = (low + (high - low) * chance.unit()) * 1000
+    let milliseconds = (low + (high - low) * generator.unit()) * 1000
     return .milliseconds(Int64(milliseconds))
   }
 
   /// Returns one of some elements.
   mutating func one<Element>(_ first: Element, _ others: Element...) -> Element {
-    let index = Int.random(in: 0...others.count, using: &chance)
+    let index = Int.random(in: 0...others.count, using: &generator)
     return index == 0 ? first : others[index - 1]
   }
 

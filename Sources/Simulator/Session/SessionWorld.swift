@@ -351,15 +351,15 @@ extension SessionWorld {
     note(.ran(text: prompt.text.firstWord))
     backend.handlers.insert(id)
     let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
-    let time = kernel.hosts[server.place].chance.duration(below: longest)
+    let time = kernel.hosts[server.place].generator.duration(below: longest)
     var text = "re \(prompt.text.firstWord)"
     if prompt.text.utf8.count > 1_024 { text += " " + String(of: "y", count: 5_000) }
-    let chance = kernel.hosts[server.place].chance.next()
-    if chance % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
+    let generator = kernel.hosts[server.place].generator.next()
+    if generator % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
     // The text written so far is the beginning of the response.
     if let habit = ProgramHabit(prompt.text), !isCalm { return follow(habit, id) }
     let result: SessionResponse.Result =
-      chance % 16 == 1 ? .failure(error: "the program failed") : .success(text: text)
+      generator % 16 == 1 ? .failure(error: "the program failed") : .success(text: text)
     kernel.later(.ends(id, result), on: server, after: time)
   }
 

@@ -27,22 +27,22 @@ struct GeneratedDay {
   init(_ number: Int, seed: UInt64) {
     self.number = number
     self.seed = seed
-    var chance = Self.chance(seed, number, 0)
-    rise = Self.second(of: number, hour: 6.25 + 1.5 * chance.unit())
+    var generator = Self.generator(seed, number, 0)
+    rise = Self.second(of: number, hour: 6.25 + 1.5 * generator.unit())
     rest = Self.rest(number, seed)
     lastRest = Self.rest(number - 1, seed)
     var activities: [Activity] = []
-    if chance.unit() < 0.45 {
-      let start = rise + 3_600 + Int(chance.unit() * 32_000)
-      let kind = Activity.Kind.allCases[Int(chance.unit() * 3)]
+    if generator.unit() < 0.45 {
+      let start = rise + 3_600 + Int(generator.unit() * 32_000)
+      let kind = Activity.Kind.allCases[Int(generator.unit() * 3)]
       activities.append(
-        Activity(start: start, end: start + 900 + Int(chance.unit() * 3_600), kind: kind))
+        Activity(start: start, end: start + 900 + Int(generator.unit() * 3_600), kind: kind))
     }
     self.activities = activities
   }
 
   /// Returns a random source for one purpose on this day.
-  func chance(_ purpose: Int) -> Chance { Self.chance(seed, number, purpose) }
+  func generator(_ purpose: Int) -> RandomSource { Self.generator(seed, number, purpose) }
 
   /// Returns the activity in progress, if any.
   func activity(at second: Int) -> Activity? {
@@ -50,13 +50,14 @@ struct GeneratedDay {
   }
 
   private static func rest(_ number: Int, _ seed: UInt64) -> Int {
-    var chance = chance(seed, number, 1)
-    return second(of: number, hour: 22.25 + 1.5 * chance.unit())
+    var generator = generator(seed, number, 1)
+    return second(of: number, hour: 22.25 + 1.5 * generator.unit())
   }
 
-  private static func chance(_ seed: UInt64, _ number: Int, _ purpose: Int) -> Chance {
-    var first = Chance(seed: seed ^ UInt64(bitPattern: Int64(number)) &* 0xD129_0DDC_35B7_9E31)
-    return Chance(seed: first.next() &+ UInt64(purpose) &* 0x9E6C_63D0_876A_46BD)
+  private static func generator(_ seed: UInt64, _ number: Int, _ purpose: Int) -> RandomSource {
+    var first = RandomSource(
+      seed: seed ^ UInt64(bitPattern: Int64(number)) &* 0xD129_0DDC_35B7_9E31)
+    return RandomSource(seed: first.next() &+ UInt64(purpose) &* 0x9E6C_63D0_876A_46BD)
   }
 
   /// Returns the time of an hour of a day in Zurich.

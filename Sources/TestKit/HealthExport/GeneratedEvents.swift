@@ -7,14 +7,14 @@ extension GeneratedSection {
 
   /// Writes the night before this day: the phone records the time in bed, the watch the stages.
   static func sleep(
-    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
     asleep("InBed", .phone, day.lastRest, day.rise, &writer)
     let stages = ["AsleepCore", "AsleepDeep", "AsleepCore", "AsleepREM", "Awake"]
-    var time = day.lastRest + 600 + Int(chance.unit() * 900)
+    var time = day.lastRest + 600 + Int(generator.unit() * 900)
     var stage = 0
     while time < day.rise {
-      let end = min(day.rise, time + 300 + Int(chance.unit() * 2_400))
+      let end = min(day.rise, time + 300 + Int(generator.unit() * 2_400))
       asleep(stages[stage % stages.count], .watch, time, end, &writer)
       (time, stage) = (end, stage + 1)
     }
@@ -32,13 +32,13 @@ extension GeneratedSection {
   }
 
   static func mindfulness(
-    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
-    guard chance.unit() < 0.3 else { return }
-    let start = day.rest - 3_600 + Int(chance.unit() * 1_800)
+    guard generator.unit() < 0.3 else { return }
+    let start = day.rest - 3_600 + Int(generator.unit() * 1_800)
     writer.record(
       category + "MindfulSession",
-      .init(source: .calm, start: start, end: start + 300 + Int(chance.unit() * 600)),
+      .init(source: .calm, start: start, end: start + 300 + Int(generator.unit() * 600)),
       value: "HKCategoryValueNotApplicable")
   }
 
@@ -62,8 +62,8 @@ extension GeneratedSection {
     _ day: GeneratedDay, _ part: String, _ indent: String, _ writer: inout ExportWriter
   ) {
     guard let frame = pressureFrame(day) else { return }
-    var chance = day.chance(part == "Systolic" ? 101 : 102)
-    let value = (part == "Systolic" ? 112 : 70) + Int(chance.unit() * 16)
+    var generator = day.generator(part == "Systolic" ? 101 : 102)
+    let value = (part == "Systolic" ? 112 : 70) + Int(generator.unit() * 16)
     writer.record(
       quantity + "BloodPressure\(part)", frame, unit: "mmHg", value: "\(value)", indent: indent)
   }
@@ -79,11 +79,11 @@ extension GeneratedSection {
   }
 
   static func meal(_ day: GeneratedDay, _ indent: String, _ writer: inout ExportWriter) {
-    var chance = day.chance(103)
+    var generator = day.generator(103)
     let noon = GeneratedDay.second(of: day.number, hour: 12.5)
     writer.record(
       quantity + "DietaryCarbohydrates", .init(source: .meals, start: noon, end: noon), unit: "g",
-      value: "\(30 + Int(chance.unit() * 60))", isOpen: true, indent: indent)
+      value: "\(30 + Int(generator.unit() * 60))", isOpen: true, indent: indent)
     writer.metadata("HKFoodType", "14\" pizza & salad", indent: indent + " ")
     writer.close("Record", indent: indent)
   }
@@ -139,11 +139,11 @@ extension GeneratedSection {
   }
 
   static func summary(
-    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
     writer.text(" <ActivitySummary dateComponents=\"\(ExportWriter.day(day.number))\"")
-    writer.text(" activeEnergyBurned=\"\(300 + Int(chance.unit() * 400))\"")
+    writer.text(" activeEnergyBurned=\"\(300 + Int(generator.unit() * 400))\"")
     writer.text(" activeEnergyBurnedGoal=\"500\" activeEnergyBurnedUnit=\"kcal\"")
-    writer.text(" appleExerciseTime=\"\(Int(chance.unit() * 90))\" appleStandHours=\"12\"/>\n")
+    writer.text(" appleExerciseTime=\"\(Int(generator.unit() * 90))\" appleStandHours=\"12\"/>\n")
   }
 }

@@ -12,63 +12,65 @@ enum GeneratedSection: Int, CaseIterable {
 
   /// Writes the section's elements of a day.
   func write(_ day: GeneratedDay, _ density: Double, to writer: inout ExportWriter) {
-    var chance = day.chance(rawValue + 2)
+    var generator = day.generator(rawValue + 2)
     switch self {
-    case .heartRate: Self.heartRate(day, density, &chance, &writer)
-    case .steps: Self.moves("StepCount", "count", day, density, &chance, &writer)
-    case .distance: Self.moves("DistanceWalkingRunning", "km", day, density, &chance, &writer)
-    case .activeEnergy: Self.energy("ActiveEnergyBurned", every: 90, day, density, &chance, &writer)
-    case .basalEnergy: Self.energy("BasalEnergyBurned", every: 600, day, density, &chance, &writer)
+    case .heartRate: Self.heartRate(day, density, &generator, &writer)
+    case .steps: Self.moves("StepCount", "count", day, density, &generator, &writer)
+    case .distance: Self.moves("DistanceWalkingRunning", "km", day, density, &generator, &writer)
+    case .activeEnergy:
+      Self.energy("ActiveEnergyBurned", every: 90, day, density, &generator, &writer)
+    case .basalEnergy:
+      Self.energy("BasalEnergyBurned", every: 600, day, density, &generator, &writer)
     case .exercise: Self.exercise(day, &writer)
-    case .flights: Self.flights(day, &chance, &writer)
+    case .flights: Self.flights(day, &generator, &writer)
     case .breathing:
-      Self.nightly("RespiratoryRate", "count/min", 900, density, day, &chance, &writer) {
+      Self.nightly("RespiratoryRate", "count/min", 900, density, day, &generator, &writer) {
         "\(11 + Double(Int($0.unit() * 12)) / 2)"
       }
     case .oxygen:
-      Self.nightly("OxygenSaturation", "%", 1_800, density, day, &chance, &writer) {
+      Self.nightly("OxygenSaturation", "%", 1_800, density, day, &generator, &writer) {
         "0.\(93 + Int($0.unit() * 7))"
       }
-    case .variability: Self.variability(day, &chance, &writer)
+    case .variability: Self.variability(day, &generator, &writer)
     case .restingRate:
-      Self.once("RestingHeartRate", "count/min", .watch, day, &chance, &writer) {
+      Self.once("RestingHeartRate", "count/min", .watch, day, &generator, &writer) {
         "\(52 + Int($0.unit() * 9))"
       }
-    case .walkingSpeed: Self.walkingSpeed(day, &chance, &writer)
+    case .walkingSpeed: Self.walkingSpeed(day, &generator, &writer)
     case .weight, .systolic, .diastolic, .glucose, .temperature, .water, .carbohydrates:
-      byHand(day, &chance, &writer)
-    case .sleep: Self.sleep(day, &chance, &writer)
-    case .mindfulness: Self.mindfulness(day, &chance, &writer)
+      byHand(day, &generator, &writer)
+    case .sleep: Self.sleep(day, &generator, &writer)
+    case .mindfulness: Self.mindfulness(day, &generator, &writer)
     case .standing: Self.standing(day, &writer)
     case .pressure: Self.pressure(day, &writer)
     case .food: Self.food(day, &writer)
     case .workouts: Self.workouts(day, &writer)
-    case .summaries: Self.summary(day, &chance, &writer)
+    case .summaries: Self.summary(day, &generator, &writer)
     }
   }
 
   /// Writes the occasional readings of apps and instruments.
   private func byHand(
-    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
     switch self {
     case .weight where day.number % 7 == 0:
-      let grams = 68_000 + Int(chance.unit() * 2_000)
-      Self.once("BodyMass", "kg", .scale, day, &chance, &writer) { _ in
+      let grams = 68_000 + Int(generator.unit() * 2_000)
+      Self.once("BodyMass", "kg", .scale, day, &generator, &writer) { _ in
         "\(Double(grams) / 1_000)"
       }
     case .systolic: Self.pressurePart(day, "Systolic", " ", &writer)
     case .diastolic: Self.pressurePart(day, "Diastolic", " ", &writer)
     case .glucose where day.number % 3 == 0:
       Self.once(
-        "BloodGlucose", "mmol<180.1558800000541>/L", .meals, day, &chance, &writer
+        "BloodGlucose", "mmol<180.1558800000541>/L", .meals, day, &generator, &writer
       ) { "\(4.5 + Double(Int($0.unit() * 30)) / 10)" }
     case .temperature where day.number % 29 == 0:
-      Self.once("BodyTemperature", "degC", .phone, day, &chance, &writer) {
+      Self.once("BodyTemperature", "degC", .phone, day, &generator, &writer) {
         "\(36.2 + Double(Int($0.unit() * 12)) / 10)"
       }
     case .water:
-      Self.once("DietaryWater", "mL", .meals, day, &chance, &writer) {
+      Self.once("DietaryWater", "mL", .meals, day, &generator, &writer) {
         "\(250 * (1 + Int($0.unit() * 4)))"
       }
     case .carbohydrates: Self.meal(day, " ", &writer)
@@ -83,53 +85,58 @@ enum GeneratedSection: Int, CaseIterable {
   /// Writes one reading in the morning.
   private static func once(
     _ type: String, _ unit: String, _ source: GeneratedSource, _ day: GeneratedDay,
-    _ chance: inout Chance, _ writer: inout ExportWriter, value: (inout Chance) -> String
+    _ generator: inout RandomSource, _ writer: inout ExportWriter,
+    value: (inout RandomSource) -> String
   ) {
-    let time = day.rise + Int(chance.unit() * 3_000)
+    let time = day.rise + Int(generator.unit() * 3_000)
     writer.record(
       quantity + type, .init(source: source, start: time, end: time), unit: unit,
-      value: value(&chance))
+      value: value(&generator))
   }
 
   private static func heartRate(
-    _ day: GeneratedDay, _ density: Double, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ density: Double, _ generator: inout RandomSource,
+    _ writer: inout ExportWriter
   ) {
     let end = day.number * 86_400 + 82_800
     var time = end - 86_400
     while time < end {
       let isMoving = day.activity(at: time) != nil
       let isAsleep = time < day.rise || time > day.rest
-      let rate = (isMoving ? 120 : isAsleep ? 50 : 65) + Int(chance.unit() * 25)
+      let rate = (isMoving ? 120 : isAsleep ? 50 : 65) + Int(generator.unit() * 25)
       writer.record(
         quantity + "HeartRate", .init(source: .watch, start: time, end: time), unit: "count/min",
         value: "\(rate)", isOpen: true)
       writer.metadata("HKMetadataKeyHeartRateMotionContext", isMoving ? "2" : isAsleep ? "0" : "1")
       writer.close("Record")
-      time += step(isMoving ? 6 : 290, density, &chance)
+      time += step(isMoving ? 6 : 290, density, &generator)
     }
   }
 
   /// Returns the time to the next reading.
-  private static func step(_ usual: Double, _ density: Double, _ chance: inout Chance) -> Int {
-    max(1, Int(usual / density * (0.5 + chance.unit())))
+  private static func step(_ usual: Double, _ density: Double, _ generator: inout RandomSource)
+    -> Int
+  {
+    max(1, Int(usual / density * (0.5 + generator.unit())))
   }
 
   /// Writes steps or meters, counted by the watch and by the phone in different intervals.
   private static func moves(
     _ type: String, _ unit: String, _ day: GeneratedDay, _ density: Double,
-    _ chance: inout Chance, _ writer: inout ExportWriter
+    _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
     for (source, usual) in [(GeneratedSource.watch, 380.0), (.phone, 560.0)] {
-      var time = day.rise + Int(chance.unit() * 600)
+      var time = day.rise + Int(generator.unit() * 600)
       while time < day.rest {
-        let length = step(usual, density, &chance)
+        let length = step(usual, density, &generator)
         let end = min(time + length, day.rest)
-        let paces = 1 + Int(chance.unit() * Double(end - time) * 0.5)
+        let paces = 1 + Int(generator.unit() * Double(end - time) * 0.5)
         let value =
-          unit == "count" ? "\(paces)" : decimal(Double(paces) * (0.0007 + 0.0002 * chance.unit()))
+          unit == "count"
+          ? "\(paces)" : decimal(Double(paces) * (0.0007 + 0.0002 * generator.unit()))
         writer.record(
           quantity + type, .init(source: source, start: time, end: end), unit: unit, value: value)
-        time = end + step(usual * 0.6, density, &chance)
+        time = end + step(usual * 0.6, density, &generator)
       }
     }
   }
@@ -141,15 +148,15 @@ enum GeneratedSection: Int, CaseIterable {
 
   private static func energy(
     _ type: String, every usual: Double, _ day: GeneratedDay, _ density: Double,
-    _ chance: inout Chance, _ writer: inout ExportWriter
+    _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
     var time = day.rise
     while time < day.rest {
-      let end = time + step(usual, density, &chance)
+      let end = time + step(usual, density, &generator)
       let rate = day.activity(at: time) == nil ? 0.0004 : 0.002
       // One value in eight has all its digits, like the sums of a phone.
-      let value = (0.5 + chance.unit()) * rate * Double(end - time) * 60
-      let text = chance.next() & 7 == 0 ? "\(value)" : decimal(value)
+      let value = (0.5 + generator.unit()) * rate * Double(end - time) * 60
+      let text = generator.next() & 7 == 0 ? "\(value)" : decimal(value)
       writer.record(
         quantity + type, .init(source: .watch, start: time, end: end), unit: "kcal", value: text)
       time = end
@@ -167,45 +174,46 @@ enum GeneratedSection: Int, CaseIterable {
   }
 
   private static func flights(
-    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
-    for _ in 0..<Int(chance.unit() * 8) {
-      let start = day.rise + Int(chance.unit() * Double(day.rest - day.rise - 120))
+    for _ in 0..<Int(generator.unit() * 8) {
+      let start = day.rise + Int(generator.unit() * Double(day.rest - day.rise - 120))
       writer.record(
         quantity + "FlightsClimbed", .init(source: .phone, start: start, end: start + 60),
-        unit: "count", value: "\(1 + Int(chance.unit() * 3))")
+        unit: "count", value: "\(1 + Int(generator.unit() * 3))")
     }
   }
 
   private static func nightly(
     _ type: String, _ unit: String, _ usual: Double, _ density: Double, _ day: GeneratedDay,
-    _ chance: inout Chance, _ writer: inout ExportWriter, value: (inout Chance) -> String
+    _ generator: inout RandomSource, _ writer: inout ExportWriter,
+    value: (inout RandomSource) -> String
   ) {
     var time = day.lastRest + 1_200
     while time < day.rise {
       writer.record(
         quantity + type, .init(source: .watch, start: time, end: time), unit: unit,
-        value: value(&chance), isOpen: true)
+        value: value(&generator), isOpen: true)
       writer.metadata("HKTimeZone", "Europe/Zurich")
       writer.close("Record")
-      time += step(usual, density, &chance)
+      time += step(usual, density, &generator)
     }
   }
 
   private static func variability(
-    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
     for part in 0..<5 {
-      let start = day.rise + part * 9_000 + Int(chance.unit() * 600)
+      let start = day.rise + part * 9_000 + Int(generator.unit() * 600)
       writer.record(
         quantity + "HeartRateVariabilitySDNN", .init(source: .watch, start: start, end: start + 59),
-        unit: "ms", value: decimal(20 + 80 * chance.unit()), isOpen: true)
+        unit: "ms", value: decimal(20 + 80 * generator.unit()), isOpen: true)
       writer.text("  <HeartRateVariabilityMetadataList>\n")
       for beat in 0..<20 {
         // The phone writes a local time with a comma and without a date.
         let second = 10 + beat * 2
-        writer.text("   <InstantaneousBeatsPerMinute bpm=\"\(60 + Int(chance.unit() * 25))\"")
-        writer.text(" time=\"9:41:\(second),\(10 + Int(chance.unit() * 90))\"/>\n")
+        writer.text("   <InstantaneousBeatsPerMinute bpm=\"\(60 + Int(generator.unit() * 25))\"")
+        writer.text(" time=\"9:41:\(second),\(10 + Int(generator.unit() * 90))\"/>\n")
       }
       writer.close("HeartRateVariabilityMetadataList", indent: "  ")
       writer.close("Record")
@@ -213,13 +221,13 @@ enum GeneratedSection: Int, CaseIterable {
   }
 
   private static func walkingSpeed(
-    _ day: GeneratedDay, _ chance: inout Chance, _ writer: inout ExportWriter
+    _ day: GeneratedDay, _ generator: inout RandomSource, _ writer: inout ExportWriter
   ) {
     for part in 0..<6 {
-      let start = day.rise + 1_800 + part * 8_000 + Int(chance.unit() * 900)
+      let start = day.rise + 1_800 + part * 8_000 + Int(generator.unit() * 900)
       writer.record(
         quantity + "WalkingSpeed", .init(source: .phone, start: start, end: start + 40),
-        unit: "km/hr", value: decimal(3.5 + 2 * chance.unit()))
+        unit: "km/hr", value: decimal(3.5 + 2 * generator.unit()))
     }
   }
 }

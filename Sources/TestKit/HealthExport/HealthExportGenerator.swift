@@ -71,9 +71,10 @@ public struct HealthExportGenerator: Sendable {
   public init(_ plan: Plan) {
     self.plan = plan
     let last = plan.firstDay + plan.days
-    var chance = Chance(seed: plan.seed &+ UInt64(bitPattern: Int64(last)))
+    var generator = RandomSource(seed: plan.seed &+ UInt64(bitPattern: Int64(last)))
     writer = ExportWriter(
-      offset: GeneratedDay.offset(at: last * 86_400), pointer: 0x2_8000_0000 | chance.next() >> 36)
+      offset: GeneratedDay.offset(at: last * 86_400),
+      pointer: 0x2_8000_0000 | generator.next() >> 36)
   }
 
   /// The progress, from 0 to 1.

@@ -64,25 +64,29 @@ extension JSONTree {
   /// numbers with a fraction or an exponent.
   ///
   /// - Parameter isExtended: Whether members unknown to every reader are added.
-  package func spelled(by chance: inout Chance, isExtended: Bool, name: String = "") -> String {
+  package func spelled(by generator: inout RandomSource, isExtended: Bool, name: String = "")
+    -> String
+  {
     switch self {
     case .object(let members):
       var all = members.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
-      while isExtended, !Self.open.contains(name), chance.flag() {
-        let more: JSONTree = chance.one([.null, .array([.object([:])]), .double(1e30), .bool(true)])
-        all.append((chance.one(Self.unknown), more))
+      while isExtended, !Self.open.contains(name), generator.flag() {
+        let more: JSONTree = generator.one([
+          .null, .array([.object([:])]), .double(1e30), .bool(true),
+        ])
+        all.append((generator.one(Self.unknown), more))
       }
-      return Self.list("{}", all.shuffled(using: &chance), by: &chance) { member, chance in
-        let value = member.value.spelled(by: &chance, isExtended: isExtended, name: member.name)
-        let space = Self.space(by: &chance)
-        return Self.quoted(member.name, by: &chance) + space + ":" + value
+      return Self.list("{}", all.shuffled(using: &generator), by: &generator) { member, generator in
+        let value = member.value.spelled(by: &generator, isExtended: isExtended, name: member.name)
+        let space = Self.space(by: &generator)
+        return Self.quoted(member.name, by: &generator) + space + ":" + value
       }
     case .array(let elements):
-      return Self.list("[]", elements, by: &chance) { element, chance in
-        element.spelled(by: &chance, isExtended: isExtended)
+      return Self.list("[]", elements, by: &generator) { element, generator in
+        element.spelled(by: &generator, isExtended: isExtended)
       }
-    case .string(let text): return Self.quoted(text, by: &chance)
-    case .int(let number): return "\(number)" + chance.one(["", "", ".0", "e0", ".00E+0"])
+    case .string(let text): return Self.quoted(text, by: &generator)
+    case .int(let number): return "\(number)" + generator.one(["", "", ".0", "e0", ".00E+0"])
     case .double(let number): return "\(number)"
     case .bool(let flag): return "\(flag)"
     case .null: return "null"
@@ -90,24 +94,24 @@ extension JSONTree {
   }
 
   private static func list<Element>(
-    _ brackets: String, _ elements: [Element], by chance: inout Chance,
-    _ text: (Element, inout Chance) -> String
+    _ brackets: String, _ elements: [Element], by generator: inout RandomSource,
+    _ text: (Element, inout RandomSource) -> String
   ) -> String {
     let all = elements.map { element in
-      space(by: &chance) + text(element, &chance) + space(by: &chance)
+      space(by: &generator) + text(element, &generator) + space(by: &generator)
     }
     return "\(brackets.prefix(1))\(all.joined(separator: ","))\(brackets.suffix(1))"
   }
 
-  private static func space(by chance: inout Chance) -> String {
-    chance.one(["", "", " ", "\n", "\r\n\t"])
+  private static func space(by generator: inout RandomSource) -> String {
+    generator.one(["", "", " ", "\n", "\r\n\t"])
   }
 
-  private static func quoted(_ text: String, by chance: inout Chance) -> String {
+  private static func quoted(_ text: String, by generator: inout RandomSource) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
       let mustBeEscaped = scalar.value < 0x20 || scalar == "\"" || scalar == "\\"
-      if mustBeEscaped || Int.random(in: 0..<6, using: &chance) == 0 {
+      if mustBeEscaped || Int.random(in: 0..<6, using: &generator) == 0 {
         for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
           quoted += "\\u\(String(UInt32(unit) + 0x10000, radix: 16).dropFirst())"
         }

@@ -7,7 +7,7 @@ private let fragments: [String] = [
   "👩‍👩‍👧", "\u{FFFD}", "\u{FFFF}", "\u{10FFFF}", "\u{FEFF}", "\\u0041", "\r\n", "日本",
 ]
 
-extension Chance {
+extension RandomSource {
   /// Draws a text of at most `count` fragments that once caused a problem in a codec.
   package mutating func text(upTo count: Int) -> String {
     (0..<Int.random(in: 0...count, using: &self)).reduce(into: "") { text, _ in
@@ -41,7 +41,7 @@ extension Chance {
   }
 }
 
-extension Chance {
+extension RandomSource {
   /// Draws one of the values; the array must not be empty.
   package mutating func one<Value>(_ values: [Value]) -> Value {
     values[Int.random(in: values.indices, using: &self)]
@@ -51,12 +51,12 @@ extension Chance {
   package mutating func flag() -> Bool { Bool.random(using: &self) }
 
   /// Draws a value or `nil`.
-  package mutating func maybe<Value>(_ value: (inout Chance) -> Value) -> Value? {
+  package mutating func maybe<Value>(_ value: (inout RandomSource) -> Value) -> Value? {
     flag() ? value(&self) : nil
   }
 
   /// Draws up to three values.
-  package mutating func few<Value>(_ value: (inout Chance) -> Value) -> [Value] {
+  package mutating func few<Value>(_ value: (inout RandomSource) -> Value) -> [Value] {
     (0..<Int.random(in: 0...3, using: &self)).map { _ in value(&self) }
   }
 

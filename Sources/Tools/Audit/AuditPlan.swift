@@ -22,9 +22,9 @@ public struct AuditPlan: Sendable {
 
   /// Creates the scripts.
   ///
-  /// - Parameter chance: The random source for identifiers.
-  public init(chance: Chance) {
-    var draw = Draw(chance: chance)
+  /// - Parameter generator: The random source for identifiers.
+  public init(generator: RandomSource) {
+    var draw = Draw(generator: generator)
     scripts =
       Self.strangers(&draw) + Self.refusals(&draw) + [Self.login(&draw), Self.main(&draw)]
       + Self.logins(&draw) + Self.loads(&draw)
@@ -32,9 +32,9 @@ public struct AuditPlan: Sendable {
 
   /// A generator of identifiers and prompts.
   private struct Draw {
-    var chance: Chance
+    var generator: RandomSource
 
-    mutating func id() -> String { UUID128.random(using: &chance).description }
+    mutating func id() -> String { UUID128.random(using: &generator).description }
     mutating func prompt(
       _ text: String, in conversation: String, isNew: Bool, key: String? = nil
     ) -> SessionPrompt {

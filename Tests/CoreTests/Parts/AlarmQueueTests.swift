@@ -34,20 +34,20 @@ struct AlarmQueueTests {
 
   @Test(arguments: 0..<20)
   func `a queue returns the due alarms, earliest first`(seed: UInt64) {
-    var chance = Chance(seed: seed)
+    var generator = RandomSource(seed: seed)
     var queue = AlarmQueue<Int>()
     var expected: [Int: Int64] = [:]
     var now: Int64 = 0
     for step in 0..<300 {
-      let (key, at) = (step % 50, now + .random(in: 0...50, using: &chance))
+      let (key, at) = (step % 50, now + .random(in: 0...50, using: &generator))
       queue.set(key, at: Instant(nanoseconds: at))
       expected[key] = at
-      if Bool.random(using: &chance) {
+      if Bool.random(using: &generator) {
         queue.clear(key / 2)
         expected[key / 2] = nil
       }
       #expect(queue.first?.nanoseconds == expected.values.min() && queue.count == expected.count)
-      now += .random(in: 0...10, using: &chance)
+      now += .random(in: 0...10, using: &generator)
       var due: [Int] = []
       while let key = queue.take(dueAt: Instant(nanoseconds: now)) { due.append(key) }
       let order = expected.filter { $0.value <= now }.sorted {

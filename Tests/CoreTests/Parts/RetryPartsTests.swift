@@ -42,15 +42,15 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
   }
 
   @Test func `a retry plan ends with its schedule and respects the windows`() {
-    var chance = Chance(seed: 1)
+    var generator = RandomSource(seed: 1)
     var retry = Retry(Self.policy())
     let schedule = retry.policy.reconnect
-    #expect(retry.plan(schedule, before: nil, at: at(0), chance: &chance) == at(0))
-    #expect(retry.plan(schedule, before: 1, at: at(0), chance: &chance) == at(1_000))
-    #expect(retry.plan(schedule, before: 2, at: at(0), chance: &chance) == nil)
+    #expect(retry.plan(schedule, before: nil, at: at(0), generator: &generator) == at(0))
+    #expect(retry.plan(schedule, before: 1, at: at(0), generator: &generator) == at(1_000))
+    #expect(retry.plan(schedule, before: 2, at: at(0), generator: &generator) == nil)
     retry.noteAttempt(at: at(0))
     retry.noteAttempt(at: at(0))
-    #expect(retry.plan(schedule, before: 1, at: at(0), chance: &chance) == at(10_000))
+    #expect(retry.plan(schedule, before: 1, at: at(0), generator: &generator) == at(10_000))
   }
 
   @Test func `a breaker pauses only once its number of failures is reached`() {
@@ -65,15 +65,15 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
   }
 
   @Test func `a schedule waits at least as long as the server asked`() {
-    var chance = Chance(seed: 1)
+    var generator = RandomSource(seed: 1)
     let schedule = Schedule.list([.seconds(1), .seconds(3)])
-    #expect(schedule.wait(before: 0, atLeast: nil, chance: &chance) == .seconds(1))
-    #expect(schedule.wait(before: 0, atLeast: .seconds(2), chance: &chance) == .seconds(2))
-    #expect(schedule.wait(before: 1, atLeast: .seconds(2), chance: &chance) == .seconds(3))
-    #expect(schedule.wait(before: 2, atLeast: .seconds(2), chance: &chance) == nil)
+    #expect(schedule.wait(before: 0, atLeast: nil, generator: &generator) == .seconds(1))
+    #expect(schedule.wait(before: 0, atLeast: .seconds(2), generator: &generator) == .seconds(2))
+    #expect(schedule.wait(before: 1, atLeast: .seconds(2), generator: &generator) == .seconds(3))
+    #expect(schedule.wait(before: 2, atLeast: .seconds(2), generator: &generator) == nil)
     #expect(schedule.shortestWait(before: 1, atLeast: .seconds(4)) == .seconds(4))
     #expect(schedule.shortestWait(before: 2, atLeast: nil) == nil)
-    #expect(chance == Chance(seed: 1))
+    #expect(generator == RandomSource(seed: 1))
   }
 
   @Test func `a gate is open if the work is wanted, the network reachable and the user signed in`()

@@ -15,7 +15,7 @@ private struct Parcel: QueuedItem {
 @Suite struct SendQueueTests {
   private static let start = Instant.zero
   private var queue = SendQueue<Parcel>(limit: 3)
-  private var chance = Chance(seed: 1)
+  private var generator = RandomSource(seed: 1)
   private let schedule = Schedule.list([.seconds(1), .seconds(2)])
 
   private mutating func addStored(_ parcels: Parcel...) {
@@ -36,7 +36,7 @@ private struct Parcel: QueuedItem {
   ) -> Parcel? {
     queue.retryLater(
       UUID128(high: 0, low: number), isUnsure: isUnsure, wish: wish,
-      at: Self.start.advanced(by: .seconds(second)), schedule: schedule, chance: &chance)
+      at: Self.start.advanced(by: .seconds(second)), schedule: schedule, generator: &generator)
   }
 
   @Test mutating func `an item is sent only after it is stored`() {

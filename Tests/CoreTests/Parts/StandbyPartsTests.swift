@@ -6,7 +6,7 @@ import Testing
 @Suite struct StandbyPartsTests {
   private static let teapot = LinkFailure.http(status: 418, retryAfter: nil, detail: "")
 
-  private var chance = Chance(seed: 1)
+  private var generator = RandomSource(seed: 1)
   private var standby: Standby
   private var now = Instant.zero
 
@@ -19,14 +19,14 @@ import Testing
 
   /// Starts polling. If polling has already started, a probe has failed.
   private mutating func arm(after failure: LinkFailure) {
-    standby.armPoll(after: failure, slow: false, at: now, chance: &chance)
+    standby.armPoll(after: failure, slow: false, at: now, generator: &generator)
   }
 
   /// Sends a poll 10 s later, answers it at once, and returns whether a probe is due.
   private mutating func poll(_ failure: LinkFailure?) throws -> Bool {
     now = now.advanced(by: .seconds(10))
     let taken = standby.takePoll(at: now)
-    return standby.polled(try #require(taken), failure, at: now, chance: &chance)
+    return standby.polled(try #require(taken), failure, at: now, generator: &generator)
   }
 
   /// Lets a probe fail and returns the base-2 logarithm, rounded down, of the seconds until the

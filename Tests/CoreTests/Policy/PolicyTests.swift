@@ -13,10 +13,10 @@ struct PolicyTests {
 
   @Test func `the session breaker delays none of 20 attempts, even after an earlier series`() {
     let policy = LinkPolicy.session.retry
-    var (retry, chance, now) = (Retry(policy), Chance(seed: 3), Instant.zero)
+    var (retry, generator, now) = (Retry(policy), RandomSource(seed: 3), Instant.zero)
     retry.noteFailure(at: now, wish: nil)
     for index in 0..<20 {
-      let due = retry.plan(policy.reconnect, before: index, at: now, chance: &chance)
+      let due = retry.plan(policy.reconnect, before: index, at: now, generator: &generator)
       let usual = Double(min(1 << index, 30))
       let wait = due.map { Double(now.duration(to: $0).nanoseconds) / 1e9 } ?? 0
       #expect((max(1, usual * 0.75)...usual * 1.25).contains(wait))
@@ -24,7 +24,7 @@ struct PolicyTests {
       retry.noteAttempt(at: now)
       retry.noteFailure(at: now, wish: nil)
     }
-    #expect(retry.plan(policy.reconnect, before: 20, at: now, chance: &chance) == nil)
+    #expect(retry.plan(policy.reconnect, before: 20, at: now, generator: &generator) == nil)
     // In another series on demand, 20 more failures do not open the breaker; the next one does.
     for _ in 1...20 { retry.noteFailure(at: now, wish: nil) }
     #expect(retry.earliest(at: now) == now)

@@ -13,15 +13,15 @@ import Testing
   ///
   /// Calls `refused` with each change that it rejects.
   private func policy(
-    _ chance: inout Chance, refused: ((key: String, value: String), PolicyError) -> Void
+    _ generator: inout RandomSource, refused: ((key: String, value: String), PolicyError) -> Void
   ) -> LinkPolicy {
-    var policy = LinkPolicy.presets[Int.random(in: LinkPolicy.presets.indices, using: &chance)]
-    for _ in 0..<Int.random(in: 0...4, using: &chance) {
-      let key = PolicyKey.all[Int.random(in: PolicyKey.all.indices, using: &chance)].name
+    var policy = LinkPolicy.presets[Int.random(in: LinkPolicy.presets.indices, using: &generator)]
+    for _ in 0..<Int.random(in: 0...4, using: &generator) {
+      let key = PolicyKey.all[Int.random(in: PolicyKey.all.indices, using: &generator)].name
       let others = LinkPolicy.presets.compactMap { preset in
         preset.values.first { $0.key == key }?.value
       }
-      let value = (others + Self.odd).randomElement(using: &chance) ?? ""
+      let value = (others + Self.odd).randomElement(using: &generator) ?? ""
       do throws(PolicyError) {
         policy = try policy.setting([(key, value)])
       } catch {
@@ -33,10 +33,10 @@ import Testing
 
   @Test func `a policy survives text and JSON, and a rejected change reports its problems`() throws
   {
-    var chance = Chance(seed: 60)
+    var generator = RandomSource(seed: 60)
     var count = 0
     for _ in 0..<150 {
-      let policy = policy(&chance) { change, error in
+      let policy = policy(&generator) { change, error in
         count += 1
         #expect(!error.problems.isEmpty, "\(change)")
         for problem in error.problems { #expect(error.description.contains(problem)) }
@@ -73,23 +73,24 @@ import Testing
   }
 
   @Test func `random durations and schedules survive a round trip through text`() {
-    var chance = Chance(seed: 62)
+    var generator = RandomSource(seed: 62)
     func duration() -> Duration {
       let units = [1, 1_000, 1_000_000, 1_000_000_000, 60_000_000_000, 3_600_000_000_000]
-      let unit = units.randomElement(using: &chance) ?? 1
-      return .nanoseconds(Int.random(in: 0...10_000, using: &chance) * unit)
+      let unit = units.randomElement(using: &generator) ?? 1
+      return .nanoseconds(Int.random(in: 0...10_000, using: &generator) * unit)
     }
     for _ in 0..<1_000 {
       let first = duration()
       #expect(Duration(text: first.text) == first)
-      let waits = (0..<Int.random(in: 0...4, using: &chance)).map { _ in duration() }
-      let jitter = Double(Int.random(in: 0...100, using: &chance)) / 100
+      let waits = (0..<Int.random(in: 0...4, using: &generator)).map { _ in duration() }
+      let jitter = Double(Int.random(in: 0...100, using: &generator)) / 100
       let schedules: [Schedule] = [
         .list(waits),
         .exponential(
-          first: first, factor: Int.random(in: 0...1_000, using: &chance), cap: duration(),
+          first: first, factor: Int.random(in: 0...1_000, using: &generator), cap: duration(),
           jitter: jitter, floor: duration(),
-          attempts: Bool.random(using: &chance) ? nil : Int.random(in: 0...1_000, using: &chance)),
+          attempts: Bool.random(using: &generator)
+            ? nil : Int.random(in: 0...1_000, using: &generator)),
       ]
       for schedule in schedules { #expect(Schedule(text: schedule.text) == schedule) }
     }
@@ -98,7 +99,7 @@ import Testing
 
 extension [String] {
   fileprivate func shuffled(by seed: UInt64) -> [String] {
-    var chance = Chance(seed: seed)
-    return shuffled(using: &chance)
+    var generator = RandomSource(seed: seed)
+    return shuffled(using: &generator)
   }
 }

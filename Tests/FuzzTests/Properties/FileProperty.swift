@@ -78,10 +78,10 @@ enum PolicyProperty {
     let again = written.flatMap { try? JSONDecoder().decode(LinkPolicy.self, from: $0) }
     try hold(again == policy, "a policy that was read can be written")
     for schedule in [policy.retry.first, policy.retry.reconnect] {
-      var chance = Chance(seed: 1)
+      var generator = RandomSource(seed: 1)
       for index in [0, 1, 2, 3, 19, 100] {
         guard let bounds = schedule.bounds(before: index),
-          let wait = schedule.wait(before: index, chance: &chance)
+          let wait = schedule.wait(before: index, generator: &generator)
         else { continue }
         try hold(bounds.contains(wait), "a wait is within its bounds")
       }

@@ -60,8 +60,8 @@ import Testing
     calendar.timeZone = Zones.zone(name)
     let rules = Zones.rules(name)
     let buckets = CalendarBuckets(zone: rules, grouping: pair.grouping)
-    var chance = Chance(seed: 23)
-    var seconds = (0..<400).map { _ in Int.random(in: 0..<4_102_444_800, using: &chance) }
+    var generator = RandomSource(seed: 23)
+    var seconds = (0..<400).map { _ in Int.random(in: 0..<4_102_444_800, using: &generator) }
     // Moments around each change, where calendars are most likely to be wrong.
     for change in rules.transitions.prefix(150) {
       let second = Int(change.at.nanoseconds / 1_000_000_000)
@@ -107,11 +107,11 @@ import Testing
   @Test(arguments: Zones.names, HealthGrouping.allCases)
   func `consecutive buckets leave no gap`(name: String, grouping: HealthGrouping) {
     let rules = Zones.rules(name)
-    var chance = Chance(seed: 24)
+    var generator = RandomSource(seed: 24)
     for lead in [Duration.zero, .seconds(10_800)] where grouping != .hour || lead == .zero {
       let buckets = CalendarBuckets(zone: rules, grouping: grouping, lead: lead)
       for _ in 0..<20 {
-        let start = Int64.random(in: 0..<4_000_000_000, using: &chance) * 1_000_000_000
+        let start = Int64.random(in: 0..<4_000_000_000, using: &generator) * 1_000_000_000
         var bucket = buckets.bucket(at: Timestamp(nanoseconds: start))
         for _ in 0..<400 {
           let next = buckets.bucket(at: bucket.members.upperBound)

@@ -6,17 +6,17 @@ import Testing
 @Suite struct LongAnswerTests {
   /// Returns `count` random samples of 2026 with named and unnamed sources, at whole seconds.
   private static func samples(
-    _ count: Int, of kinds: [HealthKind], from chance: inout Chance
+    _ count: Int, of kinds: [HealthKind], from generator: inout RandomSource
   ) -> [HealthSample] {
     let first = at("2026-01-01T00:00:00Z")
     return (0..<count).map { _ in
-      let start = first.advanced(by: .seconds(Int.random(in: 0..<20_000_000, using: &chance)))
-      let length = [0, 60, 3_600, 200_000].randomElement(using: &chance) ?? 0
+      let start = first.advanced(by: .seconds(Int.random(in: 0..<20_000_000, using: &generator)))
+      let length = [0, 60, 3_600, 200_000].randomElement(using: &generator) ?? 0
       return HealthSample(
-        type: kinds.randomElement(using: &chance)?.identifier ?? "",
-        value: .quantity(Double(Int.random(in: 1...1_000, using: &chance))), start: start,
+        type: kinds.randomElement(using: &generator)?.identifier ?? "",
+        value: .quantity(Double(Int.random(in: 1...1_000, using: &generator))), start: start,
         end: start.advanced(by: .seconds(length)),
-        source: ["Watch", "Phone", ""].randomElement(using: &chance) ?? "")
+        source: ["Watch", "Phone", ""].randomElement(using: &generator) ?? "")
     }
   }
 
@@ -48,8 +48,8 @@ import Testing
   func `samples that do not fit can be requested from the next start without loss or repeats`(
     valueType: HealthValueType
   ) throws {
-    var chance = Chance(seed: 41)
-    let shelf = Shelf(Self.samples(400, of: valueType.kinds, from: &chance))
+    var generator = RandomSource(seed: 41)
+    let shelf = Shelf(Self.samples(400, of: valueType.kinds, from: &generator))
     var query = ask(valueType, "2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")
     query.maxBytes = 1 << 20
     let whole = try shelf.reply(query).points
@@ -61,8 +61,8 @@ import Testing
   }
 
   @Test func `a full answer stops reading`() throws {
-    var chance = Chance(seed: 43)
-    let shelf = Shelf(Self.samples(2_000, of: HealthValueType.heartRate.kinds, from: &chance))
+    var generator = RandomSource(seed: 43)
+    let shelf = Shelf(Self.samples(2_000, of: HealthValueType.heartRate.kinds, from: &generator))
     let limits = AnswerLimits(maxBytes: 5_000, pageLimit: 10)
     var answering = HealthAnswering(
       .healthData(ask(.heartRate, "2026-01-01T00:00:00Z", "2026-12-31T00:00:00Z")), zone: .utc,
@@ -128,8 +128,8 @@ import Testing
   func `statistics that do not fit are cut between two spans`(
     valueType: HealthValueType, groupBy: HealthGrouping
   ) throws {
-    var chance = Chance(seed: 42)
-    let shelf = Shelf(Self.samples(400, of: valueType.kinds, from: &chance))
+    var generator = RandomSource(seed: 42)
+    let shelf = Shelf(Self.samples(400, of: valueType.kinds, from: &generator))
     let query = ask(valueType, "2026-01-01T00:00:00", "2026-12-31T00:00:00", groupBy)
     let whole = try shelf.reply(query, zone: Zones.newYork).points
     for maxBytes in [6_000, 12_000] {

@@ -178,18 +178,18 @@ import Testing
   func `merging equals counting each second separately`(seed: UInt64, groupBy: HealthGrouping)
     throws
   {
-    var chance = Chance(seed: seed)
+    var generator = RandomSource(seed: seed)
     let from = at("2026-01-05T23:30:00Z")
     let to = at("2026-01-06T00:30:00Z")
     let samples = (0..<60).map { _ in
-      let start = from.advanced(by: .seconds(Int.random(in: -600..<3_600, using: &chance)))
-      let length = [0, 0, 30, 300, 1_500].randomElement(using: &chance) ?? 0
+      let start = from.advanced(by: .seconds(Int.random(in: -600..<3_600, using: &generator)))
+      let length = [0, 0, 30, 300, 1_500].randomElement(using: &generator) ?? 0
       return HealthSample(
         type: "HKQuantityTypeIdentifierStepCount",
-        value: .quantity(Double(Int.random(in: 0...90, using: &chance))), unit: "count",
+        value: .quantity(Double(Int.random(in: 0...90, using: &generator))), unit: "count",
         start: start, end: start.advanced(by: .seconds(length)),
-        source: ["Watch", "iPhone", "A", "B"].randomElement(using: &chance) ?? "",
-        device: [nil, "name:Ring"].randomElement(using: &chance) ?? nil)
+        source: ["Watch", "iPhone", "A", "B"].randomElement(using: &generator) ?? "",
+        device: [nil, "name:Ring"].randomElement(using: &generator) ?? nil)
     }
     let query = HealthDataQuery(
       valueType: .steps, start: .instant(from, minutesEast: nil),

@@ -251,19 +251,19 @@ import Testing
   }
 
   @Test func `asking day by day finds each night once`() throws {
-    var chance = Chance(seed: 31)
+    var generator = RandomSource(seed: 31)
     for _ in 0..<40 {
       // Sessions of one source at any hour, one after the other.
       var samples: [HealthSample] = []
       var start = at("2026-03-20T00:00:00Z")
       while start < at("2026-04-05T00:00:00Z") {
-        let length = Int.random(in: 20...600, using: &chance)
+        let length = Int.random(in: 20...600, using: &generator)
         let end = start.advanced(by: .seconds(60 * length))
         samples.append(
           HealthSample(
             type: "HKCategoryTypeIdentifierSleepAnalysis", value: .category("Asleep"),
             start: start, end: end, source: "Watch"))
-        start = end.advanced(by: .seconds(60 * Int.random(in: 6...900, using: &chance)))
+        start = end.advanced(by: .seconds(60 * Int.random(in: 6...900, using: &generator)))
       }
       let shelf = Shelf(samples)
       let days = (21..<31).map { "2026-03-\($0)" }

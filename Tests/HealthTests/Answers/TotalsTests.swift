@@ -7,18 +7,18 @@ import Testing
 @Suite struct TotalsTests {
   /// Returns steps of several sources around a span, some across its ends.
   private static func samples(
-    around span: Range<Timestamp>, from chance: inout Chance
+    around span: Range<Timestamp>, from generator: inout RandomSource
   ) -> [HealthSample] {
     let length = Int(span.lowerBound.distance(to: span.upperBound) / 1e9)
     return (0..<40).map { _ in
       let start = span.lowerBound.advanced(
-        by: .seconds(Int.random(in: -100_000..<length + 10_000, using: &chance)))
-      let seconds = [0, 60, 3_600, 100_000].randomElement(using: &chance) ?? 0
+        by: .seconds(Int.random(in: -100_000..<length + 10_000, using: &generator)))
+      let seconds = [0, 60, 3_600, 100_000].randomElement(using: &generator) ?? 0
       return HealthSample(
         type: "HKQuantityTypeIdentifierStepCount",
-        value: .quantity(Double(Int.random(in: 1...900, using: &chance))), unit: "count",
+        value: .quantity(Double(Int.random(in: 1...900, using: &generator))), unit: "count",
         start: start, end: start.advanced(by: .seconds(seconds)),
-        source: ["Watch", "iPhone", "Diary"].randomElement(using: &chance) ?? "")
+        source: ["Watch", "iPhone", "Diary"].randomElement(using: &generator) ?? "")
     }
   }
 
@@ -31,12 +31,12 @@ import Testing
 
   @Test(arguments: Zones.names)
   func `hours, days, weeks and months add up to the total`(zone: String) throws {
-    var chance = Chance(seed: UInt64(zone.utf8.reduce(0) { $0 * 31 % 65_521 + Int($1) }))
+    var generator = RandomSource(seed: UInt64(zone.utf8.reduce(0) { $0 * 31 % 65_521 + Int($1) }))
     for _ in 0..<8 {
       let start = at("2026-01-01T00:00:00Z").advanced(
-        by: .seconds(Int.random(in: 0..<30_000_000, using: &chance)))
-      let end = start.advanced(by: .seconds(Int.random(in: 1..<900_000, using: &chance)))
-      let shelf = Shelf(Self.samples(around: start..<end, from: &chance))
+        by: .seconds(Int.random(in: 0..<30_000_000, using: &generator)))
+      let end = start.advanced(by: .seconds(Int.random(in: 1..<900_000, using: &generator)))
+      let shelf = Shelf(Self.samples(around: start..<end, from: &generator))
       let parts = try HealthGrouping.allCases.map { groupBy in
         let query = HealthDataQuery(
           valueType: .steps, start: .instant(start, minutesEast: nil),

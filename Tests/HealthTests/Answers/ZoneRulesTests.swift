@@ -55,9 +55,9 @@ private func local(_ text: String) -> CivilTime {
   func `zone rules have the same offsets as Foundation's time zones`(name: String) {
     let zone = Zones.zone(name)
     let rules = Zones.rules(name)
-    var chance = Chance(seed: 21)
+    var generator = RandomSource(seed: 21)
     for _ in 0..<5_000 {
-      let second = Int.random(in: 0..<4_102_444_800, using: &chance)
+      let second = Int.random(in: 0..<4_102_444_800, using: &generator)
       let date = Date(timeIntervalSince1970: Double(second))
       let moment = Timestamp(nanoseconds: Int64(second) * 1_000_000_000)
       #expect(rules.secondsEast(at: moment) == zone.secondsFromGMT(for: date))
@@ -76,10 +76,10 @@ private func local(_ text: String) -> CivilTime {
   @Test(arguments: Zones.names)
   func `a local time converts to an instant that shows the same local time`(name: String) {
     let rules = Zones.rules(name)
-    var chance = Chance(seed: 22)
+    var generator = RandomSource(seed: 22)
     for _ in 0..<5_000 {
       let moment = Timestamp(
-        nanoseconds: Int64.random(in: 0..<4_102_444_800_000_000_000, using: &chance))
+        nanoseconds: Int64.random(in: 0..<4_102_444_800_000_000_000, using: &generator))
       let reading = rules.local(at: moment)
       let first = rules.instant(of: reading)
       #expect(rules.local(at: first) == reading)

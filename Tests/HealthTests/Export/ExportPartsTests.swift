@@ -118,13 +118,13 @@ import Testing
   }
 
   @Test func `numbers of any length are the nearest doubles`() {
-    var chance = Chance(seed: 5)
+    var generator = RandomSource(seed: 5)
     for _ in 0..<20_000 {
-      let bits = Double(bitPattern: chance.next() >> 2 | 0x3000_0000_0000_0000)
+      let bits = Double(bitPattern: generator.next() >> 2 | 0x3000_0000_0000_0000)
       let text = "\(bits)"
       #expect(number(text) == Double(text), "\(text)")
       let places =
-        "\(chance.next() >> (chance.next() % 60)).\(chance.next() >> (chance.next() % 60))"
+        "\(generator.next() >> (generator.next() % 60)).\(generator.next() >> (generator.next() % 60))"
       #expect(number(places) == Double(places), "\(places)")
     }
   }

@@ -9,14 +9,14 @@ import Testing
 
   /// Returns the bytes of the sound export with random changes.
   private static func damaged(_ seed: UInt64) -> [UInt8] {
-    var chance = Chance(seed: seed)
+    var generator = RandomSource(seed: seed)
     var bytes = sound
     let odd = Array("<>\"'/=&;!?[]-:+.x09 \u{0B}".utf8)
-    for _ in 0..<(1 + chance.next() % 60) {
-      let place = Int(chance.next() % UInt64(bytes.count))
-      switch chance.next() % 5 {
-      case 0: bytes[place] = UInt8(truncatingIfNeeded: chance.next())
-      case 1, 2: bytes[place] = odd[Int(chance.next() % UInt64(odd.count))]
+    for _ in 0..<(1 + generator.next() % 60) {
+      let place = Int(generator.next() % UInt64(bytes.count))
+      switch generator.next() % 5 {
+      case 0: bytes[place] = UInt8(truncatingIfNeeded: generator.next())
+      case 1, 2: bytes[place] = odd[Int(generator.next() % UInt64(odd.count))]
       case 3: bytes.removeSubrange(place..<min(bytes.count, place + 1 + Int(seed % 20)))
       case _: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 50)], at: place)
       }

@@ -2,13 +2,13 @@ import LinkCore
 
 /// A generator of random input.
 protocol RandomInput {
-  var chance: Chance { get set }
+  var generator: RandomSource { get set }
 }
 
 extension RandomInput {
   /// Returns an integer in a range.
   mutating func number(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + Int(chance.next() % UInt64(range.count))
+    range.lowerBound + Int(generator.next() % UInt64(range.count))
   }
 
   /// Returns one of several values.
@@ -17,7 +17,7 @@ extension RandomInput {
   }
 
   /// Returns true with a probability of one in `times`.
-  mutating func happens(_ times: UInt64) -> Bool { chance.next() % times == 0 }
+  mutating func happens(_ times: UInt64) -> Bool { generator.next() % times == 0 }
 
   /// Returns the value half of the time, otherwise `nil`.
   mutating func maybe<Value>(_ value: Value) -> Value? { happens(2) ? value : nil }

@@ -20,14 +20,14 @@ enum SyncTorture {
   /// No sample may be lost, duplicated, or kept after its deletion.
   static func run(kills: Int, seed: UInt64) async throws {
     let clock = BootClock()
-    var chance = Dice(seed: seed)
+    var generator = Dice(seed: seed)
     let rig = try SyncRig()
     var (server, minutes) = (try await rig.serve(), Array(0..<400))
     let proxy = try FaultProxy(upstream: UInt16(server.port))
     for kill in 0..<kills {
       if kill % 5 == 0 {
         // A newer export with more samples, and without some of the old ones.
-        minutes = changed(minutes, &chance)
+        minutes = changed(minutes, &generator)
         try rig.export(
           [(steps, minutes), (heart, minutes.map { $0 + 1 })], day: 2 + min(26, kill / 5),
           second: kill)
@@ -41,7 +41,7 @@ enum SyncTorture {
         try await proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       }
       // The kill is what this test is about, so it comes at a random moment.
-      let moment = Duration.milliseconds(Int(chance.next() % 500))
+      let moment = Duration.milliseconds(Int(generator.next() % 500))
       try await clock.wait(until: clock.now.advanced(by: moment))
       if kill % 4 == 2 {
         server.process.signal(SIGKILL)
@@ -59,8 +59,8 @@ enum SyncTorture {
     #expect(try await rig.held() == [steps: minutes, heart: minutes.map { $0 + 1 }])
   }
 
-  private static func changed(_ minutes: [Int], _ chance: inout Dice) -> [Int] {
-    var kept = minutes.filter { _ in chance.next() % 9 > 0 }
+  private static func changed(_ minutes: [Int], _ generator: inout Dice) -> [Int] {
+    var kept = minutes.filter { _ in generator.next() % 9 > 0 }
     if kept.first != 0 { kept.insert(0, at: 0) }
     let last = kept.last ?? 0
     // The export covers one month. Once it is full, samples are only removed.

@@ -54,7 +54,7 @@ struct Shop {
     lastNumber += 1
     offset += 1
     // Ids in random order, as from a server that draws them at random.
-    var mixer = Chance(seed: lastNumber)
+    var mixer = RandomSource(seed: lastNumber)
     let message = Message(
       id: UUID128(high: mixer.next(), low: lastNumber), shop: id, user: user, username: nil,
       text: text, createdAt: time, position: head)

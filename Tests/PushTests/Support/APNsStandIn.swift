@@ -114,7 +114,7 @@ final class APNsStandIn {
         timeout: timeout),
       key: try ProviderKey(path: keyPath),
       network: try CurlNetwork(CurlConfiguration(authorities: authorities)), clock: clock,
-      chance: Chance(seed: seed))
+      generator: RandomSource(seed: seed))
   }
 
   private static let program = #"""

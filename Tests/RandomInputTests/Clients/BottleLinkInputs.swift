@@ -24,11 +24,11 @@ struct BottleLinkInputs: LinkedGenerator {
   private static let bottles = [UInt64(1), 2].map { PeripheralID(UUID128(high: 0, low: $0)) }
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     var settings = BottleSettings(policy: source.one(Self.policies))
     settings.syncs = !source.oneIn(6)
     run = RandomRun(
-      BottleModel(settings, seed: source.chance.next()), seed: seed, chance: source.chance)
+      BottleModel(settings, seed: source.generator.next()), seed: seed, generator: source.generator)
   }
 
   private static let policies: [LinkPolicy] = {
@@ -52,7 +52,7 @@ struct BottleLinkInputs: LinkedGenerator {
     case 11: record()
     case 12:
       guard oneIn(8) else { return }
-      restart(BottleModel(machine.settings, seed: chance.next()))
+      restart(BottleModel(machine.settings, seed: generator.next()))
       launch()
     case _: goOn()
     }

@@ -7,7 +7,7 @@ struct FirmwareInputs: InputGenerator {
   var run: RandomRun<FirmwareMachine>
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     let profile = source.one([TimerProfile.plan028, .plan034, .plan035])
     let ring = RecordRing(ArrayStorage(capacity: source.one([3, 25, 70])))
     // In some runs the millisecond counter wraps around.
@@ -17,7 +17,7 @@ struct FirmwareInputs: InputGenerator {
     bottle.countsDeleted = source.oneIn(3)
     var machine = FirmwareMachine(bottle)
     _ = machine.tick(at: start)
-    run = RandomRun(machine, seed: seed, chance: source.chance)
+    run = RandomRun(machine, seed: seed, generator: source.generator)
     run.now = start
   }
 

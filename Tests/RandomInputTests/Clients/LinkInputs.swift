@@ -12,10 +12,11 @@ struct LinkInputs: LinkedGenerator {
   private let waits: [Duration]
 
   init(seed: UInt64) {
-    var policies = RandomPolicies(chance: Chance(seed: seed))
+    var policies = RandomPolicies(generator: RandomSource(seed: seed))
     let policy = policies.next()
     run = RandomRun(
-      HeldLink(policy: policy, seed: policies.chance.next()), seed: seed, chance: policies.chance)
+      HeldLink(policy: policy, seed: policies.generator.next()), seed: seed,
+      generator: policies.generator)
     waits = [
       .milliseconds(100), .milliseconds(800), .seconds(1), .seconds(7), .seconds(350),
       policy.retry.stability.after, policy.liveness.pongTimeout, policy.gate.refreshTimeout,

@@ -34,13 +34,13 @@ struct PhoneRelayInputs: LinkedGenerator {
   }()
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     isDeaf = source.oneIn(4)
     let settings = RelaySettings(
       policy: source.one(Self.policies), hasNotification: source.oneIn(2))
     run = RandomRun(
-      RelayModel(settings: settings, seed: source.chance.next()), seed: seed,
-      chance: source.chance)
+      RelayModel(settings: settings, seed: source.generator.next()), seed: seed,
+      generator: source.generator)
   }
 
   mutating func begin() {

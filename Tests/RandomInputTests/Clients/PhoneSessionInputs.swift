@@ -15,10 +15,10 @@ struct PhoneSessionInputs: LinkedGenerator {
   private static let names = ["a", "b", "c"]
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     run = RandomRun(
-      SessionModel(SessionSettings(policy: .session), seed: source.chance.next()), seed: seed,
-      chance: source.chance)
+      SessionModel(SessionSettings(policy: .session), seed: source.generator.next()), seed: seed,
+      generator: source.generator)
   }
 
   mutating func begin() { launch() }
@@ -32,7 +32,7 @@ struct PhoneSessionInputs: LinkedGenerator {
     case 7: disturb()
     case 8:
       guard oneIn(20) else { return }
-      restart(SessionModel(machine.settings, seed: chance.next()))
+      restart(SessionModel(machine.settings, seed: generator.next()))
       launch()
     case _: hear()
     }

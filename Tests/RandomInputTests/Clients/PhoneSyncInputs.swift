@@ -30,7 +30,7 @@ struct PhoneSyncInputs: InputGenerator {
   private static let types = ["a", "b", "c"]
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     serverFails = source.oneIn(4)
     storeFails = source.oneIn(3)
     sourceFails = source.oneIn(5)
@@ -38,7 +38,7 @@ struct PhoneSyncInputs: InputGenerator {
     favoured = source.one([[503, 429], [500, 501], [413, 413], [400, 401, 404]])
     let settings = SyncSettings(policy: .healthSync, depth: source.one([1, 2, 16]))
     run = RandomRun(
-      SyncModel(settings, seed: source.chance.next()), seed: seed, chance: source.chance)
+      SyncModel(settings, seed: source.generator.next()), seed: seed, generator: source.generator)
   }
 
   mutating func begin() {
@@ -206,7 +206,7 @@ extension PhoneSyncInputs {
     let count = oneIn(3) ? 0 : pagesAreLarge ? number(1...40) : number(1...2)
     let drafts = (0..<count).map { _ in draft() }
     if count > 0 || oneIn(4) || anchors[type] == nil {
-      anchors[type] = HealthAnchor([UInt8(truncatingIfNeeded: chance.next()), 1, 2])
+      anchors[type] = HealthAnchor([UInt8(truncatingIfNeeded: generator.next()), 1, 2])
     }
     return FetchedPage(
       drafts: drafts, anchor: anchors[type] ?? HealthAnchor([]), made: max(wall, least),

@@ -16,7 +16,7 @@ struct PullInputs: InputGenerator {
   private(set) var hasFinished = false
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     misfortune = source.one([0, 1, 2, 3, 6])
     var settings = PullSettings()
     if source.oneIn(2) {
@@ -28,7 +28,7 @@ struct PullInputs: InputGenerator {
         sendTime: .milliseconds(source.one([0, 400, 3_000])),
         retries: .list(waits.map { .milliseconds($0) }))
     }
-    run = RandomRun(PullModel(settings), seed: seed, chance: source.chance)
+    run = RandomRun(PullModel(settings), seed: seed, generator: source.generator)
   }
 
   mutating func act() {

@@ -20,15 +20,15 @@ struct SocketInputs: LinkedGenerator {
   private var ended = 0
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     isDeaf = source.oneIn(4)
     var settings = SocketSettings(policy: source.one(Self.policies))
     settings.outbox = source.one(SocketSettings.Outbox.allCases)
     settings.awaitsConfirmation = source.oneIn(2)
     settings.hasPing = source.oneIn(3)
     if source.oneIn(2) { settings.position = Secret("kept") }
-    let model = SocketModel(settings, seed: source.chance.next())
-    run = RandomRun(model, seed: seed, chance: source.chance)
+    let model = SocketModel(settings, seed: source.generator.next())
+    run = RandomRun(model, seed: seed, generator: source.generator)
   }
 
   private static let policies: [LinkPolicy] = {

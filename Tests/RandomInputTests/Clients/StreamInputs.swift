@@ -26,13 +26,14 @@ struct StreamInputs: LinkedGenerator {
   private var waiting: Set<UUID128> = []
 
   init(seed: UInt64) {
-    var source = RandomPolicies(chance: Chance(seed: seed))
+    var source = RandomPolicies(generator: RandomSource(seed: seed))
     guard let shop = ShopID("shop") else { preconditionFailure("the name is valid") }
     settings = Self.settings(of: shop, &source)
-    server = StreamServer(shop, isPlain: source.oneIn(2), Chance(seed: source.chance.next()))
+    server = StreamServer(
+      shop, isPlain: source.oneIn(2), RandomSource(seed: source.generator.next()))
     run = RandomRun(
-      StreamModel(settings: settings, seed: source.chance.next()), seed: seed,
-      chance: source.chance)
+      StreamModel(settings: settings, seed: source.generator.next()), seed: seed,
+      generator: source.generator)
   }
 
   private static func settings(
@@ -82,7 +83,7 @@ struct StreamInputs: LinkedGenerator {
     case 31: if oneIn(3) { leave() }
     case _:
       guard oneIn(6) else { return }
-      restart(StreamModel(settings: settings, seed: chance.next()))
+      restart(StreamModel(settings: settings, seed: generator.next()))
       launch()
     }
   }

@@ -5,7 +5,7 @@ import MessageStream
 
 /// A server for random streams, with or without positions, that makes mistakes.
 struct StreamServer: RandomSource {
-  var chance: Chance
+  var generator: RandomSource
   let isPlain: Bool
   private let shop: ShopID
   private var log = StoredLog(epoch: "e")
@@ -14,8 +14,8 @@ struct StreamServer: RandomSource {
   /// The lag of the server's clock, in seconds.
   private var lag: Int64 = 0
 
-  init(_ shop: ShopID, isPlain: Bool, _ chance: Chance) {
-    (self.shop, self.isPlain, self.chance) = (shop, isPlain, chance)
+  init(_ shop: ShopID, isPlain: Bool, _ generator: RandomSource) {
+    (self.shop, self.isPlain, self.generator) = (shop, isPlain, generator)
   }
 
   var messages: [Message] { log.messages }
@@ -61,7 +61,7 @@ struct StreamServer: RandomSource {
       for _ in 0..<lost where !oneIn(4) { write(at: wall) }
     case 2: lag = one([0, 0, 6, 60])
     case _:
-      guard var message = messages.suffix(6).randomElement(using: &chance) else { return }
+      guard var message = messages.suffix(6).randomElement(using: &generator) else { return }
       message.text = "edit"
       message.updatedAt = wall.advanced(by: .seconds(number(-3...3)))
       edits[message.id] = message
@@ -77,7 +77,7 @@ struct StreamServer: RandomSource {
 
   /// Returns a random message of the log, sometimes in another version.
   mutating func anyMessage() -> Message? {
-    guard let found = messages.randomElement(using: &chance) else { return nil }
+    guard let found = messages.randomElement(using: &generator) else { return nil }
     var message = sent(found)
     if oneIn(4) { message.text = "late" }
     if oneIn(4) { message.updatedAt = message.createdAt.advanced(by: .seconds(number(-1...9))) }

@@ -37,7 +37,7 @@ struct MCPInputs: ServerInputs {
   var open: [RequestID: Request] = [:]
 
   init(seed: UInt64) {
-    var draw = PolicyDraw(chance: Chance(seed: seed))
+    var draw = PolicyDraw(generator: RandomSource(seed: seed))
     var policy = MCPPolicy()
     let counts: [(WritableKeyPath<MCPPolicy, Int>, [Int])] = [
       (\.maxSessions, [0, 1, 2, 3]), (\.maxCalls, [0, 1, 2, 4]), (\.callsPerSession, [0, 1, 2]),
@@ -52,7 +52,7 @@ struct MCPInputs: ServerInputs {
     if draw.oneIn(3) { policy.originPolicy.origins = ["https://app.example"] }
     policy.originPolicy.isLocal = !draw.oneIn(3)
     self.policy = policy
-    run = RandomRun(MCPServer(policy: policy, at: .zero), seed: seed, chance: draw.chance)
+    run = RandomRun(MCPServer(policy: policy, at: .zero), seed: seed, generator: draw.generator)
   }
 
   mutating func act() {
@@ -74,7 +74,7 @@ struct MCPInputs: ServerInputs {
 
   /// Gives a request.
   mutating func send(_ call: MCPCall) {
-    let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+    let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     give(.request(RequestID(notes.fresh()), call, fresh: MCPSessionID(random: bytes)))
   }
 

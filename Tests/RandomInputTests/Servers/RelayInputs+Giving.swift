@@ -120,7 +120,7 @@ extension RelayInputs {
     case 4...7: giveResult(bearer)
     case 8: register()
     case _:
-      let name = tokens.randomElement(using: &chance)?.shortName ?? "none"
+      let name = tokens.randomElement(using: &generator)?.shortName ?? "none"
       give(.assistants(one([.list, .list, .end(name), .end("none"), .endAll])), by: bearer)
     }
   }
@@ -142,7 +142,7 @@ extension RelayInputs {
 
   /// Reports the outcome of a push.
   mutating func ring() {
-    guard let (phone, address) = pushes.randomElement(using: &chance) else { return }
+    guard let (phone, address) = pushes.randomElement(using: &generator) else { return }
     let outcome: PushOutcome = one([.delivered, .failed(cause: "none"), .gone])
     give(.pushed(phone, to: oneIn(9) ? .hook("z") : address, outcome))
   }
@@ -158,7 +158,7 @@ extension RelayInputs {
     switch mint {
     case .phone(let id):
       guard let secret = secret() else { return }
-      let phone = PhoneID(UUID128(high: chance.next(), low: notes.fresh()))
+      let phone = PhoneID(UUID128(high: generator.next(), low: notes.fresh()))
       give(.minted(.phone(id, phone, secret, pair)))
     case .pair(let id): give(.minted(.pair(id, pair)))
     case .access(let ask): if let secret = secret() { give(.minted(.access(ask, secret))) }
@@ -167,7 +167,7 @@ extension RelayInputs {
 
   private mutating func secret() -> RelaySecret? {
     let text = "t\(notes.fresh())"
-    let bytes = (0..<32).map { _ in UInt8(truncatingIfNeeded: chance.next() >> 40) }
+    let bytes = (0..<32).map { _ in UInt8(truncatingIfNeeded: generator.next() >> 40) }
     return TokenHash(bytes).map { RelaySecret(text: text, hash: $0) }
   }
 

@@ -33,11 +33,11 @@ struct RelayInputs: ServerInputs {
   var leased: [(token: TokenHash, question: LeasedQuestion)] = []
 
   init(seed: UInt64) {
-    var draw = PolicyDraw(chance: Chance(seed: seed))
+    var draw = PolicyDraw(generator: RandomSource(seed: seed))
     let policy = Self.policy(&draw)
     self.policy = policy
     run = RandomRun(
-      RelayServer(policy: policy, life: "r", at: .zero), seed: seed, chance: draw.chance)
+      RelayServer(policy: policy, life: "r", at: .zero), seed: seed, generator: draw.generator)
   }
 
   private static func policy(_ draw: inout PolicyDraw) -> RelayServerPolicy {

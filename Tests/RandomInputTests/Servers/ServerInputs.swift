@@ -5,7 +5,7 @@ import LinkWire
 
 /// A source of random choices for a server's policy, before the run exists.
 struct PolicyDraw: RandomSource {
-  var chance: Chance
+  var generator: RandomSource
 
   /// Sets each number of a policy to a random value with a probability of one in three.
   mutating func set<Policy, Value>(

@@ -24,11 +24,11 @@ struct SessionInputs: ServerInputs {
   var lastKey = 0
 
   init(seed: UInt64) {
-    var draw = PolicyDraw(chance: Chance(seed: seed))
+    var draw = PolicyDraw(generator: RandomSource(seed: seed))
     let policy = Self.policy(&draw)
     self.policy = policy
     run = RandomRun(
-      SessionServer(policy: policy, seed: seed, at: .zero), seed: seed, chance: draw.chance)
+      SessionServer(policy: policy, seed: seed, at: .zero), seed: seed, generator: draw.generator)
   }
 
   private static func policy(_ draw: inout PolicyDraw) -> SessionServerPolicy {

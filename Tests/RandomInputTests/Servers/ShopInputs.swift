@@ -24,11 +24,11 @@ struct ShopInputs: ServerInputs {
   private static let users = ["u", "v", "w"]
 
   init(seed: UInt64) {
-    var draw = PolicyDraw(chance: Chance(seed: seed))
+    var draw = PolicyDraw(generator: RandomSource(seed: seed))
     policy = Self.policy(&draw)
     store = ShopStore(isPlain: policy.dialect == .plain)
     run = RandomRun(
-      ShopServer(policy: policy, seed: seed, at: .zero), seed: seed, chance: draw.chance)
+      ShopServer(policy: policy, seed: seed, at: .zero), seed: seed, generator: draw.generator)
   }
 
   private static func policy(_ draw: inout PolicyDraw) -> ShopServerPolicy {
@@ -183,7 +183,7 @@ extension ShopInputs {
     case 0, 1: give(.overflowed(anySocket()))
     case 2: give(.removed(member))
     case 3, 4: give(.removals(oneIn(3) ? [member] : []))
-    case 5: if let id = requests.randomElement(using: &chance) { give(.abandoned(id)) }
+    case 5: if let id = requests.randomElement(using: &generator) { give(.abandoned(id)) }
     case 6: store.write(member.shop, at: wall)
     case 7: if oneIn(3) { store.begin(member.shop, keeping: number(0...3)) }
     case 8: give(.stored(StoreToken(999_999), .failed(.locked(detail: "late"))))

@@ -23,13 +23,13 @@ struct SyncInputs: ServerInputs {
   private static let users = ["one", "another", "a\"third"].map { SyncUser($0) }
 
   init(seed: UInt64) {
-    var draw = PolicyDraw(chance: Chance(seed: seed))
+    var draw = PolicyDraw(generator: RandomSource(seed: seed))
     var policy = SyncServerPolicy()
     if draw.oneIn(3) { policy.maxRequests = draw.one([1, 2, 4]) }
     if draw.oneIn(3) { policy.drainLimit = draw.one([.zero, .seconds(1)]) }
     if draw.oneIn(3) { policy.originPolicy.hosts = ["sync.example"] }
     self.policy = policy
-    run = RandomRun(SyncServer(policy: policy, at: .zero), seed: seed, chance: draw.chance)
+    run = RandomRun(SyncServer(policy: policy, at: .zero), seed: seed, generator: draw.generator)
   }
 
   mutating func begin() { give(.restored([])) }
@@ -82,7 +82,8 @@ extension SyncInputs {
   private mutating func call(withBody: Bool = true) -> SyncCall {
     let body = (0..<(withBody ? number(0...6) : 0)).map { UInt8($0) }
     let methods = ["GET", "GET", "POST", "OPTIONS", "PUT"]
-    let name = oneIn(16) ? UUID128(high: 78, low: 1) : names.suffix(4).randomElement(using: &chance)
+    let name =
+      oneIn(16) ? UUID128(high: 78, low: 1) : names.suffix(4).randomElement(using: &generator)
     var call: SyncCall
     switch number(0...9) {
     case 0:
@@ -121,7 +122,7 @@ extension SyncInputs {
 
   /// Ends a pending effect, sometimes with a failure.
   private mutating func finishWork() {
-    guard let done = work.randomElement(using: &chance) else { return }
+    guard let done = work.randomElement(using: &generator) else { return }
     let failure = storeFailure()
     let tally = SyncTally(
       records: number(0...3), workouts: 1, skippedDuplicates: 2, refused: number(0...1))

@@ -10,13 +10,13 @@ struct RelayFloodTests {
   @Test(arguments: [1, 15, 1_000])
   func `25 honest logins during a flood of wrong pairs all succeed`(perSecond: Int) {
     var relay = Relayed()
-    var chance = Chance(seed: UInt64(perSecond))
+    var generator = RandomSource(seed: UInt64(perSecond))
     for phone in 1...25 { relay.phone(UInt64(phone)) }
     var refused = 0
     for honest in 1...25 {
       for _ in 0..<(perSecond * (perSecond > 15 ? 1 : 20)) {
         relay.pass(.milliseconds(1_000) / perSecond)
-        let thief = "t\(Int.random(in: 0..<10_000, using: &chance))"
+        let thief = "t\(Int.random(in: 0..<10_000, using: &generator))"
         if case .answer(_, .refused(.lockedOut)) = relay.ask(Self.wrong, from: thief).1.first {
           refused += 1
         }

@@ -25,8 +25,8 @@ struct RelayPairTests {
   }
 
   @Test func `codes have six digits, and every first digit occurs`() {
-    var chance = Chance(seed: 4)
-    let pairs = (0..<2_000).map { _ in RelayPair(using: &chance) }
+    var generator = RandomSource(seed: 4)
+    let pairs = (0..<2_000).map { _ in RelayPair(using: &generator) }
     #expect(pairs.allSatisfy { $0.code.utf8.count == 6 && UInt32($0.code) != nil })
     #expect(Set(pairs.map(\.word)).count > 1_990)
     #expect(pairs.allSatisfy { $0.word.split(separator: "-").count == 2 })
@@ -37,9 +37,9 @@ struct RelayPairTests {
   func `codes range from 000000 to 999999, and words from the first to the last`(
     drawn: UInt64, code: String, isFirst: Bool
   ) throws {
-    var chance = OneNumber(drawn: drawn)
+    var generator = OneNumber(drawn: drawn)
     let word = try #require(isFirst ? RelayWords.all.first : RelayWords.all.last)
-    #expect(RelayPair(using: &chance) == RelayPair(code: code, word: "\(word)-\(word)"))
+    #expect(RelayPair(using: &generator) == RelayPair(code: code, word: "\(word)-\(word)"))
   }
 
   @Test func `descriptions of pairs, secrets and grants do not reveal them`() {
@@ -76,8 +76,9 @@ struct RelayPairTests {
   /// Returns the sorted words of 30,000 generated pairs: enough that none is missing, without
   /// access to the list.
   private static func words() -> [String] {
-    var chance = Chance(seed: 1)
-    let words = (0..<30_000).flatMap { _ in RelayPair(using: &chance).word.split(separator: "-") }
+    var generator = RandomSource(seed: 1)
+    let words = (0..<30_000).flatMap { _ in RelayPair(using: &generator).word.split(separator: "-")
+    }
     return Set(words.map(String.init)).sorted()
   }
 

@@ -37,9 +37,9 @@ struct SummaryTests {
     let whole = outcomes.reduce(into: Summary()) { $0.add($1) }
     for count in 1...7 {
       var parts = [Summary](repeating: Summary(), count: count)
-      var chance = Chance(seed: UInt64(count))
-      for outcome in outcomes.shuffled(using: &chance) {
-        parts[Int.random(in: 0..<count, using: &chance)].add(outcome)
+      var generator = RandomSource(seed: UInt64(count))
+      for outcome in outcomes.shuffled(using: &generator) {
+        parts[Int.random(in: 0..<count, using: &generator)].add(outcome)
       }
       #expect(parts.reduce(into: Summary()) { $0.add($1) } == whole)
     }

@@ -70,10 +70,10 @@ import Testing
   }
 
   @Test func `order, white space, escapes and unknown members of a ticket change nothing`() throws {
-    var chance = Chance(seed: 21)
+    var generator = RandomSource(seed: 21)
     for _ in 0..<50 {
-      let ticket = chance.ticket()
-      let text = try JSONTree(ticket.bytes).spelled(by: &chance, isExtended: true)
+      let ticket = generator.ticket()
+      let text = try JSONTree(ticket.bytes).spelled(by: &generator, isExtended: true)
       #expect(try UploadTicket.read(Array(text.utf8)) == ticket, "\(text)")
       #expect(throws: FieldFault.self) { try UploadTicket.read(ticket.bytes + [0x7D]) }
     }

@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 
 // Random stored values and changes of them. Names are drawn from a small set so that they repeat.
-extension Chance {
+extension RandomSource {
   private mutating func uuid() -> UUID128 { UUID128(high: 0, low: one([1, 2, .max])) }
 
   private mutating func state() -> SendState {
@@ -116,14 +116,14 @@ extension Chance {
   mutating func timelineChange() -> TimelineChange {
     TimelineChange(
       messages: few { $0.message() },
-      cursor: maybe { chance in
+      cursor: maybe { generator in
         Cursor(
-          position: chance.maybe { Position(epoch: "e", offset: $0.number()) },
-          time: chance.maybe { $0.timestamp() }, wholeAt: chance.maybe { $0.timestamp() })
+          position: generator.maybe { Position(epoch: "e", offset: $0.number()) },
+          time: generator.maybe { $0.timestamp() }, wholeAt: generator.maybe { $0.timestamp() })
       },
-      gaps: maybe { chance in
-        chance.few { chance in
-          Gap(after: chance.maybe { $0.message().key }, before: chance.message().key)
+      gaps: maybe { generator in
+        generator.few { generator in
+          Gap(after: generator.maybe { $0.message().key }, before: generator.message().key)
         }
       },
       outboxPut: few {

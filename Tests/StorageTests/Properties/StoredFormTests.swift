@@ -10,12 +10,12 @@ import Testing
 struct StoredForm: Sendable, CustomTestStringConvertible {
   let testDescription: String
   /// Draws a random value and returns its encoded form.
-  let draw: @Sendable (inout Chance) throws -> [UInt8]
+  let draw: @Sendable (inout RandomSource) throws -> [UInt8]
   /// Decodes a form and encodes it again. Throws if the form is invalid.
   let rewritten: @Sendable ([UInt8]) throws -> [UInt8]
 
   init<Value: Codable & Equatable & Sendable>(
-    _ name: String, random: @escaping @Sendable (inout Chance) -> Value
+    _ name: String, random: @escaping @Sendable (inout RandomSource) -> Value
   ) {
     self.init(
       name, read: { try JSONDecoder().decode(Value.self, from: Data($0)) },
@@ -25,11 +25,11 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
   init<Value: Equatable & Sendable>(
     _ name: String, read: @escaping @Sendable ([UInt8]) throws -> Value,
     write: @escaping @Sendable (Value) throws -> [UInt8],
-    random: @escaping @Sendable (inout Chance) -> Value
+    random: @escaping @Sendable (inout RandomSource) -> Value
   ) {
     testDescription = name
-    draw = { chance in
-      let value = random(&chance)
+    draw = { generator in
+      let value = random(&generator)
       let bytes = try write(value)
       #expect(try read(bytes) == value)
       return bytes
@@ -39,42 +39,42 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
 
   static let all = [
     StoredForm("change of a session's client") { $0.clientSessionChange() },
-    StoredForm("client of a session") { chance in
-      var snapshot = ClientSessionSnapshot(client: .random(using: &chance))
-      let change = chance.clientSessionChange()
+    StoredForm("client of a session") { generator in
+      var snapshot = ClientSessionSnapshot(client: .random(using: &generator))
+      let change = generator.clientSessionChange()
       (snapshot.prompts, snapshot.conversations) = (change.prompts, change.conversations)
       snapshot.unshown = change.news.map { NumberedSessionNews(number: 1, news: $0) }
       return snapshot
     },
-    StoredForm("session") { chance in
+    StoredForm("session") { generator in
       var kept = StoredSessions()
-      for _ in 0..<6 { kept.apply(chance.sessionChange()) }
+      for _ in 0..<6 { kept.apply(generator.sessionChange()) }
       return kept
     },
-    StoredForm("relay") { chance in
+    StoredForm("relay") { generator in
       var kept = StoredRelay()
-      for _ in 0..<8 { kept.apply(chance.relayChange()) }
+      for _ in 0..<8 { kept.apply(generator.relayChange()) }
       return kept
     },
     StoredForm("change of a relay") { $0.relayChange() },
-    StoredForm("queue of a sync") { chance in
+    StoredForm("queue of a sync") { generator in
       var queue = StoredSyncQueue()
-      for _ in 0..<8 { queue.apply(chance.syncStep()) }
+      for _ in 0..<8 { queue.apply(generator.syncStep()) }
       return queue
     },
     StoredForm("step of a sync") { $0.syncStep() },
     StoredForm(
       "ticket of an upload", read: UploadTicket.read, write: \.bytes, random: { $0.ticket() }),
     StoredForm("change of a timeline") { $0.timelineChange() },
-    StoredForm("change of drinks") { chance in
-      var change = DrinkChange(at: chance.timestamp())
-      change.bottle = chance.maybe {
+    StoredForm("change of drinks") { generator in
+      var change = DrinkChange(at: generator.timestamp())
+      change.bottle = generator.maybe {
         KnownBottle(PeripheralID(.random(using: &$0)), name: $0.maybe { $0.text(upTo: 2) })
       }
-      change.records = chance.few {
+      change.records = generator.few {
         BottleRecord(id: UInt32($0.number() & 0xFFFF), time: 7, amount: -30, level: 1, flags: [])
       }
-      (change.via, change.deleted) = (chance.one(Drink.Via.allCases), chance.maybe { _ in 7 })
+      (change.via, change.deleted) = (generator.one(Drink.Via.allCases), generator.maybe { _ in 7 })
       return change
     },
   ]
@@ -83,11 +83,11 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
 @Suite struct StoredFormTests {
   @Test(arguments: StoredForm.all)
   func `refuses a truncated form`(form: StoredForm) throws {
-    var chance = Chance(seed: 30)
+    var generator = RandomSource(seed: 30)
     for _ in 0..<20 {
-      let bytes = try form.draw(&chance)
+      let bytes = try form.draw(&generator)
       for _ in 0..<4 {
-        let end = Int.random(in: 0..<bytes.count, using: &chance)
+        let end = Int.random(in: 0..<bytes.count, using: &generator)
         #expect(throws: (any Error).self) { try form.rewritten(Array(bytes[..<end])) }
       }
     }
@@ -97,26 +97,26 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
   func `refuses a value of another kind, and a missing one unless it is optional`(
     form: StoredForm
   ) throws {
-    var chance = Chance(seed: 31)
+    var generator = RandomSource(seed: 31)
     for _ in 0..<20 {
-      let tree = try JSONTree(form.draw(&chance))
-      guard let retyped = tree.damaged(by: &chance, isDropped: false) else { continue }
-      let text = retyped.spelled(by: &chance, isExtended: false)
+      let tree = try JSONTree(form.draw(&generator))
+      guard let retyped = tree.damaged(by: &generator, isDropped: false) else { continue }
+      let text = retyped.spelled(by: &generator, isExtended: false)
       #expect(throws: (any Error).self, "\(text)") { try form.rewritten(Array(text: text)) }
-      guard let dropped = tree.damaged(by: &chance, isDropped: true) else { continue }
-      let rest = Array(text: dropped.spelled(by: &chance, isExtended: false))
+      guard let dropped = tree.damaged(by: &generator, isDropped: true) else { continue }
+      let rest = Array(text: dropped.spelled(by: &generator, isExtended: false))
       guard let written = try? form.rewritten(rest) else { continue }
       #expect(try JSONTree(written) == dropped)
     }
   }
 
   @Test func `changes keep a relay sorted, with the latest values`() {
-    var chance = Chance(seed: 32)
+    var generator = RandomSource(seed: 32)
     var kept = StoredRelay()
     var phones: [PhoneID: StoredPhone] = [:]
     var accesses: [TokenHash: StoredAccess] = [:]
     for _ in 0..<500 {
-      let change = chance.relayChange()
+      let change = generator.relayChange()
       kept.apply(change)
       switch change {
       case .phone(let phone): phones[phone.id] = phone
@@ -136,11 +136,12 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
 
 extension JSONTree {
   /// Returns the value with one member, at any depth, left out or replaced by another kind.
-  fileprivate func damaged(by chance: inout Chance, isDropped: Bool) -> JSONTree? {
+  fileprivate func damaged(by generator: inout RandomSource, isDropped: Bool) -> JSONTree? {
     switch self {
     case .object(var members):
-      guard let name = members.keys.sorted().randomElement(using: &chance) else { return nil }
-      if chance.flag(), let inner = members[name]?.damaged(by: &chance, isDropped: isDropped) {
+      guard let name = members.keys.sorted().randomElement(using: &generator) else { return nil }
+      if generator.flag(), let inner = members[name]?.damaged(by: &generator, isDropped: isDropped)
+      {
         members[name] = inner
       } else if isDropped {
         members[name] = nil
@@ -150,8 +151,8 @@ extension JSONTree {
       return .object(members)
     case .array(var elements):
       let places = elements.indices.filter { elements[$0].kind == "object" }
-      guard let place = places.randomElement(using: &chance),
-        let inner = elements[place].damaged(by: &chance, isDropped: isDropped)
+      guard let place = places.randomElement(using: &generator),
+        let inner = elements[place].damaged(by: &generator, isDropped: isDropped)
       else { return nil }
       elements[place] = inner
       return .array(elements)

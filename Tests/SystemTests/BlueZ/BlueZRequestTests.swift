@@ -126,7 +126,7 @@ import Testing
   func `under random inputs deadlines advance and each request is answered at most once`(
     _ seed: UInt64
   ) {
-    var random = Chance(seed: seed)
+    var random = RandomSource(seed: seed)
     var bench = Bench(manager: Bool.random(using: &random))
     var (asked, answered): (Set<UInt64>, Set<UInt64>) = ([], [])
     var open: [UInt64] = []
@@ -151,7 +151,7 @@ import Testing
 
   /// Returns a random input that can occur at any time.
   private static func input(
-    _ number: UInt64, _ open: inout [UInt64], _ random: inout Chance
+    _ number: UInt64, _ open: inout [UInt64], _ random: inout RandomSource
   ) -> BlueZRadio.Input {
     let attempt = AttemptID(UInt64.random(in: 1...4, using: &random))
     let isOn = Bool.random(using: &random)

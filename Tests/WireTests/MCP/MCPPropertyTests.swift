@@ -10,9 +10,9 @@ import Testing
 @Suite struct MCPPropertyTests {
   private static let prefix = "io.modelcontextprotocol/"
 
-  private func drawID(_ chance: inout Chance) -> (RPCID, JSONTree) {
-    let (text, number) = (chance.text(upTo: 3), chance.one([Int64.min, -7, 0, .max]))
-    return chance.flag() ? (.string(text), .string(text)) : (.number(number), .int(number))
+  private func drawID(_ generator: inout RandomSource) -> (RPCID, JSONTree) {
+    let (text, number) = (generator.text(upTo: 3), generator.one([Int64.min, -7, 0, .max]))
+    return generator.flag() ? (.string(text), .string(text)) : (.number(number), .int(number))
   }
 
   private static let client = JSONTree.object([
@@ -31,15 +31,15 @@ import Testing
   }
 
   @Test func `a message is read in any spelling, with all its members`() throws {
-    var chance = Chance(seed: 40)
+    var generator = RandomSource(seed: 40)
     for _ in 0..<100 {
-      let ((id, idTree), (token, tokenTree)) = (drawID(&chance), drawID(&chance))
-      let (method, name, isRequest) = (chance.id(), chance.text(upTo: 3), chance.flag())
+      let ((id, idTree), (token, tokenTree)) = (drawID(&generator), drawID(&generator))
+      let (method, name, isRequest) = (generator.id(), generator.text(upTo: 3), generator.flag())
       var members: [String: JSONTree] = [
         "jsonrpc": .string("2.0"), "method": .string(method), "params": params(name, tokenTree),
       ]
       if isRequest { members["id"] = idTree }
-      let text = JSONTree.object(members).spelled(by: &chance, isExtended: true)
+      let text = JSONTree.object(members).spelled(by: &generator, isExtended: true)
       let found: RPCParams
       switch try RPCMessage.read(Array(text: text)) {
       case .request(let foundID, let foundMethod, let params):
@@ -64,14 +64,14 @@ import Testing
   }
 
   @Test func `the arguments of a tool are read in any spelling, as sent to phones`() throws {
-    var chance = Chance(seed: 41)
+    var generator = RandomSource(seed: 41)
     for _ in 0..<100 {
-      let query = chance.healthQuery()
+      let query = generator.healthQuery()
       // The texts have no extra members, because unknown arguments are refused.
-      let text = try JSONTree(query.payload).spelled(by: &chance, isExtended: false)
+      let text = try JSONTree(query.payload).spelled(by: &generator, isExtended: false)
       #expect(try #require(MCPArguments(Array(text: text))).healthDataQuery() == query)
-      let summary = chance.summaryQuery(withRejected: false)
-      let other = try JSONTree(summary.payload).spelled(by: &chance, isExtended: false)
+      let summary = generator.summaryQuery(withRejected: false)
+      let other = try JSONTree(summary.payload).spelled(by: &generator, isExtended: false)
       #expect(try #require(MCPArguments(Array(text: other))).summaryQuery() == summary)
       for (name, arguments) in [("get_health_metrics", text), ("get_summary", other)] {
         let call = #"{"name":"\#(name)","arguments":\#(arguments)}"#
@@ -85,10 +85,10 @@ import Testing
   }
 
   @Test func `damaged bytes are read as a message or refused with an error code`() {
-    var chance = Chance(seed: 42)
+    var generator = RandomSource(seed: 42)
     let text = #"{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{"word":"w"}}}"#
     for _ in 0..<1_000 {
-      let bytes = chance.damaged(Array(text: text))
+      let bytes = generator.damaged(Array(text: text))
       do throws(RPCMessage.Fault) {
         _ = try RPCMessage.read(bytes)
       } catch {

@@ -35,11 +35,11 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
 
 @Suite struct PackedFormTests {
   /// Returns random bytes that often form a value, with small numbers as codes and counts.
-  private static func bytes(_ form: PackedForm, _ chance: inout Chance) -> [UInt8] {
-    let count = chance.one(Array(form.counts).sorted())
-    var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
-    for place in [0, 2, 4, 5, 6, 10, 14] where place < count && chance.flag() {
-      bytes[place] = UInt8.random(in: 0...3, using: &chance)
+  private static func bytes(_ form: PackedForm, _ generator: inout RandomSource) -> [UInt8] {
+    let count = generator.one(Array(form.counts).sorted())
+    var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    for place in [0, 2, 4, 5, 6, 10, 14] where place < count && generator.flag() {
+      bytes[place] = UInt8.random(in: 0...3, using: &generator)
     }
     switch form.testDescription {
     case "records": bytes[4] = UInt8((count - 6) / 14)
@@ -54,10 +54,10 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
   func `random bytes are refused, or read as a value that survives writing and reading`(
     form: PackedForm
   ) throws {
-    var chance = Chance(seed: 21)
+    var generator = RandomSource(seed: 21)
     var found = 0
     for _ in 0..<1_000 {
-      let bytes = Self.bytes(form, &chance)
+      let bytes = Self.bytes(form, &generator)
       guard let written = try? form.rewritten(bytes) else { continue }
       found += 1
       // The length stays the same. Only unused bits may differ, and the first rewrite clears them.
@@ -69,19 +69,19 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
 
   @Test(arguments: PackedForm.all)
   func `bytes of another length are refused`(form: PackedForm) {
-    var chance = Chance(seed: 22)
+    var generator = RandomSource(seed: 22)
     for count in (0...300).filter({ !form.counts.contains($0) }) {
-      let bytes = (0..<count).map { _ in UInt8.random(in: 0...20, using: &chance) }
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...20, using: &generator) }
       #expect(throws: BottleFormatError.self) { try form.rewritten(bytes) }
     }
   }
 
   @Test func `random radio bytes are frames that can be written, or end the connection`() {
-    var chance = Chance(seed: 23)
+    var generator = RandomSource(seed: 23)
     for _ in 0..<1_000 {
-      let count = Int.random(in: 0...40, using: &chance)
-      let kind = chance.one([1, 2, 3, 4, 5, 16, 17, 18, 19, 20, 21, 22]) as UInt8
-      let content = (0..<count).map { _ in UInt8.random(in: 0...127, using: &chance) }
+      let count = Int.random(in: 0...40, using: &generator)
+      let kind = generator.one([1, 2, 3, 4, 5, 16, 17, 18, 19, 20, 21, 22]) as UInt8
+      let content = (0..<count).map { _ in UInt8.random(in: 0...127, using: &generator) }
       var reader = RadioFrameReader()
       guard let frames = try? reader.take([kind, UInt8(count), 0] + content) else { continue }
       var again = RadioFrameReader()

@@ -5,7 +5,7 @@ import LinkHealth
 @testable import LinkWire
 
 // Random messages and bodies of the relay.
-extension Chance {
+extension RandomSource {
   mutating func requestID() -> RelayRequestID { RelaySample.requestID(id()) }
 
   private mutating func healthTime() -> HealthTime {
@@ -35,9 +35,10 @@ extension Chance {
   }
 
   mutating func summaryQuery(withRejected: Bool = true) -> SummaryQuery {
-    let rejected = few { chance in
+    let rejected = few { generator in
       RejectedMetric(
-        place: chance.one([0, 1, 64]), valueType: chance.text(upTo: 2), reason: chance.text(upTo: 3)
+        place: generator.one([0, 1, 64]), valueType: generator.text(upTo: 2),
+        reason: generator.text(upTo: 3)
       )
     }
     return SummaryQuery(
@@ -99,11 +100,13 @@ extension Chance {
   mutating func pairedAssistants() -> PairedAssistants {
     PairedAssistants(
       limit: one([1, 8, 1_000_000]),
-      assistants: few { chance in
+      assistants: few { generator in
         PairedAssistants.Assistant(
-          id: chance.id(), name: AssistantName(chance.text(upTo: 3), version: chance.text(upTo: 2)),
-          since: chance.maybe { $0.timestamp() }, lastQuestion: chance.maybe { $0.timestamp() },
-          expiresAt: chance.timestamp())
+          id: generator.id(),
+          name: AssistantName(generator.text(upTo: 3), version: generator.text(upTo: 2)),
+          since: generator.maybe { $0.timestamp() },
+          lastQuestion: generator.maybe { $0.timestamp() },
+          expiresAt: generator.timestamp())
       })
   }
 

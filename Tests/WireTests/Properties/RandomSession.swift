@@ -3,7 +3,7 @@ import LinkCore
 import LinkWire
 
 // Random messages of sessions that the two sides may write according to the contract.
-extension Chance {
+extension RandomSource {
   mutating func clientMessage() -> SessionClientMessage {
     switch Int.random(in: 0...10, using: &self) {
     case 0: .connect(connect())
@@ -117,14 +117,14 @@ extension Chance {
       flag()
       ? .sequence(first: maybe { $0.number() }, last: maybe { $0.number() }, next: number())
       : .offset(next: number(), signature: text(upTo: 3), isReplaced: flag())
-    let entries = few { chance in
-      let (id, place) = (chance.id(), chance.maybe { $0.number() })
-      return chance.entry(id, place: place)
+    let entries = few { generator in
+      let (id, place) = (generator.id(), generator.maybe { $0.number() })
+      return generator.entry(id, place: place)
     }
-    let gap = maybe { chance in
+    let gap = maybe { generator in
       SessionHistory.Gap(
-        requested: chance.number(), oldest: chance.number(),
-        reason: chance.one(SessionHistory.Gap.Reason.allCases))
+        requested: generator.number(), oldest: generator.number(),
+        reason: generator.one(SessionHistory.Gap.Reason.allCases))
     }
     return SessionHistory(
       conversation: id(), entries: entries, place: place, isComplete: flag(), gap: gap)

@@ -4,7 +4,7 @@ import LinkCore
 @testable import LinkWire
 
 // Random bodies of health sync, claims of tokens, and frames and pages of streams.
-extension Chance {
+extension RandomSource {
   private mutating func syncTime() -> SyncTime {
     let most: Int64 = 9_000_000_000_000_000_000
     return SyncTime(Timestamp(nanoseconds: Int64.random(in: -most...most, using: &self)))
@@ -17,8 +17,8 @@ extension Chance {
   }
 
   private mutating func metadata() -> [String: String]? {
-    maybe { chance in
-      Dictionary(chance.few { ($0.text(upTo: 2), $0.text(upTo: 2)) }) { first, _ in first }
+    maybe { generator in
+      Dictionary(generator.few { ($0.text(upTo: 2), $0.text(upTo: 2)) }) { first, _ in first }
     }
   }
 
@@ -37,10 +37,11 @@ extension Chance {
       sourceBundle: maybe { $0.text(upTo: 2) }, start: syncTime(), end: syncTime(),
       durationSeconds: double(), totalDistance: maybe { $0.double() },
       totalEnergyBurned: maybe { $0.double() },
-      statistics: maybe { chance in
+      statistics: maybe { generator in
         .init(
-          heartRateAvg: chance.maybe { $0.double() }, heartRateMin: chance.maybe { $0.double() },
-          heartRateMax: chance.maybe { $0.double() })
+          heartRateAvg: generator.maybe { $0.double() },
+          heartRateMin: generator.maybe { $0.double() },
+          heartRateMax: generator.maybe { $0.double() })
       }, metadata: metadata(), uuid: maybe { .random(using: &$0) })
   }
 
@@ -59,9 +60,9 @@ extension Chance {
   }
 
   mutating func claims() -> Claims {
-    func second(_ chance: inout Chance) -> Timestamp {
+    func second(_ generator: inout RandomSource) -> Timestamp {
       Timestamp(
-        nanoseconds: Int64.random(in: -9_000_000_000...9_000_000_000, using: &chance)
+        nanoseconds: Int64.random(in: -9_000_000_000...9_000_000_000, using: &generator)
           * 1_000_000_000)
     }
     return Claims(

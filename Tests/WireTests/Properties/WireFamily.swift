@@ -14,7 +14,7 @@ struct WireFamily: Sendable, CustomTestStringConvertible {
   let testDescription: String
   /// Whether each error about a member names the member.
   let namesMembers: Bool
-  let draw: @Sendable (inout Chance) -> Drawn
+  let draw: @Sendable (inout RandomSource) -> Drawn
   /// Whether the message in the given bytes stays the same when it is written and read again.
   /// Throws if the bytes are not a message.
   let isStable: @Sendable ([UInt8]) throws -> Bool
@@ -24,15 +24,15 @@ struct WireFamily: Sendable, CustomTestStringConvertible {
     _ name: String, namesMembers: Bool = true, isRaw: Bool = false,
     read: @escaping @Sendable ([UInt8]) throws -> Message,
     write: @escaping @Sendable (Message) -> [UInt8],
-    random: @escaping @Sendable (inout Chance) -> Message
+    random: @escaping @Sendable (inout RandomSource) -> Message
   ) {
     (testDescription, self.namesMembers) = (name, namesMembers)
     isStable = { bytes in
       let message = try read(bytes)
       return try read(write(message)) == message
     }
-    draw = { chance in
-      let message = random(&chance)
+    draw = { generator in
+      let message = random(&generator)
       let bytes = write(message)
       return Drawn(bytes: bytes) { other in
         let found = try read(other)

@@ -6,8 +6,8 @@ import Testing
 @Suite struct WireFamilyTests {
   /// Returns random messages, which are the same for each test.
   private func messages(of family: WireFamily, count: Int = 50) -> [WireFamily.Drawn] {
-    var chance = Chance(seed: 20)
-    return (0..<count).map { _ in family.draw(&chance) }
+    var generator = RandomSource(seed: 20)
+    return (0..<count).map { _ in family.draw(&generator) }
   }
 
   @Test(arguments: WireFamily.all)
@@ -24,9 +24,9 @@ import Testing
   func `order, white space, escapes and unknown members change nothing`(
     family: WireFamily
   ) throws {
-    var chance = Chance(seed: 21)
+    var generator = RandomSource(seed: 21)
     for drawn in messages(of: family) {
-      let text = try JSONTree(drawn.bytes).spelled(by: &chance, isExtended: true)
+      let text = try JSONTree(drawn.bytes).spelled(by: &generator, isExtended: true)
       #expect(try drawn.isRead(Array(text.utf8)), "\(text)")
     }
   }
@@ -43,9 +43,9 @@ import Testing
 
   @Test(arguments: WireFamily.all)
   func `a message that is truncated or has trailing bytes is refused`(family: WireFamily) {
-    var chance = Chance(seed: 21)
+    var generator = RandomSource(seed: 21)
     for drawn in messages(of: family) {
-      let end = Int.random(in: 0..<drawn.bytes.count, using: &chance)
+      let end = Int.random(in: 0..<drawn.bytes.count, using: &generator)
       for bytes in [Array(drawn.bytes[..<end]), drawn.bytes + [0x7D], [0x20, 0] + drawn.bytes] {
         #expect(throws: (any Error).self, "\(bytes.text)") { try family.isStable(bytes) }
       }
@@ -56,10 +56,10 @@ import Testing
   func `damaged bytes are refused, or read as another message that can be written`(
     family: WireFamily
   ) {
-    var chance = Chance(seed: 21)
+    var generator = RandomSource(seed: 21)
     for drawn in messages(of: family, count: 100) {
-      let damaged = chance.damaged(drawn.bytes)
-      let noise = (0..<8).map { _ in UInt8.random(in: 0...255, using: &chance) }
+      let damaged = generator.damaged(drawn.bytes)
+      let noise = (0..<8).map { _ in UInt8.random(in: 0...255, using: &generator) }
       for bytes in [damaged, noise] {
         guard let isStable = try? family.isStable(bytes) else { continue }
         #expect(isStable, "\(bytes.text)")
@@ -76,7 +76,7 @@ import Testing
   func `an error names the member that is missing, of another type or out of range`(
     family: WireFamily
   ) throws {
-    var chance = Chance(seed: 21)
+    var generator = RandomSource(seed: 21)
     for drawn in messages(of: family, count: 10) {
       let members = try JSONTree(drawn.bytes).members
       for (name, value) in members {
@@ -86,7 +86,7 @@ import Testing
         for other in [nil] + others {
           var changed = members
           changed[name] = other
-          let text = JSONTree.object(changed).spelled(by: &chance, isExtended: false)
+          let text = JSONTree.object(changed).spelled(by: &generator, isExtended: false)
           do {
             #expect(try family.isStable(Array(text.utf8)), "\(text)")
           } catch {

@@ -78,7 +78,7 @@ extension PushConfiguration.APNs {
       keyID: keyID, team: team, topic: topic, service: service)
     return APNsSender(
       configuration, key: key, network: network,
-      chance: Chance(seed: UInt64.random(in: 0 ... .max)))
+      generator: RandomSource(seed: UInt64.random(in: 0 ... .max)))
   }
 }
 

@@ -69,7 +69,7 @@ enum AuditCommand {
       hurry: { CommandSignals.abandon(call.command) },
       {
         () async throws(CommandFailure) in
-        let evidence = await audit.evidence(chance: Chance(seed: .random(in: 0 ... .max)))
+        let evidence = await audit.evidence(generator: RandomSource(seed: .random(in: 0 ... .max)))
         guard !Task.isCancelled else { throw .stopped("the audit was complete") }
         return evidence
       })

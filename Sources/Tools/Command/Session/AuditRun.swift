@@ -25,10 +25,10 @@ struct AuditRun: Sendable {
   }
 
   /// Plays the scripts and returns the recorded evidence.
-  func evidence(chance: Chance) async -> AuditEvidence {
+  func evidence(generator: RandomSource) async -> AuditEvidence {
     var evidence = AuditEvidence(hasKey: key != nil, isEncrypted: url.hasPrefix("wss://"))
     var key = key
-    var waiting = AuditPlan(chance: chance).scripts.filter { !$0.needsLogin || key != nil }
+    var waiting = AuditPlan(generator: generator).scripts.filter { !$0.needsLogin || key != nil }
     let all = waiting.count
     var running: Set<AuditScript.Name> = []
     await withTaskGroup(of: Part.self) { group in

@@ -18,7 +18,7 @@ actor Customers {
   private let scene: Scene
   private let server: String
   nonisolated let shop: ShopID
-  private var chance: Chance
+  private var generator: RandomSource
   private var isOpen = true
   private var tokens: [String] = []
   private var writing: [Task<Void, Never>] = []
@@ -29,7 +29,7 @@ actor Customers {
   ) throws(DemoFailure) {
     guard let shop = ShopID(Self.shop) else { throw .setup("the shop has no valid name") }
     (self.http, self.scene, self.server, self.shop) = (http, scene, server, shop)
-    chance = Chance(seed: seed)
+    generator = RandomSource(seed: seed)
   }
 
   func start(tokens: [String]) {
@@ -74,8 +74,8 @@ actor Customers {
 
   private func write(with token: String) async {
     while isOpen {
-      let text = Phrases.any(using: &chance)
-      let key = UUID128.random(using: &chance)
+      let text = Phrases.any(using: &generator)
+      let key = UUID128.random(using: &generator)
       while !Task.isCancelled {
         if let message = await post(text, key: key, token: token) {
           let entry = Judge.Entry(
@@ -86,7 +86,7 @@ actor Customers {
         try? await Task.sleep(for: Self.pause)
       }
       if Task.isCancelled { return }
-      try? await Task.sleep(for: Self.pause * (0.5 + chance.unit()))
+      try? await Task.sleep(for: Self.pause * (0.5 + generator.unit()))
     }
   }
 
@@ -118,8 +118,8 @@ enum Phrases {
     " ", String(repeating: "long ", count: 400), "\u{1}control\u{7F}",
   ]
 
-  static func any(using chance: inout Chance) -> String {
-    let list = chance.unit() < 0.2 ? unusual : usual
-    return list[Int(chance.next() % UInt64(list.count))]
+  static func any(using generator: inout RandomSource) -> String {
+    let list = generator.unit() < 0.2 ? unusual : usual
+    return list[Int(generator.next() % UInt64(list.count))]
   }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RandomQuestionTests {
   @Test(arguments: randomSeeds)
   func `answers match the reference implementation`(seed: UInt64) {
-    var random = RandomQuestions(chance: Chance(seed: seed))
+    var random = RandomQuestions(generator: RandomSource(seed: seed))
     for number in 0..<8 {
       let drawn = number < 6 ? random.question() : random.summary()
       let expected = drawn.expected()
@@ -20,7 +20,7 @@ import Testing
 
   @Test(arguments: randomSeeds)
   func `statistics of readings match the reference implementation`(seed: UInt64) throws {
-    var random = RandomQuestions(chance: Chance(seed: seed))
+    var random = RandomQuestions(generator: RandomSource(seed: seed))
     for _ in 0..<3 {
       let (scenario, type, known) = random.readings()
       let isLoose = random.happens(2)

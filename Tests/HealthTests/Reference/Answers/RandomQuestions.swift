@@ -3,7 +3,7 @@ import LinkHealth
 
 /// A generator of questions about health, with samples to answer them from.
 struct RandomQuestions: RandomInput {
-  var chance: Chance
+  var generator: RandomSource
 
   static let usualLimits = AnswerLimits(
     maxBytes: 199_000, pageLimit: 5_000, batch: .seconds(6_480_000), isExact: true)

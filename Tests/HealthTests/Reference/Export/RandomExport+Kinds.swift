@@ -65,7 +65,7 @@ extension RandomExport {
   /// Draws one element of each name, in any order.
   mutating func drawElements() {
     drawRoot()
-    for name in Self.elements.shuffled(using: &chance) {
+    for name in Self.elements.shuffled(using: &generator) {
       draft.add(.start(WrittenTag(name: name, isEmpty: true)), "<\(name)/>")
     }
   }

@@ -5,7 +5,7 @@ extension RandomExport {
   /// Adds a start tag in one of its equivalent forms.
   mutating func add(_ start: WrittenTag) {
     var tag = start
-    if happens(3) { tag.attributes = tag.attributes.shuffled(using: &chance) }
+    if happens(3) { tag.attributes = tag.attributes.shuffled(using: &generator) }
     tag.attributes = tag.attributes.flatMap { happens(6) ? [unusual(), $0] : [$0] }
     if happens(8) { tag.attributes.append(unusual()) }
     tag.isEmpty = start.isEmpty

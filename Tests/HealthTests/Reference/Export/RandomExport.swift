@@ -9,11 +9,11 @@ struct RandomExport: RandomInput {
     case longTag, manyNames, manyStretches, fullBatch
   }
 
-  var chance: Chance
+  var generator: RandomSource
   /// The export so far.
   var draft = ExportDraft()
 
-  init(chance: Chance) { self.chance = chance }
+  init(generator: RandomSource) { self.generator = generator }
 
   /// Draws the kinds of several exports.
   mutating func kinds() -> [Kind] {

@@ -8,7 +8,7 @@ import Testing
   func `random exports are read like the reference implementation in pieces of any length`(
     seed: UInt64
   ) {
-    var random = RandomExport(chance: Chance(seed: seed))
+    var random = RandomExport(generator: RandomSource(seed: seed))
     for kind in random.kinds() {
       let draft = random.draft(kind)
       let expected = ReferenceExport(draft).outcome

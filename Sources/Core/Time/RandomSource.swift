@@ -2,7 +2,7 @@
 ///
 /// It uses SplitMix64 (Steele, Lea, Flood 2014): one addition and three mixes for each number. Any
 /// seed is suitable.
-public struct Chance: RandomNumberGenerator, Sendable, Hashable, Codable {
+public struct RandomSource: RandomNumberGenerator, Sendable, Hashable, Codable {
   private var state: UInt64
 
   public init(seed: UInt64) {

@@ -91,7 +91,7 @@ private struct LinkPlayer {
     give(.credentials(.available(expiresIn: nil)))
     give(.lifecycle(.foreground))
     give(.reachability(.reachable(path: PathID("wlan0"))))
-    give(.want(.live))
+    give(.setIntent(.live))
   }
 
   mutating func give(_ input: HeldLink.Input) {

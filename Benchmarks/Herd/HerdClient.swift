@@ -71,7 +71,7 @@ struct LinkedClient: HerdClient {
   /// Connects and confirms the link, with credentials that outlive the simulation.
   private mutating func start(_ errands: inout Errands) {
     carry(link.handle(.credentials(.available(expiresIn: nil)), at: errands.now), &errands)
-    carry(link.handle(.want(.live), at: errands.now), &errands)
+    carry(link.handle(.setIntent(.live), at: errands.now), &errands)
     take(.opened, &errands)
     tell(&errands) { .validData($0) }
     errands.opens = false

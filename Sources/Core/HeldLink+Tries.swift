@@ -44,7 +44,7 @@ extension HeldLink {
       state = .held(Held(obstacle: obstacle, series: series))
       return false
     }
-    let standbyOnly = gate.wish == .standbyOnly || isLeftForStandby
+    let standbyOnly = gate.intent == .standbyOnly || isLeftForStandby
     if standbyOnly || (standby.forbidsTriggers && !series.isProbe) {
       rest(failure, slow: standby.forbidsTriggers, &step)
       return false
@@ -180,7 +180,7 @@ extension HeldLink {
   ) {
     var series = failed
     series.spread = nil
-    retry.noteFailure(at: step.now, wish: failure.serverWish)
+    retry.noteFailure(at: step.now, retryAfter: failure.retryAfter)
     switch policy.verdict(on: failure) {
     case .refresh:
       refreshAndRetry(series, failure, generation: generation, &step)
@@ -236,10 +236,10 @@ extension HeldLink {
 
 // The user's intent and the device's conditions.
 extension HeldLink {
-  mutating func want(_ wish: Wish, _ step: inout Step) {
-    let isNew = gate.wish != wish
-    gate.wish = wish
-    switch wish {
+  mutating func setIntent(_ intent: ConnectionIntent, _ step: inout Step) {
+    let isNew = gate.intent != intent
+    gate.intent = intent
+    switch intent {
     case .none:
       closeCurrent(.leaving, &step)
       dropStandby(&step)
@@ -347,7 +347,7 @@ extension HeldLink {
     case .waiting(let waiting):
       settle(waiting.series.fresh, for: policy.gate.settle, &step)
     case .resting:
-      guard gate.wish == .live, !standby.forbidsTriggers, !isLeftForStandby else { return }
+      guard gate.intent == .live, !standby.forbidsTriggers, !isLeftForStandby else { return }
       settle(.reconnect, for: policy.gate.settle, &step)
     case .idle, .held, .refreshing, .failed: return
     }
@@ -402,7 +402,7 @@ extension HeldLink {
       state = .held(Held(obstacle: gate.obstacle ?? .background, series: .reconnect))
     case .standby: proceed(.reconnect, after: nil, &step)
     case .idle:
-      gate.wish = .none
+      gate.intent = .none
       dropStandby(&step)
       state = .idle(.ended(.background))
     }
@@ -452,7 +452,7 @@ extension HeldLink {
   /// refusal by the server that still applies.
   private var restingReason: LinkStatus.Reason {
     if isLeftForStandby { return .ended(.background) }
-    guard gate.wish == .live, let failure = standby.failure else { return .ended(.leaving) }
+    guard gate.intent == .live, let failure = standby.failure else { return .ended(.leaving) }
     return .failure(failure)
   }
 
@@ -526,7 +526,7 @@ extension HeldLink {
     case .idle, .held, .ready, .failed:
       return
     }
-    if isTime, case .resting = state, gate.wish == .live { probe(&step) }
+    if isTime, case .resting = state, gate.intent == .live { probe(&step) }
   }
 
   /// Makes a single attempt from standby.
@@ -551,7 +551,7 @@ extension HeldLink {
       state = .establishing(trying.restarted)
     case .resting:
       standby.hurry(at: step.now)
-      if gate.wish == .live, !standby.forbidsTriggers { probe(&step) }
+      if gate.intent == .live, !standby.forbidsTriggers { probe(&step) }
     case .failed(.exhausted) where trigger == .userRefresh:
       expedite(.first, after: nil, &step)
     case .idle, .held, .settling, .refreshing, .preparing, .opening, .establishing, .failed:
@@ -572,11 +572,11 @@ extension HeldLink {
       refreshFailed(&step)
     case .rejected:
       gate.credentials.refreshRejected()
-      guard gate.wish != .none else { return }
+      guard gate.intent != .none else { return }
       if gate.credentials.isRefused || isWaitingForCredentials { signIn(&step) }
     case .cleared:
       gate.credentials.forget()
-      if gate.wish != .none { signIn(&step) }
+      if gate.intent != .none { signIn(&step) }
     }
   }
 
@@ -632,7 +632,7 @@ extension HeldLink {
       gate.credentials.noteAccepted()
       return
     }
-    guard gate.wish != .none, !isFailed else { return }
+    guard gate.intent != .none, !isFailed else { return }
     switch policy.verdict(on: failure) {
     case .refresh where gate.credentials.isRefreshing: return
     case .refresh where gate.credentials.isRenewedInVain: signIn(&step)

@@ -108,7 +108,7 @@ public struct HeldLink: Machine, Hashable {
 extension HeldLink {
   private mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
-    case .want(let wish): want(wish, &step)
+    case .setIntent(let intent): setIntent(intent, &step)
     case .reachability(let reachability): change(to: reachability, &step)
     case .lifecycle(.background): goToBackground(&step)
     case .lifecycle(.foreground): comeToForeground(&step)
@@ -132,7 +132,7 @@ extension HeldLink {
   }
 
   /// Whether the user wants the live link or its standby.
-  public var isWanted: Bool { gate.wish != .none }
+  public var isWanted: Bool { gate.intent != .none }
 
   /// The attempt whose events are valid; `nil` if none is under way.
   public var currentAttempt: AttemptID? {
@@ -182,7 +182,7 @@ extension HeldLink {
     switch standby.state {
     case .polling(let polling):
       // In the background with only the standby active, each probe would be futile.
-      guard case .resting = state, gate.wish == .live, !isLeftForStandby else {
+      guard case .resting = state, gate.intent == .live, !isLeftForStandby else {
         return polling.nextPoll
       }
       return min(polling.nextProbe, polling.nextPoll)
@@ -295,7 +295,7 @@ extension HeldLink {
   public enum Input: Sendable, Equatable, Codable {
     /// The user wants the link, wants only its standby, or no longer wants it. Setting an intent
     /// again also ends a failure.
-    case want(Wish)
+    case setIntent(ConnectionIntent)
     /// The device's connectivity changed.
     case reachability(Reachability)
     /// The app went to the foreground or to the background.
@@ -553,7 +553,7 @@ extension HeldLink {
     case .idle(.idle):
       closeCurrent(.idle, &step)
       dropStandby(&step)
-      gate.wish = .none
+      gate.intent = .none
       gate.leavesAt = nil
       state = .idle(.ended(.idle))
     case .idle(.standby):
@@ -603,7 +603,7 @@ extension HeldLink {
 
   mutating func draining(_ attempt: AttemptID, within window: Duration) {
     guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // late
-    ready.drainWindow = min(max(window, .zero), policy.retry.longestWish)
+    ready.drainWindow = min(max(window, .zero), policy.retry.maxRetryAfter)
     state = .ready(ready)
   }
 }
@@ -611,7 +611,7 @@ extension HeldLink {
 // The invariants of a link's fields.
 extension HeldLink {
   public func check(_ check: inout InvariantCheck) {
-    checkWish(&check)
+    checkIntent(&check)
     checkAttempts(&check)
     checkStandby(&check)
     check.require(
@@ -636,11 +636,11 @@ extension HeldLink {
   }
 
   /// Checks the user's intent and the gate against the state.
-  private func checkWish(_ check: inout InvariantCheck) {
+  private func checkIntent(_ check: inout InvariantCheck) {
     check.require(
-      isIdle == (gate.wish == .none), "link: it is idle exactly while it is not wanted")
+      isIdle == (gate.intent == .none), "link: it is idle exactly while it is not wanted")
     check.require(
-      gate.leavesAt == nil || gate.wish != .none, "link: it leaves only what is wanted")
+      gate.leavesAt == nil || gate.intent != .none, "link: it leaves only what is wanted")
     switch state {
     case .held(let held):
       // Where only the user reconnects after the background, the link stays held in the foreground.
@@ -695,14 +695,14 @@ extension HeldLink {
     switch state {
     case .preparing(let trying):
       check.require(
-        gate.wish == .live && !isLeftForStandby,
+        gate.intent == .live && !isLeftForStandby,
         "link: an attempt begins only while the live link is wanted")
       check.require(
         trying.series.prepares && policy.establish.prepare != nil,
         "link: it prepares only where the policy says so")
     case .opening(let trying):
       check.require(
-        gate.wish == .live && !isLeftForStandby,
+        gate.intent == .live && !isLeftForStandby,
         "link: a transport opens only while the live link is wanted")
       check.require(
         trying.until <= trying.establishBy && !trying.series.prepares,
@@ -726,7 +726,7 @@ extension HeldLink {
       ready.liveness.lastHeard >= ready.since, "link: nothing was heard before it was ready")
     if let window = ready.drainWindow {
       check.require(
-        window >= .zero && window <= policy.retry.longestWish,
+        window >= .zero && window <= policy.retry.maxRetryAfter,
         "link: the window of a drain is obeyed up to the longest wish")
     }
     ready.liveness.check(&check)

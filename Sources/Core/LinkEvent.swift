@@ -73,7 +73,7 @@ extension HeldLink.Input {
     case .reachability(let reachability): self = .reachability(reachability)
     case .lifecycle(let lifecycle): self = .lifecycle(lifecycle)
     case .woke: self = .trigger(.woke)
-    case .again: self = .want(.live)
+    case .again: self = .setIntent(.live)
     }
   }
 }

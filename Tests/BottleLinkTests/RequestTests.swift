@@ -226,7 +226,7 @@ import VirtualBottle
     Planted("bottle link: holds are counted") { $0.holds = -1 },
     Planted("bottle link: the user is shown the present state") { $0.shown.adapter = .off },
     Planted("drink sync: what was added is counted") { $0.sync.added = -1 },
-    Planted("link: it is idle exactly while it is not wanted") { $0.link.gate.wish = .none },
+    Planted("link: it is idle exactly while it is not wanted") { $0.link.gate.intent = .none },
   ]
 
   @Test(arguments: all)

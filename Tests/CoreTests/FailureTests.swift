@@ -47,7 +47,7 @@ import Testing
   ) {
     #expect(failure.failureClass == row)
     #expect(failure.mapText { $0 + "x" } == changed)
-    #expect(failure.serverWish == (row == .unavailable ? .seconds(7) : nil))
+    #expect(failure.retryAfter == (row == .unavailable ? .seconds(7) : nil))
   }
 
   @Test func `each close code, HTTP status and time-out phase has its failure class`() {
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `each device change becomes an input of the link`() {
-    #expect(HeldLink.Input(DeviceChange.again) == .want(.live))
+    #expect(HeldLink.Input(DeviceChange.again) == .setIntent(.live))
     #expect(HeldLink.Input(DeviceChange.woke) == .trigger(.woke))
     #expect(HeldLink.Input(DeviceChange.lifecycle(.background)) == .lifecycle(.background))
   }

@@ -14,9 +14,9 @@ struct RetryAfterTests {
       ("9223372036854775807", .seconds(Int64.max)), ("9223372036854775808", nil),
     ] as [(String, Duration?)])
   func `a delay in seconds is used unchanged and ignored if it overflows`(
-    value: String, wish: Duration?
+    value: String, retryAfter: Duration?
   ) {
-    #expect(RetryAfter.duration(value, date: nil, now: Self.now) == wish)
+    #expect(RetryAfter.duration(value, date: nil, now: Self.now) == retryAfter)
   }
 
   @Test(
@@ -32,9 +32,9 @@ struct RetryAfterTests {
   }
 
   @Test(arguments: [(59, Duration.seconds(1)), (60, .zero), (61, .zero)])
-  func `a past date gives a delay of zero`(second: Int, wish: Duration) {
+  func `a past date gives a delay of zero`(second: Int, retryAfter: Duration) {
     let value = "Wed, 21 Oct 2015 07:29:00 GMT"
-    #expect(RetryAfter.duration(value, date: nil, now: Self.now + second) == wish)
+    #expect(RetryAfter.duration(value, date: nil, now: Self.now + second) == retryAfter)
   }
 
   @Test(arguments: ["", " ", "soon", "-1", "+5", "1.5", "7 seconds", "0x10", "٣", "Wed, 21 Oct"])
@@ -53,12 +53,12 @@ struct RetryAfterTests {
         ], .seconds(120)
       ),
     ] as [([(String, String)], Duration?)])
-  func `a response contains the retry-after`(headers: [(String, String)], wish: Duration?)
+  func `a response contains the retry-after`(headers: [(String, String)], retryAfter: Duration?)
     async throws
   {
     let server = try TestServer { peer in
       while peer.request() != nil { peer.answer(503, headers) }
     }
-    #expect(try await CurlNetwork().send(.to(server.url)).retryAfter == wish)
+    #expect(try await CurlNetwork().send(.to(server.url)).retryAfter == retryAfter)
   }
 }

@@ -214,7 +214,7 @@ struct SyncBench {
     give(.uploaded(file, .failed(failure), at: Self.time(5)))
   }
 
-  static func http(_ status: Int, after wish: Duration? = nil) -> LinkFailure {
-    .http(status: status, retryAfter: wish, detail: "words")
+  static func http(_ status: Int, after retryAfter: Duration? = nil) -> LinkFailure {
+    .http(status: status, retryAfter: retryAfter, detail: "words")
   }
 }

@@ -31,7 +31,7 @@ import Testing
       "held socket: the app is shown the present state",
       { $0.shown.status = LinkStatus(phase: .failed) }
     ),
-    ("link: it is idle exactly while it is not wanted", { $0.link.gate.wish = .none }),
+    ("link: it is idle exactly while it is not wanted", { $0.link.gate.intent = .none }),
     ("proven queue: an empty queue has no bytes", { $0.queue.bytes = -1 }),
   ]
 

@@ -58,7 +58,7 @@ struct StalledCatchUpTests {
   @Test func `honors the server's retry-after up to the policy's maximum`() throws {
     let failure = LinkFailure.http(status: 503, retryAfter: .seconds(1_000_000), detail: "")
     var hand = Hand.connected(at: 4, head: 5)
-    let longest = hand.model.settings.policy.retry.longestWish
+    let longest = hand.model.settings.policy.retry.maxRetryAfter
     let run = try #require(hand.fetches.last)
     hand.give(.fetchFailed(run.id, failure))
     #expect(hand.model.recovery.retryAt == hand.now.advanced(by: longest))

@@ -90,7 +90,7 @@ import Testing
     let plants: [PlantedFault<StreamModel>] = [
       (
         "stream: the link is wanted only while the store is open",
-        { _ = $0.link.handle(.want(.live), at: .zero) }
+        { _ = $0.link.handle(.setIntent(.live), at: .zero) }
       )
     ]
     #expect(unnoticed(plants, in: StreamModel(settings: StreamHarness.settings, seed: 1)) == [])

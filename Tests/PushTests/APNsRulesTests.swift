@@ -113,7 +113,7 @@ enum SampleKey {
     var patience = Patience(generator: RandomSource(seed: 3))
     var now = Instant.zero
     for failure in 0..<12 {
-      let wait = patience.failed(sent: now, at: now, wish: nil)
+      let wait = patience.failed(sent: now, at: now, retryAfter: nil)
       let base = min(Duration.seconds(1 << failure), .seconds(300))
       #expect((max(base * 0.75, .seconds(1))...base * 1.25).contains(wait))
       #expect(patience.wait(at: now.advanced(by: wait - .nanoseconds(1))) == .nanoseconds(1))
@@ -125,23 +125,23 @@ enum SampleKey {
 
   @Test func `concurrent pushes that fail count once`() {
     var patience = Patience(generator: RandomSource(seed: 3))
-    let first = patience.failed(sent: .zero, at: .second(1), wish: nil)
-    let second = patience.failed(sent: .second(0.5), at: .second(1), wish: nil)
+    let first = patience.failed(sent: .zero, at: .second(1), retryAfter: nil)
+    let second = patience.failed(sent: .second(0.5), at: .second(1), retryAfter: nil)
     #expect(first == second)
     // A push that was sent before the failure shows nothing about the time after it.
     patience.succeeded(sent: .second(0.9))
     #expect(patience.wait(at: .second(1)) == first)
-    let next = patience.failed(sent: .second(10), at: .second(10), wish: nil)
+    let next = patience.failed(sent: .second(10), at: .second(10), retryAfter: nil)
     #expect(next > first)
     patience.succeeded(sent: .second(60))
-    let afterwards = patience.failed(sent: .second(70), at: .second(70), wish: nil)
+    let afterwards = patience.failed(sent: .second(70), at: .second(70), retryAfter: nil)
     #expect(afterwards < .seconds(1.26))
   }
 
   @Test(arguments: [(3_599, 3_599), (3_600, 3_600), (3_601, 3_600)])
-  func `honors a retry-after of up to an hour`(wish: Int, wait: Int) {
+  func `honors a retry-after of up to an hour`(retryAfter: Int, wait: Int) {
     var patience = Patience(generator: RandomSource(seed: 3))
-    let told = patience.failed(sent: .zero, at: .zero, wish: .seconds(wish))
+    let told = patience.failed(sent: .zero, at: .zero, retryAfter: .seconds(retryAfter))
     #expect(told == .seconds(wait))
   }
 
@@ -168,9 +168,9 @@ enum SampleKey {
 }
 
 @Suite struct `Answers of the service` {
-  private func answer(_ status: Int, _ body: String, _ wish: Duration? = nil) -> APNsAnswer {
+  private func answer(_ status: Int, _ body: String, _ retryAfter: Duration? = nil) -> APNsAnswer {
     APNsAnswer(
-      HTTPAnswer(status: status, headers: [:], body: Array(body.utf8), retryAfter: wish))
+      HTTPAnswer(status: status, headers: [:], body: Array(body.utf8), retryAfter: retryAfter))
   }
 
   @Test func `every kind of response is distinguished`() {
@@ -179,9 +179,10 @@ enum SampleKey {
     #expect(answer(403, #"{"reason":"ExpiredProviderToken"}"#) == .tokenExpired)
     #expect(answer(429, #"{"reason":"TooManyRequests"}"#) == .tooManyForDevice)
     #expect(
-      answer(429, #"{"reason":"TooManyProviderTokenUpdates"}"#) == .busy(wish: .seconds(1_200)))
-    #expect(answer(503, "{}") == .busy(wish: nil))
-    #expect(answer(503, "", .seconds(3)) == .busy(wish: .seconds(3)))
+      answer(429, #"{"reason":"TooManyProviderTokenUpdates"}"#)
+        == .busy(retryAfter: .seconds(1_200)))
+    #expect(answer(503, "{}") == .busy(retryAfter: nil))
+    #expect(answer(503, "", .seconds(3)) == .busy(retryAfter: .seconds(3)))
     #expect(answer(502, "<html>") == .failing(cause: "APNs answered 502"))
     #expect(answer(404, #"{"reason":"BadPath"}"#) == .refused(cause: "APNs answered 404 BadPath"))
   }

@@ -44,7 +44,7 @@ struct RandomPolicies: RandomSource {
       first: anySchedule(), reconnect: anySchedule(), windows: windows,
       breaker: oneIn(3) ? breaker : nil,
       stability: Stability(after: time([0.5, 1, 2, 3]), provenByData: oneIn(2)),
-      serverSpread: spread, longestWish: spread + time([0, 1, 4]))
+      serverSpread: spread, maxRetryAfter: spread + time([0, 1, 4]))
   }
 
   private mutating func anyGate(_ rests: Bool) -> GatePolicy {
@@ -128,8 +128,10 @@ extension RandomSource {
     case 10: return .proxy(detail: "f")
     case 11: return oneIn(2) ? .captivePortal : .local(detail: "g")
     case _:
-      let wishes: [Duration?] = [nil, nil, nil, .seconds(-1), .zero, .seconds(1), .seconds(60)]
-      return .http(status: one(statuses), retryAfter: one(wishes), detail: "h")
+      let retryAfterChecker: [Duration?] = [
+        nil, nil, nil, .seconds(-1), .zero, .seconds(1), .seconds(60),
+      ]
+      return .http(status: one(statuses), retryAfter: one(retryAfterChecker), detail: "h")
     }
   }
 }

@@ -121,7 +121,7 @@ struct ReplayTests {
     answers.put(driver)
     let inputs: [HeldLink.Input] = [
       .reachability(.reachable(path: PathID("a"))), .lifecycle(.foreground),
-      .credentials(.available(expiresIn: nil)), .want(.live),
+      .credentials(.available(expiresIn: nil)), .setIntent(.live),
     ]
     for input in inputs { #expect(driver.tryPost(input)) }
     let running = Task { await driver.run() }

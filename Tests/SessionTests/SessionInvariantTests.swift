@@ -32,7 +32,7 @@ import Testing
       "session: a prompt is marked for a server without keys",
       { model in if let prompt = model.outbox.items.first { model.outbox.mark(prompt) } }
     ),
-    ("link: it is idle exactly while it is not wanted", { $0.link.gate.wish = .none }),
+    ("link: it is idle exactly while it is not wanted", { $0.link.gate.intent = .none }),
     ("payload size: it stays within its range", { $0.payload.kilobytes = 251 }),
     ("payload size: it stays within its range", { $0.payload.kilobytes = 49 }),
     (

@@ -13,7 +13,7 @@ enum APNsAnswer: Equatable {
   /// The device has received too many pushes.
   case tooManyForDevice
   /// The service accepts nothing now; it may have sent a retry-after.
-  case busy(wish: Duration?)
+  case busy(retryAfter: Duration?)
   /// The service failed or did not respond.
   case failing(cause: String)
   /// This push, or the configuration, is wrong; the cause contains the service's reason.
@@ -28,9 +28,9 @@ enum APNsAnswer: Equatable {
     case (410, _), (400, "BadDeviceToken"): self = .gone
     case (403, "ExpiredProviderToken"): self = .tokenExpired
     case (429, "TooManyProviderTokenUpdates"):
-      self = .busy(wish: response.retryAfter ?? ProviderTokens.leastAge)
+      self = .busy(retryAfter: response.retryAfter ?? ProviderTokens.leastAge)
     case (429, _): self = .tooManyForDevice
-    case (503, _): self = .busy(wish: response.retryAfter)
+    case (503, _): self = .busy(retryAfter: response.retryAfter)
     case (500...599, _): self = .failing(cause: cause)
     case (_, _): self = .refused(cause: cause)
     }

@@ -121,10 +121,11 @@ public final class APNsSender: PushSender {
     let now = clock.now
     return state.withLock { state in
       switch answer {
-      case .busy(let wish):
-        return .tooMany(retryAfter: state.patience.failed(sent: sent, at: now, wish: wish))
+      case .busy(let retryAfter):
+        return .tooMany(
+          retryAfter: state.patience.failed(sent: sent, at: now, retryAfter: retryAfter))
       case .failing(let cause):
-        _ = state.patience.failed(sent: sent, at: now, wish: nil)
+        _ = state.patience.failed(sent: sent, at: now, retryAfter: nil)
         return .failed(cause: cause)
       case .taken, .gone, .tokenExpired, .tooManyForDevice, .refused:
         state.patience.succeeded(sent: sent)
@@ -162,7 +163,7 @@ private struct State {
     case .taken: return .delivered
     case .gone: return .gone
     case .refused(let cause), .failing(let cause): return .failed(cause: cause)
-    case .busy(let wish): return .tooMany(retryAfter: wish ?? .zero)
+    case .busy(let retryAfter): return .tooMany(retryAfter: retryAfter ?? .zero)
     case .tokenExpired:
       if !isSecond, tokens.expire(token, at: now) { return nil }
       return .failed(cause: "APNs calls a fresh token expired; is this machine's clock right?")

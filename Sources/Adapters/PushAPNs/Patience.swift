@@ -8,7 +8,7 @@ struct Patience {
     first: .seconds(1), factor: 2, cap: .seconds(300), jitter: 0.25, floor: .seconds(1),
     attempts: nil)
   /// The maximum retry-after of the service that is honored.
-  static let longestWish = Duration.seconds(3_600)
+  static let maxRetryAfter = Duration.seconds(3_600)
 
   private var generator: RandomSource
   private var failures = 0
@@ -27,14 +27,16 @@ struct Patience {
   /// Records that a push sent at `sent` was not accepted, and returns the wait from now on.
   ///
   /// Pushes that were in progress at the same time count as one failure.
-  mutating func failed(sent: Instant, at now: Instant, wish: Duration?) -> Duration {
+  mutating func failed(sent: Instant, at now: Instant, retryAfter: Duration?) -> Duration {
     if lastFailure.map({ sent > $0 }) ?? true {
       let wait = Self.schedule.wait(before: failures, generator: &generator) ?? .seconds(300)
       failures += 1
       lastFailure = now
       notBefore = max(notBefore, now.advanced(by: wait))
     }
-    if let wish { notBefore = max(notBefore, now.advanced(by: min(wish, Self.longestWish))) }
+    if let retryAfter {
+      notBefore = max(notBefore, now.advanced(by: min(retryAfter, Self.maxRetryAfter)))
+    }
     return now.duration(to: notBefore)
   }
 

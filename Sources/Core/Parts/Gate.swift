@@ -6,7 +6,7 @@ public struct Gate: Sendable, Hashable {
   /// The policy of the gate.
   public let policy: GatePolicy
   /// The user's connection intent.
-  public var wish = Wish.none
+  public var intent = ConnectionIntent.none
   /// The device's connectivity; `nil` until the first report, and attempts are allowed until then.
   public var reachability: Reachability?
   /// Whether the app is in the foreground.
@@ -24,7 +24,7 @@ public struct Gate: Sendable, Hashable {
 
   /// Whether an attempt is allowed now: it is wanted, nothing blocks it, and credentials are
   /// available.
-  public var isOpen: Bool { wish == .live && obstacle == nil && credentials.state == .available }
+  public var isOpen: Bool { intent == .live && obstacle == nil && credentials.state == .available }
 
   /// The reason why attempts are blocked; `nil` if there is none. Network reasons come first.
   public var obstacle: Obstacle? {
@@ -49,7 +49,7 @@ extension Gate: SelfChecking {
 }
 
 /// The user's connection intent for a link.
-public enum Wish: String, Sendable, Hashable, Codable {
+public enum ConnectionIntent: String, Sendable, Hashable, Codable {
   /// No connection.
   case none
   /// Only the standby, because the user switched the live link off.

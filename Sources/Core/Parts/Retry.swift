@@ -26,14 +26,14 @@ public struct Retry: Sendable, Hashable {
 
   /// Counts an attempt that failed.
   ///
-  /// - Parameter wish: The server's retry-after; honored up to `RetryPolicy.longestWish`.
-  public mutating func noteFailure(at now: Instant, wish: Duration?) {
+  /// - Parameter retryAfter: The server's retry-after; honored up to `RetryPolicy.maxRetryAfter`.
+  public mutating func noteFailure(at now: Instant, retryAfter: Duration?) {
     if let breaker = policy.breaker {
       failures.append(now)
       if failures.count > breaker.failures { failures.removeFirst() }
     }
-    if let wish = policy.obeyed(wish) {
-      let until = now.advanced(by: wish)
+    if let retryAfter = policy.honored(retryAfter) {
+      let until = now.advanced(by: retryAfter)
       notBefore = max(notBefore ?? until, until)
     }
   }
@@ -84,7 +84,7 @@ public struct Retry: Sendable, Hashable {
     guard let spread else { return earliest(at: due) }
     return earliest(
       at: max(due, notBefore ?? due).advanced(
-        by: generator.duration(below: min(spread, policy.longestWish))))
+        by: generator.duration(below: min(spread, policy.maxRetryAfter))))
   }
 }
 

@@ -216,11 +216,11 @@ extension SendQueue {
   ///
   /// - Parameters:
   ///   - isUnsure: Whether the server may have received the item.
-  ///   - wish: The part of the server's retry-after that is honored.
+  ///   - retryAfter: The part of the server's retry-after that is honored.
   ///   - schedule: The waits between attempts; after the last one the item fails.
   /// - Returns: The item with its new state; `nil` if it was removed or has already failed.
   public mutating func retryLater(
-    _ id: UUID128, isUnsure: Bool, wish: Duration?, at now: Instant, schedule: Schedule,
+    _ id: UUID128, isUnsure: Bool, retryAfter: Duration?, at now: Instant, schedule: Schedule,
     generator: inout RandomSource
   ) -> Item? {
     endTry(of: id)
@@ -228,7 +228,7 @@ extension SendQueue {
       case .queued(let tries) = items[index].state
     else { return nil }
     if isUnsure { unsure.insert(id) }
-    guard let wait = schedule.wait(before: tries, atLeast: wish, generator: &generator) else {
+    guard let wait = schedule.wait(before: tries, atLeast: retryAfter, generator: &generator) else {
       return fail(id, "no answer from the server")
     }
     items[index].state = .queued(tries: tries + 1)

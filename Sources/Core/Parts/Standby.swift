@@ -125,8 +125,10 @@ struct Standby: Sendable, Hashable {
   private func obeying(
     _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ generator: inout RandomSource
   ) -> Duration {
-    guard let wish = policy.retry.obeyed(failure?.serverWish), wish > .zero else { return wait }
-    return max(wait, wish + generator.duration(below: spread(poll)))
+    guard let retryAfter = policy.retry.honored(failure?.retryAfter), retryAfter > .zero else {
+      return wait
+    }
+    return max(wait, retryAfter + generator.duration(below: spread(poll)))
   }
 
   /// Returns the wait until the first poll.

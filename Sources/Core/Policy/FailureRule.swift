@@ -84,7 +84,7 @@ extension LinkFailure {
   }
 
   /// The retry-after of the server.
-  public var serverWish: Duration? {
+  public var retryAfter: Duration? {
     switch self {
     case .http(_, let retryAfter, _): retryAfter
     case .unreachable, .dns, .refused, .timeout, .tls, .reset, .ended, .closed, .protocolError,

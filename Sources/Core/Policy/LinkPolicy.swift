@@ -64,7 +64,7 @@ public struct LinkPolicy: Sendable, Hashable {
   public func verdict(on failure: LinkFailure) -> Verdict {
     let verdict = verdicts[failure.failureClass] ?? .retry
     // A server that sends a retry-after still offers the link.
-    return verdict == .standbySlow && failure.serverWish != nil ? .retrySpread : verdict
+    return verdict == .standbySlow && failure.retryAfter != nil ? .retrySpread : verdict
   }
 }
 
@@ -133,7 +133,7 @@ extension LinkPolicy {
     found.require(retry.stability.after > .zero, "retry.stability must be longer than 0s")
     found.require(retry.serverSpread > .zero, "retry.spread must be longer than 0s")
     found.require(
-      retry.longestWish >= retry.serverSpread, "retry.longestWish must be at least retry.spread")
+      retry.maxRetryAfter >= retry.serverSpread, "retry.longestWish must be at least retry.spread")
   }
 
   private func checkGate(_ found: inout Problems) {

@@ -460,7 +460,7 @@ extension PolicyKey {
       { $1(&$0.retry.serverSpread) }),
     .duration(
       "retry.longestWish", "the longest Retry-After or drain window honored",
-      { $1(&$0.retry.longestWish) }),
+      { $1(&$0.retry.maxRetryAfter) }),
   ]
 
   /// The longest window; a phone that has used it up makes no attempt for that long.

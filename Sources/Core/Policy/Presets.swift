@@ -56,7 +56,7 @@ extension LinkPolicy {
         // Longer than the jitter window, so that clients of a server that accepts and drops do not
         // return in step.
         stability: Stability(after: .seconds(10), provenByData: true),
-        serverSpread: .seconds(5), longestWish: .seconds(900)),
+        serverSpread: .seconds(5), maxRetryAfter: .seconds(900)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .seconds(2), networkChange: .reconnect,
@@ -131,7 +131,7 @@ extension LinkPolicy {
         windows: [AttemptWindow(attempts: 30, per: .seconds(60))],
         // The code arrives right after every accept, so data does not show that the link is stable.
         stability: Stability(after: .seconds(30), provenByData: false),
-        serverSpread: .seconds(2), longestWish: .seconds(60)),
+        serverSpread: .seconds(2), maxRetryAfter: .seconds(60)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .zero, networkChange: .loss, background: background, foreground: .wait),
@@ -159,7 +159,7 @@ extension LinkPolicy {
         // was chosen.
         breaker: Breaker(failures: 42, within: .seconds(600), pause: .seconds(60)),
         stability: Stability(after: .seconds(30), provenByData: true),
-        serverSpread: .seconds(5), longestWish: .seconds(300)),
+        serverSpread: .seconds(5), maxRetryAfter: .seconds(300)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         // Practice 29: a connection over the old path is not waited for. The requirements allow 25
@@ -190,7 +190,7 @@ extension LinkPolicy {
         first: .list([]), reconnect: .list([.seconds(3)]),
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         stability: Stability(after: .seconds(5), provenByData: true),
-        serverSpread: .seconds(1), longestWish: .seconds(60)),
+        serverSpread: .seconds(1), maxRetryAfter: .seconds(60)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .zero, refreshTimeout: .seconds(15), settle: .zero,
         // The adapter is the network path: without it no open or queued connection remains.
@@ -225,7 +225,7 @@ extension LinkPolicy {
           attempts: nil),
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         stability: Stability(after: .seconds(60), provenByData: true),
-        serverSpread: .seconds(5), longestWish: .seconds(21_600)),
+        serverSpread: .seconds(5), maxRetryAfter: .seconds(21_600)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .seconds(2), networkChange: .ignore, background: .stay,
@@ -251,7 +251,7 @@ extension LinkPolicy {
         first: schedule, reconnect: schedule,
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         stability: Stability(after: .seconds(10), provenByData: true),
-        serverSpread: .seconds(5), longestWish: .seconds(900)),
+        serverSpread: .seconds(5), maxRetryAfter: .seconds(900)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .zero, networkChange: .probe,

@@ -15,11 +15,11 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The jitter window of retries that follow a refusal or a close by the server.
   public var serverSpread: Duration
   /// The longest retry-after or drain window of a server that is honored.
-  public var longestWish: Duration
+  public var maxRetryAfter: Duration
 
   public init(
     first: Schedule, reconnect: Schedule, windows: [AttemptWindow], breaker: Breaker? = nil,
-    stability: Stability, serverSpread: Duration, longestWish: Duration
+    stability: Stability, serverSpread: Duration, maxRetryAfter: Duration
   ) {
     self.first = first
     self.reconnect = reconnect
@@ -27,13 +27,13 @@ public struct RetryPolicy: Sendable, Hashable {
     self.breaker = breaker
     self.stability = stability
     self.serverSpread = serverSpread
-    self.longestWish = longestWish
+    self.maxRetryAfter = maxRetryAfter
   }
 
   /// Returns the part of a server's retry-after that is honored: at least zero, at most
-  /// `longestWish`.
-  public func obeyed(_ wish: Duration?) -> Duration? {
-    wish.map { min(max($0, .zero), longestWish) }
+  /// `maxRetryAfter`.
+  public func honored(_ retryAfter: Duration?) -> Duration? {
+    retryAfter.map { min(max($0, .zero), maxRetryAfter) }
   }
 }
 

@@ -36,18 +36,18 @@ public enum Schedule: Sendable, Hashable, Codable {
 
   /// Returns the wait before an attempt, at least as long as the server's retry-after.
   ///
-  /// - Parameter wish: The part of the retry-after that is honored.
+  /// - Parameter retryAfter: The part of the retry-after that is honored.
   public func wait(
-    before index: Int, atLeast wish: Duration?, generator: inout RandomSource
+    before index: Int, atLeast retryAfter: Duration?, generator: inout RandomSource
   ) -> Duration? {
-    wait(before: index, generator: &generator).map { max($0, wish ?? .zero) }
+    wait(before: index, generator: &generator).map { max($0, retryAfter ?? .zero) }
   }
 
   /// Returns the shortest possible wait before an attempt, at least the server's retry-after.
   ///
   /// Without jitter it is the only possible wait.
-  public func shortestWait(before index: Int, atLeast wish: Duration?) -> Duration? {
-    bounds(before: index).map { max($0.lowerBound, wish ?? .zero) }
+  public func shortestWait(before index: Int, atLeast retryAfter: Duration?) -> Duration? {
+    bounds(before: index).map { max($0.lowerBound, retryAfter ?? .zero) }
   }
 
   /// Returns the shortest and the longest possible wait before an attempt.

@@ -552,7 +552,7 @@ extension BottleModel {
   mutating func take(_ input: Input, _ step: inout Step) {
     switch input {
     case .start:
-      drive(.want(.live), &step)
+      drive(.setIntent(.live), &step)
       drive(.trigger(.userRefresh), &step)
     case .stop: stop(&step)
     case .refresh(let id): refresh(id, &step)
@@ -581,7 +581,7 @@ extension BottleModel {
   }
 
   private mutating func stop(_ step: inout Step) {
-    drive(.want(.none), &step)
+    drive(.setIntent(.none), &step)
     endAllRequests(&step)
     holds = 0
   }
@@ -589,9 +589,9 @@ extension BottleModel {
   private mutating func choose(_ new: KnownBottle?, _ step: inout Step) {
     guard new?.id != bottle?.id else { return }
     let isWanted = link.isWanted
-    drive(.want(.none), &step)
+    drive(.setIntent(.none), &step)
     bottle = new
-    if isWanted { drive(.want(.live), &step) }
+    if isWanted { drive(.setIntent(.live), &step) }
   }
 
   private mutating func hear(_ event: LinkEvent, _ step: inout Step) {

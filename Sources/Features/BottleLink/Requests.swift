@@ -72,7 +72,7 @@ extension BottleModel {
       sendRequests(&step)
       startSyncIfNeeded(&step)
     } else {
-      drive(.want(.live), &step)
+      drive(.setIntent(.live), &step)
     }
   }
 

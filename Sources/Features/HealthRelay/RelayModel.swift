@@ -338,7 +338,7 @@ extension RelayModel {
     }
     phase = .on
     lastMessage = step.now
-    drive(.want(.live), &step)
+    drive(.setIntent(.live), &step)
     // A user who starts again does not wait for the next retry.
     if link.status.retryAt != nil { drive(.trigger(.userRefresh), &step) }
   }
@@ -348,7 +348,7 @@ extension RelayModel {
     resume = nil
     guard phase == .on else { return }
     let attempt = link.currentAttempt
-    drive(.want(.none), &step)
+    drive(.setIntent(.none), &step)
     phase =
       attempt.map { .stopping($0, until: step.now.advanced(by: RelaySettings.stopTimeout)) }
       ?? .off
@@ -373,7 +373,7 @@ extension RelayModel {
   }
 
   mutating func endQuiet(_ step: inout Step) {
-    drive(.want(.none), &step)
+    drive(.setIntent(.none), &step)
     phase = .quiet
   }
 

@@ -19,7 +19,7 @@ struct SyncGate: Sendable, Hashable {
 
   /// Allows uploads, with a secret that has not been refused.
   mutating func open(at now: Instant) {
-    gate.wish = .live
+    gate.intent = .live
     gate.credentials.renewed(expiresIn: nil, at: now)
   }
 

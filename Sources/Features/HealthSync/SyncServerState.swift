@@ -98,7 +98,7 @@ struct SyncServerState: Sendable, Hashable {
   /// - Parameter since: When the request began.
   /// - Returns: Whether the failure exhausted the retry schedule.
   mutating func failed(_ failure: LinkFailure, since: Instant, at now: Instant) -> Bool {
-    retry.noteFailure(at: now, wish: failure.serverWish)
+    retry.noteFailure(at: now, retryAfter: failure.retryAfter)
     // Uploads that began before the failure was known share it.
     if let failedAt, since < failedAt, failures > 0 { return false }
     failures += 1
@@ -114,7 +114,7 @@ struct SyncServerState: Sendable, Hashable {
   mutating func failedOneType(_ failure: LinkFailure, at now: Instant) {
     // Any response, even this one, shows that the server is reachable.
     answered(at: now)
-    retry.noteFailure(at: now, wish: failure.serverWish)
+    retry.noteFailure(at: now, retryAfter: failure.retryAfter)
   }
 
   /// Returns when to retry after a number of failures, and whether the schedule is exhausted.

@@ -231,7 +231,7 @@ extension SocketModel {
 
   private mutating func begin(_ step: inout Step) {
     stopsAt = nil
-    drive(.want(.live), &step)
+    drive(.setIntent(.live), &step)
     drive(.trigger(.userRefresh), &step)
   }
 
@@ -289,7 +289,7 @@ extension SocketModel {
 
   mutating func end(_ step: inout Step) {
     stopsAt = nil
-    drive(.want(.none), &step)
+    drive(.setIntent(.none), &step)
     let count = queue.entries.count
     if count > 0 { step.show(.notice(.unsent(count: count))) }
   }

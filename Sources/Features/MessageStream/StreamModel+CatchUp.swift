@@ -222,10 +222,10 @@ extension StreamModel {
   }
 
   /// Schedules a retry of a catch-up that did not complete the timeline; returns its time.
-  private mutating func askAgainLater(wish: Duration = .zero, _ step: inout Step) -> Instant {
+  private mutating func askAgainLater(retryAfter: Duration = .zero, _ step: inout Step) -> Instant {
     let wait = TimelineCommits.delay(after: recovery.noteFailure())
     let spread = wait - generator.duration(below: wait / 4)
-    let at = step.now.advanced(by: max(spread, wish))
+    let at = step.now.advanced(by: max(spread, retryAfter))
     // While the socket is open, the messages it may have missed are requested until they arrive.
     if link.status.phase == .connected { recovery.wait(until: at) }
     return at
@@ -331,7 +331,7 @@ extension StreamModel {
     }
     let wait = TimelineCommits.delay(after: recovery.failures + 1)
     let at = askAgainLater(
-      wish: max(wait, settings.policy.retry.obeyed(failure.serverWish) ?? .zero), &step)
+      retryAfter: max(wait, settings.policy.retry.honored(failure.retryAfter) ?? .zero), &step)
     postponeLooked(until: max(at, step.now.advanced(by: .seconds(5))), &step)
   }
 

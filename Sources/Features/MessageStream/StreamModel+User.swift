@@ -461,7 +461,7 @@ extension StreamModel {
   ) {
     guard
       let entry = outbox.queue.retryLater(
-        id, isUnsure: isUnsure, wish: settings.policy.retry.obeyed(failure.serverWish),
+        id, isUnsure: isUnsure, retryAfter: settings.policy.retry.honored(failure.retryAfter),
         at: step.now, schedule: settings.sendRetries, generator: &generator)
     else { return }
     commits.waiting.put(entry)

@@ -37,7 +37,7 @@ public struct StreamModel: Machine {
   private var phase = Phase.closed
   /// The link's connection intent while the stream is open: live, unless switched off in the
   /// settings.
-  private var wish = Wish.live
+  private var intent = ConnectionIntent.live
   private var clock = WallClock()
   /// The times of the malformed frames of the last minute.
   private var malformed: [Instant] = []
@@ -180,8 +180,8 @@ extension StreamModel {
   }
 
   private mutating func switchRealtime(_ isOn: Bool, _ step: inout Step) {
-    wish = isOn ? .live : .standbyOnly
-    if link.isWanted { drive(.want(wish), &step) }
+    intent = isOn ? .live : .standbyOnly
+    if link.isWanted { drive(.setIntent(intent), &step) }
   }
 
   private mutating func turn(readerBehind isBehind: Bool, _ step: inout Step) {
@@ -321,7 +321,7 @@ extension StreamModel {
     note(wall: wall, at: step.now)
     switch phase {
     case .closed, .broken: load(&step)
-    case .open: drive(.want(wish), &step)
+    case .open: drive(.setIntent(intent), &step)
     case .loading: return
     }
   }
@@ -334,7 +334,7 @@ extension StreamModel {
     case .loading, .broken: phase = .closed
     case .closed, .open: break
     }
-    drive(.want(.none), &step)
+    drive(.setIntent(.none), &step)
   }
 
   mutating func refresh(_ step: inout Step) {
@@ -582,7 +582,7 @@ extension StreamModel {
     show(screen, via: .history, &step)
     for gap in gaps { step.show(.gap(gap)) }
     for entry in outbox.entries where outbox.queue.isStored(entry.id) { step.show(.outbox(entry)) }
-    drive(.want(wish), &step)
+    drive(.setIntent(intent), &step)
   }
 
   mutating func loadFailed(_ failure: StoreFailure, _ step: inout Step) {

@@ -291,13 +291,13 @@ extension SessionModel {
     guard client != nil else { return }
     stopsAt = nil
     leavePortal(&step)
-    drive(.want(.live), &step)
+    drive(.setIntent(.live), &step)
     drive(.trigger(.userRefresh), &step)
   }
 
   private mutating func end(_ step: inout Step) {
     stopsAt = nil
-    drive(.want(.none), &step)
+    drive(.setIntent(.none), &step)
     if unanswered > 0 { step.show(.notice(.unanswered(count: unanswered))) }
   }
 
@@ -492,7 +492,7 @@ extension SessionModel {
       return
     }
     drive(.reachability(.captivePortal), &step)
-    if case .failure(.tls) = link.status.reason { drive(.want(.live), &step) }
+    if case .failure(.tls) = link.status.reason { drive(.setIntent(.live), &step) }
   }
 
   /// Stops assuming a captive portal. One attempt shows whether it is gone.

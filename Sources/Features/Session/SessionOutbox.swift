@@ -140,7 +140,7 @@ struct SessionOutbox: Sendable, Hashable {
   /// Ends an attempt that the server refused temporarily; returns the prompt if it will be retried.
   mutating func retryLater(_ prompt: StoredPrompt, at now: Instant) -> StoredPrompt? {
     queue.retryLater(
-      prompt.id, isUnsure: prompt.isAccepted, wish: nil, at: now,
+      prompt.id, isUnsure: prompt.isAccepted, retryAfter: nil, at: now,
       schedule: SessionSettings.retries, generator: &generator)?.waiting
   }
 

@@ -154,7 +154,7 @@ struct BottleKeeping: Sendable {
     case .refresh(let id): asked[id] = standing.now.advanced(by: Self.patience)
     case .perform(let id, let request):
       asked[id] = standing.now.advanced(by: Self.patience)
-      unwritten[id] = BottleWish.written(request)
+      unwritten[id] = BottleRequestKind.written(request)
     case .start: isAway = false
     case .stop: isAway = true
     case .hold, .choose, .shown, .link, .central, .discovered, .undiscovered, .heard, .written,

@@ -62,7 +62,7 @@ extension BottleFeature {
       .shakes: VerbForm(of: .peripheral, isOfPeople: true) { _ in "shakes the bottle" },
       .refreshes: VerbForm(isOfPeople: true) { _ in "refreshes" },
       .deletes: VerbForm(isOfPeople: true) { _ in "deletes the newest drink" },
-      .commands: VerbForm(.word(BottleWish.allCases.map(\.rawValue)), isOfPeople: true) {
+      .commands: VerbForm(.word(BottleRequestKind.allCases.map(\.rawValue)), isOfPeople: true) {
         "sends \($0.word) to the bottle"
       },
       .holds: VerbForm(.span, isOfPeople: true) {
@@ -150,14 +150,16 @@ extension Sketch<BottleFeature> {
     scatter(draw.count(0...6)) { Act(.pours, 0, $0.any(of: BottleFeature.Verb.amounts)) }
     scatter(draw.count(0...2)) { _ in Act(.shakes) }
     scatter(draw.count(0...3)) { Act(.measures, $0.one(4, 19, 20, 24, 25, 26, 80)) }
-    scatter(draw.count(0...4)) { Act(.commands, 0, $0.any(of: BottleWish.allCases).rawValue) }
+    scatter(draw.count(0...4)) {
+      Act(.commands, 0, $0.any(of: BottleRequestKind.allCases).rawValue)
+    }
     // A bottle that was just taken is awake.
     for _ in 0..<draw.count(0...4) {
       let time = draw.seconds(5, Double(length.components.seconds) - 70)
       add(Act(.drinks, 1), at: time)
       for _ in 0..<draw.count(1...8) {
-        let wish = draw.any(of: BottleWish.allCases).rawValue
-        add(Act(.commands, 0, wish), at: time + draw.seconds(10, 60))
+        let kind = draw.any(of: BottleRequestKind.allCases).rawValue
+        add(Act(.commands, 0, kind), at: time + draw.seconds(10, 60))
       }
     }
     scatter(draw.count(0...2)) {

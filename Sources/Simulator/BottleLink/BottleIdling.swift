@@ -32,7 +32,7 @@ struct BottleIdling: Sendable {
     case .refresh, .hold: (used, asked) = (standing.now, standing.now)
     case .perform(let id, let request):
       // A request that the app rejects does not use the connection.
-      if BottleWish.isRefused(request) { return }
+      if BottleRequestKind.isRefused(request) { return }
       (used, asked) = (standing.now, standing.now)
       if request == .command(.ping) { wished.insert(id) }
     case .start, .written: used = standing.now

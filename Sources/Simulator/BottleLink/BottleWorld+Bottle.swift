@@ -167,8 +167,8 @@ extension BottleWorld {
       guard let newest = disk.drinks(before: nil, limit: 1).first else { return }
       request { .perform($0, .command(.delete(newest.record.id))) }
     case .commands:
-      guard let wish = BottleWish(rawValue: act.word) else { return }
-      request { .perform($0, wish.request) }
+      guard let kind = BottleRequestKind(rawValue: act.word) else { return }
+      request { .perform($0, kind.request) }
     case .holds: hold(true)
     case .pauses:
       guard process == .running else { return }

@@ -723,14 +723,14 @@ extension BottleWorld {
   mutating func setAdapter(_ state: AdapterState) {
     guard state != radio.adapter else { return }
     account()
-    let hadWish = !radio.tickets.isEmpty || radio.keepsConnect || radio.link != nil
+    let wasScanning = !radio.tickets.isEmpty || radio.keepsConnect || radio.link != nil
     radio.adapter = state
     radio.untold.append(state)
     kernel.own.isOn = state == .on
     if state == .on {
       if radio.wished { wakeForAdapter() }
     } else {
-      radio.wished = radio.wished || hadWish
+      radio.wished = radio.wished || wasScanning
       // The system does not report what it drops.
       for ticket in radio.tickets where radio.link != nil {
         note(.wentDead(.phone, ticket.attempt), of: .phone)

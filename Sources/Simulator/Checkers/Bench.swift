@@ -152,7 +152,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   private var bounds = Bounds<Feature>()
   private var healing = Healing<Feature>()
   private var haste = Haste<Feature>()
-  private var wishes = Wishes<Feature>()
+  private var retryAfterChecker = RetryAfterChecker<Feature>()
   private var refreshTimes = RefreshTimes<Feature>()
   private var signIns = SignIns<Feature>()
   private var leaving = Leaving<Feature>()
@@ -160,7 +160,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   var findings: [Finding] {
     outstanding.findings + windows.findings + tries.findings + refreshes.findings
       + connectedness.findings + lateness.findings + secrecy.findings + bounds.findings
-      + healing.findings + haste.findings + wishes.findings + refreshTimes.findings
+      + healing.findings + haste.findings + retryAfterChecker.findings + refreshTimes.findings
       + signIns.findings + leaving.findings
   }
 
@@ -177,7 +177,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     lateness.told(role, isLate: isLate, standing)
     healing.told(role, isLate: isLate, standing)
     haste.told(role, isLate: isLate, standing)
-    wishes.told(role, isLate: isLate, standing)
+    retryAfterChecker.told(role, isLate: isLate, standing)
     refreshTimes.told(role, isLate: isLate, standing)
     signIns.told(role, isLate: isLate, standing)
     leaving.told(role, isLate: isLate, standing)
@@ -207,7 +207,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     if role == .other { return }
     healing.asked(role, effect, standing)
     haste.asked(role, effect, standing)
-    wishes.asked(role, effect, standing)
+    retryAfterChecker.asked(role, effect, standing)
     refreshTimes.asked(role, effect, standing)
     signIns.asked(role, effect, standing)
     leaving.asked(role, effect, standing)
@@ -225,7 +225,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     bounds.met(seen, standing)
     healing.met(seen, standing)
     haste.met(seen, standing)
-    wishes.met(seen, standing)
+    retryAfterChecker.met(seen, standing)
     refreshTimes.met(seen, standing)
     signIns.met(seen, standing)
     leaving.met(seen, standing)

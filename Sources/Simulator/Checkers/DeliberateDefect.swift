@@ -45,7 +45,7 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
   /// Quiet connections are considered dead.
   case closesAlive
   /// The `Retry-After` and the window of the server are ignored.
-  case ignoresWish
+  case ignoresRetryAfter
   /// Credentials are refreshed in the middle of their lifetime.
   case refreshesEarly
   /// Failures of the server are treated as refusals of the credentials.
@@ -54,7 +54,8 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
   /// The kinds of findings that may report the defect.
   var kinds: [Finding.Kind] {
     switch self {
-    case .countResetOnOpen, .noStability, .noSpread, .ignoresWish, .refreshesEarly, .countsTheDial:
+    case .countResetOnOpen, .noStability, .noSpread, .ignoresRetryAfter, .refreshesEarly,
+      .countsTheDial:
       [.storm]
     case .closesAlive, .blamesCredentials: [.needless]
     case .takesLateEvents: [.late]
@@ -90,7 +91,7 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     case .closesAlive: policy.hasty
     case .countsTheDial:
       policy.stable(after: max(policy.retry.stability.after - .seconds(3), .seconds(1)))
-    case .ignoresWish: policy.obeyingNoWish
+    case .ignoresRetryAfter: policy.ignoringRetryAfter
     case .refreshesEarly: policy.refreshingEarly
     case .blamesCredentials: policy.blamingCredentials
     case .takesLateEvents, .losesStandby, .timersStopAsleep, nil: policy
@@ -112,7 +113,7 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
       if case .draining = Model.role(of: input) { nil } else { input }
     case .countResetOnOpen, .noStability, .timersStopAsleep, .noLiveness, .countsTheDial,
       .closesAlive,
-      .ignoresWish, .refreshesEarly, .blamesCredentials, nil:
+      .ignoresRetryAfter, .refreshesEarly, .blamesCredentials, nil:
       input
     }
   }

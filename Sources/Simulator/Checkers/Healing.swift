@@ -24,9 +24,9 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
     if case .wanted = role { isLeft = false }
     guard case .lost(let attempt, let failure) = role, !isLate,
       calm == nil || attempt == lastAttempt,
-      let wish = standing.policy.retry.obeyed(failure.serverWish)
+      let retryAfter = standing.policy.retry.honored(failure.retryAfter)
     else { return }
-    let until = standing.now.advanced(by: wish)
+    let until = standing.now.advanced(by: retryAfter)
     notBefore = max(notBefore ?? until, until)
   }
 

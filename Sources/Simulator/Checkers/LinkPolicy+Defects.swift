@@ -44,9 +44,9 @@ extension LinkPolicy {
     return with(retry, liveness)
   }
 
-  var obeyingNoWish: LinkPolicy {
+  var ignoringRetryAfter: LinkPolicy {
     var retry = retry
-    retry.longestWish = retry.serverSpread
+    retry.maxRetryAfter = retry.serverSpread
     return with(retry)
   }
 

@@ -89,7 +89,7 @@ extension LinkPolicy {
   /// The minimum time between two attempts from standby: a poll must find that the server is back.
   fileprivate var restOfStandby: Duration {
     switch standby {
-    case .none: retry.longestWish
+    case .none: retry.maxRetryAfter
     case .poll(let poll): min(poll.interval, poll.probe) * (1 - poll.jitter)
     case .queuedConnect(let queue): queue.rearm
     }

@@ -76,7 +76,7 @@ extension SyncFeature {
     /// Keeps its epoch after its data was restored to an earlier state.
     case keepsEpoch
     /// Omits the retry-after from its answers.
-    case hidesWish
+    case hidesRetryAfter
     /// Answers before the batch is durable.
     case answersEarly
     /// Ignores the bytes that a failed write left in an upload's file, and appends after them.
@@ -90,7 +90,7 @@ extension SyncFeature {
     case hurriesBack
 
     case timersStopAsleep
-    case ignoresWish
+    case ignoresRetryAfter
 
     public var kinds: [Finding.Kind] {
       switch self {
@@ -111,12 +111,12 @@ extension SyncFeature {
       case .overtakes, .trustsClock, .hastens: [.reordered]
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
       case .countsTwice, .readsStale: [.misshown]
-      case .hidesWish, .hurriesBack: [.misanswered]
+      case .hidesRetryAfter, .hurriesBack: [.misanswered]
       case .appendsBehind: [.damaged]
       case .keepsUploads, .forgetsUploads: [.leftover]
       case .keepsSecret: [.storm]
       case .ignoresConditions: [.needless]
-      case .timersStopAsleep, .ignoresWish: link?.kinds ?? []
+      case .timersStopAsleep, .ignoresRetryAfter: link?.kinds ?? []
       }
     }
 

@@ -84,7 +84,7 @@ struct SyncDesk {
   private mutating func carryOut(_ effect: SyncServer.Effect) -> (StoreToken, SyncOutcome)? {
     switch effect {
     case .answer(let id, var answer):
-      if defect == .hidesWish { answer.retryAfter = nil }
+      if defect == .hidesRetryAfter { answer.retryAfter = nil }
       answers[id] = answer
     case .tell(let token, let user, let path, let span, let wall):
       return (token, tell(path, span, user, wall))

@@ -39,7 +39,7 @@ struct SyncPace: Sendable {
   private mutating func failed(
     _ file: String, _ failure: LinkFailure, _ standing: Standing<SyncFeature>
   ) {
-    let until = standing.policy.retry.obeyed(failure.serverWish).map {
+    let until = standing.policy.retry.honored(failure.retryAfter).map {
       standing.now.advanced(by: $0)
     }
     switch failure {

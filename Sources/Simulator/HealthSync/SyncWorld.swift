@@ -520,8 +520,8 @@ extension SyncWorld {
 
   private mutating func heed(_ failure: LinkFailure, _ secret: Int, _ phone: Int) {
     phones[phone].secrets.note(failure, of: secret)
-    guard let wish = kernel.setup.policy.retry.obeyed(failure.serverWish) else { return }
-    let until = now.advanced(by: wish)
+    guard let retryAfter = kernel.setup.policy.retry.honored(failure.retryAfter) else { return }
+    let until = now.advanced(by: retryAfter)
     let before = kernel.bench.views[phone].standing.own.restsUntil
     kernel.bench.views[phone].standing.own.restsUntil = max(before ?? until, until)
   }

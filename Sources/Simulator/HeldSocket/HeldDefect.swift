@@ -26,7 +26,7 @@ extension HeldFeature {
     case takesLateEvents
     case timersStopAsleep
     case closesAlive
-    case ignoresWish
+    case ignoresRetryAfter
 
     public var kinds: [Finding.Kind] {
       switch self {
@@ -35,7 +35,7 @@ extension HeldFeature {
       case .forgetsPosition, .sendsTwice: [.duplicated]
       case .dropsMessages, .forgetsOutbox: [.lost]
       case .hidesUnproven, .countsTooFew: [.lost, .duplicated]
-      case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresWish: link?.kinds ?? []
+      case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresRetryAfter: link?.kinds ?? []
       }
     }
 

@@ -15,7 +15,7 @@ struct Conditions: Equatable {
   var restStatus: Int?
   var upgradeStatus: Int?
   /// The `Retry-After` with which the server refuses every upgrade.
-  var wish: Duration?
+  var retryAfter: Duration?
   var storeDelay = Duration.zero
   // A phone.
   var isInBackground = false
@@ -51,7 +51,7 @@ struct Conditions: Equatable {
       bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)
     case .restStatus: restStatus = act.number
     case .upgradeStatus: upgradeStatus = act.number
-    case .busy: wish = act.time
+    case .busy: retryAfter = act.time
     case .slowStore: storeDelay = max(storeDelay, act.time)
     case .storeFull: disk = .full
     case .storeLocked: disk = .locked

@@ -595,8 +595,8 @@ extension SimulatedWorld where Self: ~Copyable {
       kernel.add(.breaks(number, .refused), after: kernel.delay())
     } else if let status = kernel.hosts[line.to.place].conditions.upgradeStatus {
       refuse(number, status: status, detail: "not now")
-    } else if let wish = kernel.hosts[line.to.place].conditions.wish {
-      refuse(number, status: 503, retryAfter: wish, detail: "busy")
+    } else if let retryAfter = kernel.hosts[line.to.place].conditions.retryAfter {
+      refuse(number, status: 503, retryAfter: retryAfter, detail: "busy")
     } else {
       kernel.lines[index].serverHolds = true
       upgradeArrived(number, line.hello, at: line.to)

@@ -26,8 +26,8 @@ struct Progress: StreamChecker {
     clock.pass(facts)
     switch input {
     case .postFailed(_, _, let failure):
-      let wish = facts.policy.retry.obeyed(failure.serverWish) ?? .zero
-      since = max(since ?? .zero, clock.awake + wish)
+      let retryAfter = facts.policy.retry.honored(failure.retryAfter) ?? .zero
+      since = max(since ?? .zero, clock.awake + retryAfter)
       isRefused = isRefused || failure.failureClass == .unauthorized
     case .fetchFailed(let id, _):
       open[id] = nil

@@ -24,7 +24,7 @@ public enum StreamDefect: String, DeliberateDefect {
   case timersStopAsleep
   case closesAlive
   case countsTheDial
-  case ignoresWish
+  case ignoresRetryAfter
   case refreshesEarly
   case blamesCredentials
   /// Does not send the user's messages while it is connected.
@@ -50,7 +50,8 @@ public enum StreamDefect: String, DeliberateDefect {
     // Only a head shows that nothing was missed.
     case .asksInVain: [.positions]
     case .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
-      .losesStandby, .noSpread, .timersStopAsleep, .closesAlive, .ignoresWish, .refreshesEarly,
+      .losesStandby, .noSpread, .timersStopAsleep, .closesAlive, .ignoresRetryAfter,
+      .refreshesEarly,
       .blamesCredentials, .countsTheDial, .leavesPosts, .sendsTwice, .fetchesAfterLeaving,
       .outlivesToken:
       ServerKind.allCases
@@ -67,7 +68,7 @@ public enum StreamDefect: String, DeliberateDefect {
     case .asksInVain: [.needless]
     case .outlivesToken: [.outlived]
     case .countResetOnOpen, .noStability, .noSpread, .takesLateEvents, .losesStandby,
-      .timersStopAsleep, .closesAlive, .ignoresWish, .refreshesEarly, .blamesCredentials,
+      .timersStopAsleep, .closesAlive, .ignoresRetryAfter, .refreshesEarly, .blamesCredentials,
       .countsTheDial:
       link?.kinds ?? []
     }
@@ -81,7 +82,7 @@ public enum StreamDefect: String, DeliberateDefect {
     // An answer must be so slow that frames overtake it, and the next catch-up must not reach back.
     case .noBuffer: 100
     // A server must drain for long or refuse for long, or a link must waver.
-    case .ignoresWish, .countsTheDial: 100
+    case .ignoresRetryAfter, .countsTheDial: 100
     case .noSecondFetch, .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability,
       .takesLateEvents, .forgetsIDs, .noIdempotencyKey, .losesStandby, .timersStopAsleep,
       .closesAlive, .refreshesEarly, .blamesCredentials, .leavesPosts, .sendsTwice,

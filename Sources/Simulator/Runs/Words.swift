@@ -69,8 +69,8 @@ enum Words {
     case .reset: "a reset"
     case .ended: "an end without a word"
     case .closed(let code, _): "close code \(code)"
-    case .http(let status, let wish, _):
-      "status \(status)" + (wish.map { ", wait \(length($0))" } ?? "")
+    case .http(let status, let retryAfter, _):
+      "status \(status)" + (retryAfter.map { ", wait \(length($0))" } ?? "")
     case .protocolError: "a breach of the protocol"
     case .proxy: "a failing proxy"
     case .captivePortal: "a login page"

@@ -83,7 +83,7 @@ extension SessionsFeature {
     case takesLateEvents
     case timersStopAsleep
     case closesAlive
-    case ignoresWish
+    case ignoresRetryAfter
     case noLiveness
 
     public var kinds: [Finding.Kind] {
@@ -108,7 +108,7 @@ extension SessionsFeature {
       case .sendsDiscarded: [.duplicated]
       case .repeatsPrompts, .neverStale, .losesHeartbeats: [.untimely]
       case .hidesErrors, .addsTries: [.miscounted]
-      case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresWish, .noLiveness:
+      case .takesLateEvents, .timersStopAsleep, .closesAlive, .ignoresRetryAfter, .noLiveness:
         link?.kinds ?? []
       }
     }

@@ -123,7 +123,7 @@ struct Explorer {
     case .input(.opened), .input(.established), .input(.prepared), .input(.heard),
       .input(.credentials(.available)):
       break
-    case .input(.lost), .input(.reject), .input(.want), .input(.reachability),
+    case .input(.lost), .input(.reject), .input(.setIntent), .input(.reachability),
       .input(.lifecycle), .input(.credentials), .input(.trigger), .input(.validData),
       .input(.pong), .input(.draining), .input(.flushed), .input(.polled), .input(.requested),
       .input(.found), .deadline:
@@ -134,7 +134,7 @@ struct Explorer {
   /// Returns every event that can occur in a state, and late events, which must have no effect.
   private func events(from node: Node) -> [Event] {
     var inputs: [HeldLink.Input] = [
-      .want(.live), .want(.none), .want(.standbyOnly), .lifecycle(.background),
+      .setIntent(.live), .setIntent(.none), .setIntent(.standbyOnly), .lifecycle(.background),
       .lifecycle(.foreground), .reachability(.unreachable), .reachability(.captivePortal),
       .reachability(.reachable(path: PathID("a"))), .reachability(.reachable(path: PathID("b"))),
       .credentials(.available(expiresIn: .seconds(3600))), .credentials(.refreshFailed),

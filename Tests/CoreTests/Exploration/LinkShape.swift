@@ -7,7 +7,7 @@ struct LinkShape: Hashable {
   var isStable = false
   var isAsked = false
   var isOlder = false
-  var wish: Wish
+  var intent: ConnectionIntent
   var isReachable = false
   var lifecycle: Lifecycle
   var isLeaving: Bool
@@ -18,7 +18,7 @@ struct LinkShape: Hashable {
   var standby: Standby
 
   init(_ link: HeldLink, at now: Instant) {
-    wish = link.gate.wish
+    intent = link.gate.intent
     // The identity of the path makes no difference. A change of the path is an event.
     if case .reachable = link.gate.reachability { isReachable = true }
     lifecycle = link.gate.lifecycle

@@ -75,7 +75,7 @@ enum Promises {
 
   private static func endsTerminal(_ event: Explorer.Event) -> Bool {
     switch event {
-    case .input(.want), .input(.credentials(.available)): true
+    case .input(.setIntent), .input(.credentials(.available)): true
     case .input, .deadline: false
     }
   }
@@ -108,7 +108,7 @@ enum Promises {
       .lost(let attempt, _), .reject(let attempt, _), .draining(let attempt, _):
       attempt
     // An adopted transport has an identifier of its own.
-    case .found, .want, .reachability, .lifecycle, .credentials, .trigger, .flushed, .polled,
+    case .found, .setIntent, .reachability, .lifecycle, .credentials, .trigger, .flushed, .polled,
       .requested:
       nil
     }

@@ -42,7 +42,7 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
 /// Tests that the invariant check of a link and of each of its parts can fail.
 @Suite struct LinkInvariantTests {
   @Test(arguments: [
-    PlantedLink("link: it is idle exactly while it is not wanted") { $0.gate.wish = .none },
+    PlantedLink("link: it is idle exactly while it is not wanted") { $0.gate.intent = .none },
     PlantedLink("link: an attempt uses credentials that exist") {
       $0.state = .opening(PlantedLink.trying(1, generation: 99))
     },

@@ -10,7 +10,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
       first: .list([.seconds(1)]), reconnect: .list([.zero, .seconds(1)]),
       windows: [AttemptWindow(attempts: 2, per: .seconds(10))], breaker: breaker,
       stability: Stability(after: .seconds(5), provenByData: true), serverSpread: .seconds(2),
-      longestWish: .seconds(60))
+      maxRetryAfter: .seconds(60))
   }
 
   @Test func `a window admits its number of attempts, and the next one when it ends`() {
@@ -30,13 +30,13 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
   }
 
   @Test(arguments: [(-1, 0), (0, 0), (59_999, 59_999), (60_000, 60_000), (60_001, 60_000)])
-  func `retry-after is honored up to its bound`(wish: Int, obeyed: Int) {
+  func `retry-after is honored up to its bound`(retryAfter: Int, honored: Int) {
     let policy = Self.policy()
-    #expect(policy.obeyed(.milliseconds(wish)) == .milliseconds(obeyed))
-    #expect(policy.obeyed(nil) == nil)
+    #expect(policy.honored(.milliseconds(retryAfter)) == .milliseconds(honored))
+    #expect(policy.honored(nil) == nil)
     var retry = Retry(policy)
-    retry.noteFailure(at: at(0), wish: .milliseconds(wish))
-    #expect(retry.earliest(at: at(0)) == at(obeyed))
+    retry.noteFailure(at: at(0), retryAfter: .milliseconds(retryAfter))
+    #expect(retry.earliest(at: at(0)) == at(honored))
     retry.noteStable()
     #expect(retry.earliest(at: at(0)) == at(0))
   }
@@ -56,11 +56,11 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
   @Test func `a breaker pauses only once its number of failures is reached`() {
     let breaker = Breaker(failures: 2, within: .seconds(5), pause: .seconds(30))
     var retry = Retry(Self.policy(breaker: breaker))
-    retry.noteFailure(at: at(0), wish: nil)
+    retry.noteFailure(at: at(0), retryAfter: nil)
     #expect(retry.earliest(at: at(0)) == at(0))
-    retry.noteFailure(at: at(5_000), wish: nil)
+    retry.noteFailure(at: at(5_000), retryAfter: nil)
     #expect(retry.earliest(at: at(5_000)) == at(35_000))
-    retry.noteFailure(at: at(10_001), wish: nil)
+    retry.noteFailure(at: at(10_001), retryAfter: nil)
     #expect(retry.earliest(at: at(10_001)) == at(10_001))
   }
 
@@ -80,7 +80,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
   {
     var gate = Gate(LinkPolicy.healthSync.gate)
     #expect(!gate.isOpen)
-    gate.wish = .live
+    gate.intent = .live
     gate.credentials.renewed(expiresIn: nil, at: at(0))
     #expect(gate.isOpen)
     gate.reachability = .unreachable

@@ -32,10 +32,10 @@ private struct Parcel: QueuedItem {
   }
 
   private mutating func retry(
-    _ number: UInt64, isUnsure: Bool = false, wish: Duration? = nil, at second: Int = 0
+    _ number: UInt64, isUnsure: Bool = false, retryAfter: Duration? = nil, at second: Int = 0
   ) -> Parcel? {
     queue.retryLater(
-      UUID128(high: 0, low: number), isUnsure: isUnsure, wish: wish,
+      UUID128(high: 0, low: number), isUnsure: isUnsure, retryAfter: retryAfter,
       at: Self.start.advanced(by: .seconds(second)), schedule: schedule, generator: &generator)
   }
 
@@ -142,10 +142,10 @@ private struct Parcel: QueuedItem {
   }
 
   @Test(arguments: [(999, 1_000), (1_000, 1_000), (1_001, 1_001)])
-  mutating func `the server's retry-after lengthens the wait`(wish: Int, wait: Int) {
+  mutating func `the server's retry-after lengthens the wait`(retryAfter: Int, wait: Int) {
     addStored(Parcel(1))
     #expect(take() == 1)
-    _ = retry(1, wish: .milliseconds(wish))
+    _ = retry(1, retryAfter: .milliseconds(retryAfter))
     #expect(queue.deadline == .zero.advanced(by: .milliseconds(wait)))
     queue.hurry()
     #expect(take() == 1)

@@ -14,7 +14,7 @@ struct PolicyTests {
   @Test func `the session breaker delays none of 20 attempts, even after an earlier series`() {
     let policy = LinkPolicy.session.retry
     var (retry, generator, now) = (Retry(policy), RandomSource(seed: 3), Instant.zero)
-    retry.noteFailure(at: now, wish: nil)
+    retry.noteFailure(at: now, retryAfter: nil)
     for index in 0..<20 {
       let due = retry.plan(policy.reconnect, before: index, at: now, generator: &generator)
       let usual = Double(min(1 << index, 30))
@@ -22,13 +22,13 @@ struct PolicyTests {
       #expect((max(1, usual * 0.75)...usual * 1.25).contains(wait))
       now = due ?? now
       retry.noteAttempt(at: now)
-      retry.noteFailure(at: now, wish: nil)
+      retry.noteFailure(at: now, retryAfter: nil)
     }
     #expect(retry.plan(policy.reconnect, before: 20, at: now, generator: &generator) == nil)
     // In another series on demand, 20 more failures do not open the breaker; the next one does.
-    for _ in 1...20 { retry.noteFailure(at: now, wish: nil) }
+    for _ in 1...20 { retry.noteFailure(at: now, retryAfter: nil) }
     #expect(retry.earliest(at: now) == now)
-    retry.noteFailure(at: now, wish: nil)
+    retry.noteFailure(at: now, retryAfter: nil)
     #expect(retry.earliest(at: now) == now.advanced(by: .seconds(60)))
   }
 

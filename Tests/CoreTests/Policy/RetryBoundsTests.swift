@@ -57,9 +57,9 @@ import Testing
     Case("no spread", "retry.spread must be longer than 0s") { $0.serverSpread = .zero },
     Case("the least spread", nil) { $0.serverSpread = .nanoseconds(1) },
     Case("a wish below the spread", "retry.longestWish must be at least retry.spread") {
-      $0.longestWish = $0.serverSpread - .nanoseconds(1)
+      $0.maxRetryAfter = $0.serverSpread - .nanoseconds(1)
     },
-    Case("a wish like the spread", nil) { $0.longestWish = $0.serverSpread },
+    Case("a wish like the spread", nil) { $0.maxRetryAfter = $0.serverSpread },
   ])
   func `each retry bound is enforced below, at and above its value`(example: Case) {
     let policy = LinkPolicy.messageStream

@@ -125,7 +125,7 @@ struct CredentialsScenarioTests {
 
   @Test func `a link without credentials requests them before its first attempt`() {
     var bench = LinkBench(.messageStream)
-    #expect(bench.give(.want(.live)).contains(.refreshCredentials))
+    #expect(bench.give(.setIntent(.live)).contains(.refreshCredentials))
     #expect(bench.opens == [])
     bench.give(.credentials(.rejected))
     #expect(bench.link.status.reason == .signIn)
@@ -133,7 +133,7 @@ struct CredentialsScenarioTests {
 
   @Test func `a refresh that hangs counts as failed and is retried`() {
     var bench = LinkBench(.messageStream)
-    bench.give(.want(.live))
+    bench.give(.setIntent(.live))
     bench.pass(.seconds(15 + 1))
     #expect(bench.log.filter { $0 == .refreshCredentials }.count == 2)
   }
@@ -185,10 +185,10 @@ struct CredentialsScenarioTests {
 
   @Test func `polls honor the server's retry-after up to 15 minutes`() {
     var bench = LinkBench.wanted(.messageStream)
-    bench.give(.want(.standbyOnly))
+    bench.give(.setIntent(.standbyOnly))
     bench.peer = .isSilent
-    let wish = LinkFailure.http(status: 503, retryAfter: .seconds(1_000_000_000), detail: "")
-    bench.give(.polled(1, wish))
+    let retryAfter = LinkFailure.http(status: 503, retryAfter: .seconds(1_000_000_000), detail: "")
+    bench.give(.polled(1, retryAfter))
     bench.pass(.seconds(899))
     #expect(bench.polls.count == 1)
     bench.pass(.seconds(6))

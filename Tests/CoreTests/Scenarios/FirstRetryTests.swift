@@ -132,13 +132,13 @@ import Testing
     for connect in 0..<10 {
       let pressed = bench.seconds
       bench.opens = []
-      bench.give(.want(.live))
+      bench.give(.setIntent(.live))
       if connect == 0 { bench.opens = [0] }
       bench.failAll(.refused)
       #expect(bench.opens.map { $0 - pressed } == [0, 2, 4], "connect \(connect + 1)")
       bench.pass(.seconds(1))
     }
-    bench.give(.want(.live))
+    bench.give(.setIntent(.live))
     #expect(bench.link.status.phase == .connecting)
     #expect(bench.link.status.reason == .limited)
     // The first of the 30 tries was made at 0 s.

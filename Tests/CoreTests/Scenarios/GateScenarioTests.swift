@@ -56,7 +56,7 @@ struct GateScenarioTests {
   @Test func `the first report about the network does not count as a change`() {
     var bench = LinkBench(.messageStream)
     bench.give(.credentials(.available(expiresIn: nil)))
-    bench.give(.want(.live))
+    bench.give(.setIntent(.live))
     bench.give(.prepared(bench.attempt))
     bench.give(.opened(bench.attempt))
     let effects = bench.give(.reachability(wifi))
@@ -84,7 +84,7 @@ struct GateScenarioTests {
     bench.pass(.seconds(3600))
     #expect(bench.opens == [])
     #expect(bench.link.status.phase == .disconnected)
-    bench.give(.want(.live))
+    bench.give(.setIntent(.live))
     #expect(bench.opens.count == 1)
   }
 
@@ -169,11 +169,11 @@ struct GateScenarioTests {
 
   @Test func `with realtime switched off, the link polls and makes no attempts`() {
     var bench = LinkBench.connected(.messageStream)
-    bench.give(.want(.standbyOnly))
+    bench.give(.setIntent(.standbyOnly))
     bench.pass(.seconds(3600))
     #expect(bench.opens == [])
     #expect(bench.link.status.mode == .polling)
-    bench.give(.want(.live))
+    bench.give(.setIntent(.live))
     bench.give(.prepared(bench.attempt))
     #expect(bench.opens.count == 1)
   }
@@ -231,7 +231,7 @@ struct GateScenarioTests {
 
   @Test func `a link that is no longer wanted has no deadline`() {
     var bench = LinkBench.connected(.messageStream)
-    bench.give(.want(.none))
+    bench.give(.setIntent(.none))
     #expect(bench.link.deadline == nil)
     #expect(bench.link.status == LinkStatus(phase: .disconnected))
   }

@@ -28,7 +28,7 @@ struct LinkBench {
     var bench = LinkBench(policy, seed: seed)
     bench.give(.reachability(.reachable(path: PathID("wlan0"))))
     if policy.gate.needsCredentials { bench.give(.credentials(.available(expiresIn: nil))) }
-    bench.give(.want(.live))
+    bench.give(.setIntent(.live))
     return bench
   }
 

@@ -75,11 +75,11 @@ import Testing
   @Test func `a link from the queued connect stays open when the live link is wanted again`() throws
   {
     var bench = LinkBench.wanted(.bottleLink)
-    bench.give(.want(.standbyOnly))
+    bench.give(.setIntent(.standbyOnly))
     let queued = try #require(Self.queued(bench))
     bench.give(.opened(queued))
     bench.give(.established(queued))
-    let effects = bench.give(.want(.live))
+    let effects = bench.give(.setIntent(.live))
     #expect(effects == [])
     #expect(bench.link.currentAttempt == queued)
     #expect(bench.link.status.phase == .connected)
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `a link that the user ends queues no connect`() {
     var bench = LinkBench.connected(.bottleLink)
-    bench.give(.want(.none))
+    bench.give(.setIntent(.none))
     #expect(bench.link.standby.state == .off)
     #expect(bench.link.deadline == nil)
   }

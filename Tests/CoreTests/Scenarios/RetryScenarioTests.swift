@@ -48,7 +48,7 @@ struct RetryScenarioTests {
     #expect(waits.allSatisfy { (1..<5).contains($0) }, "a restart gets one second")
     #expect(waits.filter { $0 < 3 }.count > 60 && waits.filter { $0 >= 3 }.count > 60)
     var bench = LinkBench.connected(.messageStream)
-    bench.give(.want(.standbyOnly))
+    bench.give(.setIntent(.standbyOnly))
     #expect(bench.polls == [bench.seconds])
   }
 
@@ -268,13 +268,13 @@ struct RetryScenarioTests {
 
   @Test(arguments: [(Duration.seconds(20), LinkStatus.Mode.none), (.seconds(40), .polling)])
   func `the link polls during a wait that is longer than the poll interval`(
-    wish: Duration, mode: LinkStatus.Mode
+    retryAfter: Duration, mode: LinkStatus.Mode
   ) {
     var bench = LinkBench.connected(.messageStream)
-    bench.give(.lost(bench.attempt, .http(status: 503, retryAfter: wish, detail: "")))
+    bench.give(.lost(bench.attempt, .http(status: 503, retryAfter: retryAfter, detail: "")))
     #expect(bench.link.status.phase == .reconnecting)
     #expect(bench.link.status.mode == mode)
-    bench.pass(wish)
+    bench.pass(retryAfter)
     #expect(bench.polls.isEmpty == (mode == .none))
     #expect(bench.opens == [])
   }

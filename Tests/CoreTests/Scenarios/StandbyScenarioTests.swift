@@ -73,8 +73,8 @@ import Testing
   @Test func `a server that becomes unreachable during a poll is probed if that poll succeeds`() {
     var bench = LinkBench.wanted(.messageStream)
     bench.peer = .isSilent
-    bench.give(.want(.standbyOnly))
-    bench.give(.want(.live))
+    bench.give(.setIntent(.standbyOnly))
+    bench.give(.setIntent(.live))
     bench.give(.prepared(bench.attempt))
     bench.give(.lost(bench.attempt, .refused))
     #expect(bench.link.status.phase == .standby)
@@ -117,8 +117,8 @@ import Testing
 
   @Test func `requesting the link again does not retry it while the server does not offer it`() {
     var bench = Self.unoffered()
-    bench.give(.want(.standbyOnly))
-    bench.give(.want(.live))
+    bench.give(.setIntent(.standbyOnly))
+    bench.give(.setIntent(.live))
     #expect(bench.link.status.phase == .standby)
     bench.opens = []
     bench.pass(.seconds(800))
@@ -140,7 +140,7 @@ import Testing
   @Test func `a network change has no effect if only polls are wanted`() {
     var bench = LinkBench.connected(.messageStream)
     bench.peer = .isSilent
-    bench.give(.want(.standbyOnly))
+    bench.give(.setIntent(.standbyOnly))
     #expect(bench.give(.reachability(Self.cell)) == [])
   }
 
@@ -150,7 +150,7 @@ import Testing
     ])
     var bench = LinkBench.connected(policy)
     bench.peer = .isSilent
-    bench.give(.want(.standbyOnly))
+    bench.give(.setIntent(.standbyOnly))
     bench.give(.lifecycle(.background))
     bench.give(.lifecycle(.foreground))
     let status = bench.link.status
@@ -197,9 +197,9 @@ import Testing
       (
         "the user's switch off and on",
         { bench in
-          bench.give(.want(.standbyOnly))
+          bench.give(.setIntent(.standbyOnly))
           #expect(bench.link.status.reason == .ended(.leaving), "the user ended the link")
-          bench.give(.want(.live))
+          bench.give(.setIntent(.live))
         }
       ),
       (

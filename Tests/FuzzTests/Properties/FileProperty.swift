@@ -95,7 +95,7 @@ enum PolicyProperty {
     var now = Instant.zero
     let start: [HeldLink.Input] = [
       .credentials(.available(expiresIn: .seconds(3_600))), .lifecycle(.foreground),
-      .reachability(.reachable(path: PathID("a"))), .want(.live),
+      .reachability(.reachable(path: PathID("a"))), .setIntent(.live),
     ]
     var effects = start.flatMap { link.handle($0, at: now) }
     for turn in 0..<30 {

@@ -301,12 +301,12 @@ import Testing
     (Duration.seconds(24), true), (.seconds(24) + .nanoseconds(1), false), (.seconds(60), false),
   ])
   func `a retry-after that leaves less than the minimum time ends the pull`(
-    wish: Duration, waits: Bool
+    retryAfter: Duration, waits: Bool
   ) {
     var bench = PullBench.begun()
-    bench.fail(503, retryAfter: wish)
-    let failure = LinkFailure.http(status: 503, retryAfter: wish, detail: "")
-    let over = PullReport(ending: .failed(failure), again: max(wish, PullSettings.pause))
+    bench.fail(503, retryAfter: retryAfter)
+    let failure = LinkFailure.http(status: 503, retryAfter: retryAfter, detail: "")
+    let over = PullReport(ending: .failed(failure), again: max(retryAfter, PullSettings.pause))
     #expect(bench.report == (waits ? nil : over))
   }
 
@@ -314,9 +314,10 @@ import Testing
     (Duration.seconds(60), Duration.seconds(60)), (.seconds(61), .seconds(61)),
     (.seconds(3_600), .seconds(3_600)), (.seconds(3_601), .seconds(3_600)),
   ])
-  func `a long retry-after is passed on, limited to one hour`(wish: Duration, again: Duration) {
+  func `a long retry-after is passed on, limited to one hour`(retryAfter: Duration, again: Duration)
+  {
     var bench = PullBench.begun()
-    bench.fail(503, retryAfter: wish)
+    bench.fail(503, retryAfter: retryAfter)
     #expect(bench.report?.again == again)
   }
 }

@@ -18,7 +18,7 @@ import Testing
       effects.removeAll { if case .status = $0 { true } else { false } }
     }
     Inputs.expectFound("invariant: link: it is idle exactly while it is not wanted") { link, _, _ in
-      if case .waiting = link.state { link.gate.wish = .none }
+      if case .waiting = link.state { link.gate.intent = .none }
     }
   }
 

@@ -27,7 +27,7 @@ struct LinkInputs: LinkedGenerator {
   mutating func begin() {
     if !oneIn(4) { give(.reachability(.reachable(path: PathID("wifi")))) }
     if !oneIn(4) { give(.credentials(.available(expiresIn: nil))) }
-    if !oneIn(4) { give(.want(.live)) }
+    if !oneIn(4) { give(.setIntent(.live)) }
   }
 
   mutating func act() {
@@ -38,7 +38,7 @@ struct LinkInputs: LinkedGenerator {
     case 13: give(.reject(likelyAttempt(), linkFailure()))
     case 14: disturbLink(ping: ping)
     case 15: changeDevice()
-    case 16: changeWish()
+    case 16: changeIntent()
     case 17: answerRequest()
     case 18: give(.credentials(credentialsEvent()))
     case _: awaitDue()
@@ -106,7 +106,11 @@ extension LinkInputs {
     switch machine.state {
     case .idle, .failed:
       if oneIn(4) { return oneIn(2) ? answerRequest() : give(.credentials(credentialsEvent())) }
-      give(one([.trigger(.userRefresh), .want(.live), .want(.live), .want(machine.gate.wish)]))
+      give(
+        one([
+          .trigger(.userRefresh), .setIntent(.live), .setIntent(.live),
+          .setIntent(machine.gate.intent),
+        ]))
     case .held(let held):
       give(
         held.obstacle == .background
@@ -143,10 +147,10 @@ extension LinkInputs {
   }
 
   /// Changes the connection intent, or gives an input from the system.
-  private mutating func changeWish() {
+  private mutating func changeIntent() {
     switch number(0...5) {
-    case 0: give(.want(oneIn(4) ? .none : .standbyOnly))
-    case 1: give(.want(.live))
+    case 0: give(.setIntent(oneIn(4) ? .none : .standbyOnly))
+    case 1: give(.setIntent(.live))
     case 2: give(trigger())
     case 3, 4: give(machine.gate.leavesAt != nil || oneIn(4) ? .flushed : .lifecycle(.background))
     case _:

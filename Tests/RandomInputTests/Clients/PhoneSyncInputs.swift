@@ -241,8 +241,8 @@ extension PhoneSyncInputs {
 
   private mutating func failure() -> LinkFailure {
     if oneIn(2) { return linkFailure() }
-    let wish = oneIn(3) ? Duration.milliseconds(number(0...90_000)) : nil
-    return .http(status: one(favoured), retryAfter: wish, detail: one(["", "words"]))
+    let retryAfter = oneIn(3) ? Duration.milliseconds(number(0...90_000)) : nil
+    return .http(status: one(favoured), retryAfter: retryAfter, detail: one(["", "words"]))
   }
 }
 

@@ -116,10 +116,12 @@ extension PullInputs {
 
   private mutating func failure() -> LinkFailure {
     if oneIn(3) { return linkFailure() }
-    let wishes: [Duration?] = [nil, nil, .zero, .seconds(2), .seconds(60), .seconds(7_200)]
+    let retryAfterChecker: [Duration?] = [
+      nil, nil, .zero, .seconds(2), .seconds(60), .seconds(7_200),
+    ]
     return .http(
       status: one([204, 401, 403, 404, 409, 409, 409, 410, 413, 429, 500, 503]),
-      retryAfter: one(wishes), detail: "refused")
+      retryAfter: one(retryAfterChecker), detail: "refused")
   }
 }
 

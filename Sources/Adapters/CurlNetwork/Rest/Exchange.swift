@@ -50,10 +50,10 @@ final class Exchange {
       return .failure(secrets.clean(outcome.failure))
     }
     let status = easy.long(CURLINFO_RESPONSE_CODE)
-    let wish = RetryAfter.duration(
+    let retryAfter = RetryAfter.duration(
       headers["retry-after"], date: headers["date"], now: RetryAfter.now)
     return .success(
-      HTTPAnswer(status: status, headers: headers, body: body, retryAfter: wish))
+      HTTPAnswer(status: status, headers: headers, body: body, retryAfter: retryAfter))
   }
 
   private func take(header line: UnsafeRawBufferPointer) -> Bool {

@@ -315,7 +315,7 @@ extension PullModel {
     _ pending: Pending, _ tries: Int, _ failure: LinkFailure, until limit: Instant, at now: Instant
   ) -> Bool {
     guard failure.mayPass,
-      let wait = settings.retries.shortestWait(before: tries, atLeast: failure.serverWish)
+      let wait = settings.retries.shortestWait(before: tries, atLeast: failure.retryAfter)
     else { return false }
     let due = now.advanced(by: wait)
     guard due.duration(to: limit) >= settings.leastTime else { return false }
@@ -388,7 +388,7 @@ extension PullModel {
         ? PullSettings.pause : max(now.duration(to: leaseEnd), settings.leastTime)
     case .failed(let failure):
       failure.mayPass
-        ? min(max(failure.serverWish ?? .zero, PullSettings.pause), PullSettings.longestPause)
+        ? min(max(failure.retryAfter ?? .zero, PullSettings.pause), PullSettings.longestPause)
         : nil
     }
   }

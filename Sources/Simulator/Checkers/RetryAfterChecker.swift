@@ -7,7 +7,7 @@ import LinkCore
 /// be early only as often as a uniform draw makes them. For each attempt, this counts how often its
 /// time since the drain can be doubled within the window. By chance, the sum exceeds its bound in
 /// one of a billion runs.
-struct Wishes<Feature: SimulatedFeature>: LinkChecker {
+struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The time before which the server permits no attempt.
   private var notBefore: Instant?
@@ -28,10 +28,10 @@ struct Wishes<Feature: SimulatedFeature>: LinkChecker {
     let retry = standing.policy.retry
     switch role {
     case .draining(let attempt, let length):
-      window = (attempt, min(max(length, .zero), retry.longestWish))
+      window = (attempt, min(max(length, .zero), retry.maxRetryAfter))
     case .lost(let attempt, let failure):
-      if let wish = retry.obeyed(failure.serverWish) {
-        let until = standing.now.advanced(by: wish)
+      if let retryAfter = retry.honored(failure.retryAfter) {
+        let until = standing.now.advanced(by: retryAfter)
         notBefore = max(notBefore ?? until, until)
       }
       noteReturn(attempt, failure, standing)

@@ -2,7 +2,7 @@ import BottleLink
 import LinkWire
 
 /// A user's request to a bottle, together with the bytes to be written for it.
-enum BottleWish: String, CaseIterable, Sendable {
+enum BottleRequestKind: String, CaseIterable, Sendable {
   case tare, ping, reset, settings
   case clear, shaking, total, summary, motions, backpacks
   case calibration, cancellation, empty, full

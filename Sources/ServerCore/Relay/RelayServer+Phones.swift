@@ -60,7 +60,7 @@ extension RelayServer {
       resume(known, on: id)
     } else {
       sockets.wait(arrival, on: id)
-      emit(.mint(.phone(id)))
+      emit(.drawToken(.phone(id)))
     }
   }
 
@@ -104,7 +104,7 @@ extension RelayServer {
     sockets.assign(connection, to: id)
     phones.change(id) { $0.resume(on: connection) }
     store(phones[id]?.changes ?? [])
-    if pairing.pair(of: id) == nil { emit(.mint(.pair(id))) } else { greet(id) }
+    if pairing.pair(of: id) == nil { emit(.drawToken(.pair(id))) } else { greet(id) }
   }
 
   /// Ends all earlier phones of the same device.
@@ -113,8 +113,8 @@ extension RelayServer {
   }
 
   /// Handles the result of a token request.
-  mutating func take(_ minted: Minted) {
-    switch minted {
+  mutating func take(_ tokenDrawn: DrawnToken) {
+    switch tokenDrawn {
     case .phone(let connection, let id, let secret, let pair):
       introduce(connection, id, secret, pair)
     case .pair(let id, let pair): show(pair, of: id)
@@ -129,7 +129,7 @@ extension RelayServer {
     guard let arrival = sockets.takeArrival(on: connection) else { return }
     guard phones[id] == nil, !pairing.isShown(pair) else {
       sockets.wait(arrival, on: connection)
-      return emit(.mint(.phone(connection)))
+      return emit(.drawToken(.phone(connection)))
     }
     if let device = arrival.device { endOthers(of: device, than: id) }
     sockets.assign(connection, to: id)
@@ -161,7 +161,7 @@ extension RelayServer {
   private mutating func remember(_ pair: RelayPair, of id: PhoneID) -> Bool {
     let until = now.advanced(by: policy.pairLife)
     guard pairing.show(pair, of: id, until: until) else {
-      emit(.mint(.pair(id)))
+      emit(.drawToken(.pair(id)))
       return false
     }
     alarms.set(.pair(id), at: until)
@@ -202,7 +202,7 @@ extension RelayServer {
 
   mutating func renewPair(of id: PhoneID) {
     guard frame.isServing, phones[id]?.connection != nil else { return }
-    emit(.mint(.pair(id)))
+    emit(.drawToken(.pair(id)))
   }
 
   /// Handles the end of a socket.

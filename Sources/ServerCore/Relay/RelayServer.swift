@@ -57,7 +57,7 @@ public struct RelayServer: ServerRules {
       take(id, call, bearer: bearer, from: address, wall: wall)
     case .abandoned(let id): abandon(id)
     case .pull(let id, let pull, let bearer, let wall): take(id, pull, bearer: bearer, wall: wall)
-    case .minted(let minted): take(minted)
+    case .tokenDrawn(let tokenDrawn): take(tokenDrawn)
     case .stored(let token, let failure): stored(token, failure: failure)
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .drain(let window): drain(within: window)
@@ -181,8 +181,8 @@ extension RelayServer {
     /// A phone in the background requests its questions, or sends an answer or an address.
     case pull(RequestID, RelayPull, bearer: TokenHash?, wall: Timestamp)
 
-    /// The result of a token request, after `mint`.
-    case minted(Minted)
+    /// The result of a token request, after `drawToken`.
+    case tokenDrawn(DrawnToken)
     /// The store made a change durable, or failed to do so.
     case stored(StoreToken, failure: StoreFailure?)
     /// The result of a push to an address.
@@ -209,7 +209,7 @@ extension RelayServer {
   }
 
   /// The result of a token request, drawn by a secure generator.
-  public enum Minted: Sendable, Hashable, Codable {
+  public enum DrawnToken: Sendable, Hashable, Codable {
     /// The id, the resume token and the first pair of a new phone.
     case phone(ConnectionID, PhoneID, RelaySecret, RelayPair)
     /// A pair for a phone whose previous pair was used or has expired.
@@ -240,8 +240,8 @@ extension RelayServer {
     /// Respond to a pull; sent once for each pull.
     case respond(RequestID, RelayReply)
 
-    /// Request secrets; `minted` follows, at once or later.
-    case mint(Mint)
+    /// Request secrets; `tokenDrawn` follows, at once or later.
+    case drawToken(TokenRequest)
     /// Make changes durable, all or none, in the order of the effects.
     case store(StoreToken, [RelayChange])
     /// Wake a phone with a push that is useless from `expiresAt` on.
@@ -251,7 +251,7 @@ extension RelayServer {
   }
 
   /// A token request to a secure generator.
-  public enum Mint: Sendable, Hashable, Codable {
+  public enum TokenRequest: Sendable, Hashable, Codable {
     /// A request for an id, a resume token and a pair.
     case phone(ConnectionID)
     /// A request for a pair.
@@ -396,7 +396,7 @@ extension RelayServer {
       pairing.remove(phone)
       alarms.clear(.pair(phone))
       wait(id, .login(phone, assistant, wall: wall))
-      emit(.mint(.access(id)))
+      emit(.drawToken(.access(id)))
       renewPair(of: phone)
     }
   }

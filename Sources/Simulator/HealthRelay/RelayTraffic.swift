@@ -50,7 +50,7 @@ extension RelayFeature {
     case signsIn
     case abandons(RequestID)
     // The backend.
-    case minted(RelayServer.Minted)
+    case tokenDrawn(RelayServer.DrawnToken)
     case pushed(PhoneID, to: PushAddress, PushOutcome)
     case changes(StoreToken, [RelayChange])
     case stored(StoreToken, StoreFailure?)

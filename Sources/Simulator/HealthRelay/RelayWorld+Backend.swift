@@ -87,7 +87,7 @@ extension RelayWorld {
       if backend.logged.takesNext() || outcome.isGrant { checkLog("\(effect)") }
       tell(ask, outcome)
     case .respond(let request, let reply): respond(request.number, reply)
-    case .mint(let mint): draw(mint)
+    case .drawToken(let drawToken): draw(drawToken)
     case .store(let token, let changes): store(token, changes)
     case .push(let id, let address, _): push(id, address)
     case .finished: drained(server)
@@ -112,24 +112,24 @@ extension RelayWorld {
     if kernel.bench.views[0].standing.secrets.appear(in: text) { note(.leaked(text)) }
   }
 
-  private mutating func draw(_ mint: RelayServer.Mint) {
+  private mutating func draw(_ drawToken: RelayServer.TokenRequest) {
     let secret = newSecret("token")
     // Letters and digits that no text contains by chance.
     let pair = LinkServerCore.RelayPair(code: "k\(lastSecret)q", word: "zq\(lastSecret)x")
     for text in [secret, pair.code, pair.word] { hide(text) }
-    if case .phone(let id) = mint, let line = line(id.number) {
+    if case .phone(let id) = drawToken, let line = line(id.number) {
       let phone = kernel.lines[line].from.index
       if phones[phone].isStranger || phones[phone].isPlain { unpair(phone) }
     }
     let drawn = RelaySecret(text: secret, hash: .of(secret))
-    let minted: RelayServer.Minted =
-      switch mint {
+    let tokenDrawn: RelayServer.DrawnToken =
+      switch drawToken {
       case .phone(let id):
         .phone(id, PhoneID(UUID128(high: 0xF, low: UInt64(lastSecret))), drawn, pair)
       case .pair(let id): .pair(id, pair)
       case .access(let ask): .access(ask, drawn)
       }
-    kernel.later(.minted(minted), on: server, after: .zero)
+    kernel.later(.tokenDrawn(tokenDrawn), on: server, after: .zero)
   }
 
   private mutating func push(_ id: PhoneID, _ address: PushAddress) {

@@ -114,7 +114,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     case .looksAtPhone: if let host { startAgain(host) }
     case .signsIn: if let host { signIn(host) }
     case .abandons(let ask): abandon(ask)
-    case .minted(let minted): feed(.minted(minted))
+    case .tokenDrawn(let tokenDrawn): feed(.tokenDrawn(tokenDrawn))
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .stored(let token, let failure): feed(.stored(token, failure: failure))
     case .changes: return  // handled by `makeDurable`

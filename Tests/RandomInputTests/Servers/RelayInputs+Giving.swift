@@ -149,19 +149,19 @@ extension RelayInputs {
 
   /// Answers a token request, as the secure generator does.
   mutating func draw() {
-    guard !mints.isEmpty else { return }
-    let mint = mints.removeFirst()
-    if oneIn(30) { mints.append(mint) }
+    guard !tokenRequests.isEmpty else { return }
+    let drawToken = tokenRequests.removeFirst()
+    if oneIn(30) { tokenRequests.append(drawToken) }
     let code = String(String(1_000_000 + notes.fresh()).dropFirst())
     let drawn = RelayPair(code: code, word: one(["ab-cd", "abcdefgh-ijklmnop"]))
     let pair = oneIn(9) ? pairs.last ?? drawn : drawn
-    switch mint {
+    switch drawToken {
     case .phone(let id):
       guard let secret = secret() else { return }
       let phone = PhoneID(UUID128(high: generator.next(), low: notes.fresh()))
-      give(.minted(.phone(id, phone, secret, pair)))
-    case .pair(let id): give(.minted(.pair(id, pair)))
-    case .access(let ask): if let secret = secret() { give(.minted(.access(ask, secret))) }
+      give(.tokenDrawn(.phone(id, phone, secret, pair)))
+    case .pair(let id): give(.tokenDrawn(.pair(id, pair)))
+    case .access(let ask): if let secret = secret() { give(.tokenDrawn(.access(ask, secret))) }
     }
   }
 

@@ -18,7 +18,7 @@ struct RelayInputs: ServerInputs {
   var asks: [RequestID: (ask: RelayCall, bearer: TokenHash?, until: Instant)] = [:]
   /// The pulls without a reply, and their callers.
   var pulls: [RequestID: TokenHash?] = [:]
-  var mints: [RelayServer.Mint] = []
+  var tokenRequests: [RelayServer.TokenRequest] = []
   var writes: [(token: StoreToken, changes: [RelayChange])] = []
   var pushes: [(phone: PhoneID, address: PushAddress)] = []
   /// The hashes of the generated secrets.
@@ -93,7 +93,7 @@ struct RelayInputs: ServerInputs {
     case .answer(let id, _): "an answer to \(id)"
     case .respond(let id, _): "a reply to \(id)"
     case .finished: "the end of a drain"
-    case .send, .ping, .close, .drop, .mint, .store, .push: nil
+    case .send, .ping, .close, .drop, .drawToken, .store, .push: nil
     }
   }
 }
@@ -124,16 +124,16 @@ extension RelayInputs {
         for change in write.changes { kept.apply(change) }
       }
       writes.removeAll { $0.token == token }
-    case .minted(.phone(_, _, let secret, _)), .minted(.access(_, let secret)):
+    case .tokenDrawn(.phone(_, _, let secret, _)), .tokenDrawn(.access(_, let secret)):
       secrets[secret.text] = secret.hash
     case .drain: noteDrain()
-    case .heard, .phoneSaid, .phoneUnreadable, .overflowed, .minted, .pushed: return
+    case .heard, .phoneSaid, .phoneUnreadable, .overflowed, .tokenDrawn, .pushed: return
     }
   }
 
   mutating func noteRestart() {
     notes.restart()
-    (asks, pulls, mints, writes, pushes) = ([:], [:], [], [], [])
+    (asks, pulls, tokenRequests, writes, pushes) = ([:], [:], [], [], [])
     (given, leased, pairs) = ([], [], [])
   }
 
@@ -149,7 +149,7 @@ extension RelayInputs {
     case .drop(let id): check(.drop, of: id)
     case .answer(let id, let outcome): note(outcome, of: id)
     case .respond(let id, let reply): note(reply, to: id, after: input)
-    case .mint(let mint): mints.append(mint)
+    case .drawToken(let drawToken): tokenRequests.append(drawToken)
     case .store(let token, let changes): writes.append((token, changes))
     case .push(let phone, let address, _): pushes = pushes.suffix(5) + [(phone, address)]
     case .finished:

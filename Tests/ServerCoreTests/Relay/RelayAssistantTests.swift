@@ -12,12 +12,12 @@ struct RelayAssistantTests {
 
   /// Pairs one more assistant with phone 1.
   private func login(_ relay: inout Relayed, _ number: Int) -> [RelayServer.Effect] {
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     let (ask, _) = relay.ask(
       .login(
         word: "anchor", code: RelayStage.pair(1).code,
         assistant: AssistantName("app \(number)", version: "\(number).0")))
-    return relay.settle(relay.take(.minted(.access(ask, RelayStage.secret("t\(number)")))))
+    return relay.settle(relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t\(number)")))))
   }
 
   private func list(
@@ -71,11 +71,11 @@ struct RelayAssistantTests {
   @Test func `the ninth login ends the first, and both sides receive a notice`() {
     var relay = Relayed.withPhone()
     for number in 1...8 { _ = login(&relay, number) }
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     // The next pair is shown before the login is stored.
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
-    let effects = relay.settle(relay.take(.minted(.access(ask, RelayStage.secret("t9")))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
+    let effects = relay.settle(relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t9")))))
     let notices = effects.compactMap { effect -> String? in
       if case .send(one, .connectionCode(let code)) = effect { code.message } else { nil }
     }
@@ -96,9 +96,9 @@ struct RelayAssistantTests {
     var effects: [RelayServer.Effect] = []
     var times: [Timestamp?] = []
     for number in 1...3 {
-      _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+      _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
       let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
-      let stored = relay.take(.minted(.access(ask, RelayStage.secret("t\(number)"))))
+      let stored = relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t\(number)"))))
       times += stored.changes.map { if case .access(let access) = $0 { access.since } else { nil } }
       effects += isStored ? relay.settle(stored) : stored
       relay.clock = .seconds(-100)
@@ -128,11 +128,11 @@ struct RelayAssistantTests {
         if case .send(_, .connectionCode(let code)) = $0 { code.message } else { nil }
       }
     }
-    let next = messages(relay.take(.minted(.pair(phone, RelayStage.pair(1)))))
+    let next = messages(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1)))))
     #expect(next.first?.hasPrefix("app 1 1.0 was signed out") == true)
     relay.pass(.seconds(600))
     _ = relay.tick(at: relay.now)
-    let later = messages(relay.take(.minted(.pair(phone, RelayStage.pair(2)))))
+    let later = messages(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))))
     #expect(later == ["Give this word and code to your assistant. They work once."])
   }
 
@@ -153,7 +153,7 @@ struct RelayAssistantTests {
     _ = login(&relay, 1)
     relay.pass(.milliseconds(milliseconds))
     _ = login(&relay, 2)
-    let effects = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let effects = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     let isNoted = effects.contains {
       if case .send(_, .connectionCode(let code)) = $0 {
         code.message.hasPrefix("app 1 1.0 was signed out")

@@ -29,7 +29,7 @@ struct RelayCallTests {
 
   @Test func `questions of all callers are asked one at a time, in order`() {
     var relay = Relayed.paired()
-    _ = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(RelayStage.phone(1), RelayStage.pair(1))))
     relay.login(1, token: "token-2")
     let (first, _) = relay.question(1)
     let (second, waits) = relay.question(2, bearer: "token-2")

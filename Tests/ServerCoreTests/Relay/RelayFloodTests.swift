@@ -24,7 +24,7 @@ struct RelayFloodTests {
       let pair = RelayStage.pair(UInt64(honest))
       let (id, effects) = relay.ask(
         .login(word: pair.word, code: pair.code), from: "h\(honest)")
-      #expect(effects.contains(.mint(.access(id))))
+      #expect(effects.contains(.drawToken(.access(id))))
     }
     if perSecond > 15 { #expect(refused > 0) }
   }
@@ -41,7 +41,7 @@ struct RelayFloodTests {
     let (id, effects) = relay.ask(right, from: "bob")
     #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .seconds(900))))])
     let (next, allowed) = relay.ask(right, from: "ann")
-    #expect(allowed.contains(.mint(.access(next))))
+    #expect(allowed.contains(.drawToken(.access(next))))
   }
 
   @Test func `after a flood five wrong pairs are allowed again`() {
@@ -89,7 +89,7 @@ struct RelayFloodTests {
     #expect(effects == [.answer(id, .refused(.lockedOut(retryAfter: .milliseconds(1))))])
     relay.pass(.milliseconds(1))
     let (next, allowed) = relay.ask(.login(word: "anchor", code: "000001"), from: "4")
-    #expect(allowed.contains(.mint(.access(next))))
+    #expect(allowed.contains(.drawToken(.access(next))))
   }
 
   /// The numbers of decision 0030, for an attacker who uses as many addresses as are tracked, all

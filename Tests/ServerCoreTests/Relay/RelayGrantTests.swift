@@ -14,7 +14,7 @@ struct RelayGrantTests {
       let access = StoredAccess(
         token: secret.hash, phone: RelayStage.phone(number),
         expiresAt: relay.wall.advanced(by: .seconds(7_200)), since: relay.wall)
-      #expect(relay.take(.minted(.access(ask, secret))).changes == [.access(access)])
+      #expect(relay.take(.tokenDrawn(.access(ask, secret))).changes == [.access(access)])
     }
   }
 
@@ -22,7 +22,7 @@ struct RelayGrantTests {
     var relay = Relayed.withPhone()
     let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let secret = RelayStage.secret("token-1")
-    let granted = relay.take(.minted(.access(ask, secret)))
+    let granted = relay.take(.tokenDrawn(.access(ask, secret)))
     relay.phone(2, device: 1)
     let late = granted.flatMap { effect -> [Relayed.Effect] in
       guard case .store(let write, _) = effect else { return [effect] }

@@ -44,8 +44,8 @@ struct RelayLifeTests {
   @Test func `after a restart a phone resumes and its assistants need not log in again`() {
     var (relay, effects) = restored(kept())
     #expect(effects == [])
-    #expect(relay.open(1, resume: "resume-1").unstored == [.accept(one), .mint(.pair(phone))])
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    #expect(relay.open(1, resume: "resume-1").unstored == [.accept(one), .drawToken(.pair(phone))])
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     #expect(
       relay.question(2).1
         == [.send(one, .question(RelayStage.request("b-2"), RelayStage.question(2)))])
@@ -88,7 +88,7 @@ struct RelayLifeTests {
   @Test func `a restored question is asked under its old id when its caller asks it again`() {
     var (relay, _) = restored(kept())
     _ = relay.open(1, resume: "resume-1")
-    let greeted = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    let greeted = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     #expect(greeted.count == 1)
     relay.pass(.seconds(5))
     let (id, effects) = relay.question()
@@ -107,7 +107,7 @@ struct RelayLifeTests {
   ) {
     var (relay, _) = restored(kept())
     _ = relay.open(1, resume: "resume-1")
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     relay.pass(.seconds(5))
     let (id, effects) = relay.question()
     var again = question()
@@ -128,7 +128,7 @@ struct RelayLifeTests {
         expiresAt: RelayStage.dawn.advanced(by: .seconds(7_200))))
     var (relay, _) = restored(before)
     _ = relay.open(1, resume: "resume-1")
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     let (other, effects) = relay.question(bearer: "token-2")
     #expect(
       effects == [.send(one, .question(RelayStage.request("b-2"), RelayStage.question()))])
@@ -224,7 +224,7 @@ struct RelayLifeTests {
     relay.pass(.seconds(1))
     _ = relay.settle(relay.open(2, device: 1))
     let met = relay.take(
-      .minted(
+      .tokenDrawn(
         .phone(
           ConnectionID(2), RelayStage.phone(2), RelayStage.secret("resume-2"), RelayStage.pair(2))))
     #expect(met.changes.contains(.endPhone(phone)))
@@ -236,8 +236,8 @@ struct RelayLifeTests {
     var relay = Relayed.withPhone()
     let closed = relay.take(.overflowed(one))
     #expect(closed.contains { if case .close(one, _) = $0 { true } else { false } })
-    let minted = relay.take(.minted(.pair(phone, RelayStage.pair(9))))
-    #expect(!minted.contains { if case .send = $0 { true } else { false } })
+    let tokenDrawn = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(9))))
+    #expect(!tokenDrawn.contains { if case .send = $0 { true } else { false } })
   }
 
   // MARK: The end
@@ -292,7 +292,7 @@ struct RelayLifeTests {
   @Test func `a login that waits for the store is refused once by a drain, and its token ends`() {
     var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
-    let granted = relay.take(.minted(.access(id, RelayStage.secret("token-1"))))
+    let granted = relay.take(.tokenDrawn(.access(id, RelayStage.secret("token-1"))))
     guard case .store(let write, _)? = granted.first else {
       return #expect(Bool(false), "the token was not stored")
     }

@@ -70,7 +70,9 @@ struct RelayPairTests {
     var relay = Relayed.withPhone()
     let (id, effects) = relay.ask(.login(word: word, code: code))
     let refused: [RelayServer.Effect] = [.answer(id, .refused(.wrongPair))]
-    #expect(effects == (fits ? [.mint(.access(id)), .mint(.pair(RelayStage.phone(1)))] : refused))
+    #expect(
+      effects
+        == (fits ? [.drawToken(.access(id)), .drawToken(.pair(RelayStage.phone(1)))] : refused))
   }
 
   /// Returns the sorted words of 30,000 generated pairs: enough that none is missing, without

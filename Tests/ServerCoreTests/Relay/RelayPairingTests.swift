@@ -12,12 +12,12 @@ struct RelayPairingTests {
 
   @Test func `a phone receives its pair and resume token once they are stored`() {
     var relay = Relayed()
-    #expect(relay.open(1) == [.accept(one), .mint(.phone(one))])
+    #expect(relay.open(1) == [.accept(one), .drawToken(.phone(one))])
     let kept = StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume"))
-    let minted = relay.take(
-      .minted(.phone(one, phone, RelayStage.secret("resume"), RelayStage.pair(7))))
-    #expect(minted == [.store(StoreToken(1), [.phone(kept)])])
+    let tokenDrawn = relay.take(
+      .tokenDrawn(.phone(one, phone, RelayStage.secret("resume"), RelayStage.pair(7))))
+    #expect(tokenDrawn == [.store(StoreToken(1), [.phone(kept)])])
     #expect(
       relay.take(.stored(StoreToken(1), failure: nil))
         == [.send(one, RelayStage.code(RelayStage.pair(7), token: "resume"))])
@@ -28,20 +28,20 @@ struct RelayPairingTests {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let secret = RelayStage.secret("resume")
-    let kept = relay.take(.minted(.phone(one, phone, secret, RelayStage.pair(1))))
-    #expect(relay.tick(at: .second(10)) == [.mint(.pair(phone))])
+    let kept = relay.take(.tokenDrawn(.phone(one, phone, secret, RelayStage.pair(1))))
+    #expect(relay.tick(at: .second(10)) == [.drawToken(.pair(phone))])
     #expect(relay.settle(kept) == [])
     let code = RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(10), token: "resume")
-    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [.send(one, code)])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [.send(one, code)])
   }
 
   @Test func `a phone does not receive a later pair before it is stored`() {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let secret = RelayStage.secret("resume")
-    let kept = relay.take(.minted(.phone(one, phone, secret, RelayStage.pair(1))))
-    #expect(relay.tick(at: .second(10)) == [.mint(.pair(phone))])
-    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [])
+    let kept = relay.take(.tokenDrawn(.phone(one, phone, secret, RelayStage.pair(1))))
+    #expect(relay.tick(at: .second(10)) == [.drawToken(.pair(phone))])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [])
     let code = RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(10), token: "resume")
     #expect(relay.settle(kept) == [.send(one, code)])
   }
@@ -58,9 +58,9 @@ struct RelayPairingTests {
   @Test func `a phone that cannot be stored is disconnected`() {
     var relay = Relayed()
     _ = relay.open(1)
-    let minted = relay.take(
-      .minted(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
-    let effects = relay.settle(minted, failure: .full(detail: "disk"))
+    let tokenDrawn = relay.take(
+      .tokenDrawn(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
+    let effects = relay.settle(tokenDrawn, failure: .full(detail: "disk"))
     #expect(effects == [.close(one, .tryAgainLater)])
     #expect(relay.server.serviceHealth == .failing(reason: "the disk of the relay's store is full"))
   }
@@ -69,12 +69,12 @@ struct RelayPairingTests {
     var relay = Relayed.withPhone()
     relay.pass(.seconds(10))
     let (id, effects) = relay.ask(.login(word: "anchor", code: "000001"))
-    #expect(effects == [.mint(.access(id)), .mint(.pair(phone))])
-    let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
+    #expect(effects == [.drawToken(.access(id)), .drawToken(.pair(phone))])
+    let tokenDrawn = relay.take(.tokenDrawn(.access(id, RelayStage.secret("token"))))
     let access = StoredAccess(
       token: RelayStage.hash("token"), phone: phone,
       expiresAt: relay.wall.advanced(by: .seconds(7_200)), since: relay.wall)
-    #expect(minted == [.store(StoreToken(2), [.access(access)])])
+    #expect(tokenDrawn == [.store(StoreToken(2), [.access(access)])])
     let grant = RelayGrant(
       accessToken: "token", expiresIn: .seconds(7_200), user: phone.description)
     #expect(
@@ -84,8 +84,8 @@ struct RelayPairingTests {
   @Test func `a token that cannot be stored is not sent`() {
     var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
-    let minted = relay.take(.minted(.access(id, RelayStage.secret("token"))))
-    let effects = relay.settle(minted, failure: .full(detail: "disk"))
+    let tokenDrawn = relay.take(.tokenDrawn(.access(id, RelayStage.secret("token"))))
+    let effects = relay.settle(tokenDrawn, failure: .full(detail: "disk"))
     let refusal = RelayRefusal.storeFailed(retryAfter: .seconds(2))
     #expect(effects == [.answer(id, .refused(refusal))])
     // The pair is used up, so a second attempt with it would count as a wrong pair.
@@ -99,33 +99,33 @@ struct RelayPairingTests {
     let (id, again) = relay.ask(.login(word: "anchor", code: "000001"))
     #expect(again == [.answer(id, .refused(.wrongPair))])
     #expect(
-      relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+      relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2))))
         == [.send(one, RelayStage.code(RelayStage.pair(2), resumed: true))])
     let (next, effects) = relay.ask(.login(word: "anchor", code: "000002"))
-    #expect(effects == [.mint(.access(next)), .mint(.pair(phone))])
+    #expect(effects == [.drawToken(.access(next)), .drawToken(.pair(phone))])
   }
 
   @Test(arguments: [(599.999, true), (600, false), (600.001, false)])
   func `a pair works for ten minutes`(seconds: Double, works: Bool) {
     var relay = Relayed.withPhone()
-    let effects = relay.tick(at: .second(seconds)).filter { $0 == .mint(.pair(phone)) }
-    #expect(effects == (works ? [] : [.mint(.pair(phone))]))
+    let effects = relay.tick(at: .second(seconds)).filter { $0 == .drawToken(.pair(phone)) }
+    #expect(effects == (works ? [] : [.drawToken(.pair(phone))]))
     let (id, login) = relay.ask(.login(word: "anchor", code: "000001"))
-    #expect(login.contains(.mint(.access(id))) == works)
+    #expect(login.contains(.drawToken(.access(id))) == works)
   }
 
   @Test func `a pair that another phone shows is generated again`() {
     var relay = Relayed.withPhone()
     _ = relay.open(2, device: 2)
     let drawn = relay.take(
-      .minted(
+      .tokenDrawn(
         .phone(ConnectionID(2), RelayStage.phone(2), RelayStage.secret("x"), RelayStage.pair(1))))
-    #expect(drawn == [.mint(.phone(ConnectionID(2)))])
+    #expect(drawn == [.drawToken(.phone(ConnectionID(2)))])
     relay.phone(3)
     _ = relay.login(3)
     #expect(
-      relay.take(.minted(.pair(RelayStage.phone(3), RelayStage.pair(1))))
-        == [.mint(.pair(RelayStage.phone(3)))])
+      relay.take(.tokenDrawn(.pair(RelayStage.phone(3), RelayStage.pair(1))))
+        == [.drawToken(.pair(RelayStage.phone(3)))])
   }
 
   @Test func `the fifth wrong pair of an address locks out that address only`() {
@@ -143,9 +143,9 @@ struct RelayPairingTests {
     #expect(relay.ask(.login(word: "a", code: "1"), from: "office").1.count == 1)
     relay.pass(.milliseconds(1))
     _ = relay.server.tick(at: relay.now)
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     let (last, mayTry) = relay.ask(right, from: "thief")
-    #expect(mayTry.contains(.mint(.access(last))))
+    #expect(mayTry.contains(.drawToken(.access(last))))
   }
 
   @Test func `wrong pairs older than ten minutes do not count`() {
@@ -200,10 +200,10 @@ struct RelayPairingTests {
   @Test(arguments: [(44.999, false), (45, true)])
   func `a login and a logout wait 45 s for the store`(seconds: Double, ends: Bool) {
     var relay = Relayed.paired()
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     let (out, _) = relay.ask(.logout, bearer: "token-1")
     let (login, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
-    let stored = relay.take(.minted(.access(login, RelayStage.secret("token-2"))))
+    let stored = relay.take(.tokenDrawn(.access(login, RelayStage.secret("token-2"))))
     let failed = RelayOutcome.refused(.storeFailed(retryAfter: .seconds(2)))
     let told = relay.tick(at: .second(seconds)).filter { $0 != .ping(one) }
     #expect(told == (ends ? [.answer(out, failed), .answer(login, failed)] : []))
@@ -213,12 +213,12 @@ struct RelayPairingTests {
 
   @Test func `a login to a phone that was replaced before the token was stored is refused`() {
     var relay = Relayed.paired()
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     let (id, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
-    let stored = relay.take(.minted(.access(id, RelayStage.secret("token-2"))))
+    let stored = relay.take(.tokenDrawn(.access(id, RelayStage.secret("token-2"))))
     _ = relay.open(2, device: 1)
     let met = relay.take(
-      .minted(
+      .tokenDrawn(
         .phone(
           ConnectionID(2), RelayStage.phone(2), RelayStage.secret("resume-2"), RelayStage.pair(2))))
     _ = relay.settle(met)
@@ -237,7 +237,7 @@ struct RelayPairingTests {
     var relay = Relayed.withPhone()
     for number in 1...9 {
       relay.login(1, token: "t\(number)")
-      _ = relay.take(.minted(.pair(phone, RelayStage.pair(1))))
+      _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     }
     #expect(
       relay.question(bearer: "t1").1.last
@@ -248,7 +248,7 @@ struct RelayPairingTests {
   @Test func `a login whose caller disconnects grants no token`() {
     var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
-    let stored = relay.take(.minted(.access(id, RelayStage.secret("t"))))
+    let stored = relay.take(.tokenDrawn(.access(id, RelayStage.secret("t"))))
     #expect(relay.take(.abandoned(id)) == [])
     let effects = relay.settle(stored)
     #expect(effects == [])

@@ -12,7 +12,7 @@ struct RelayPhoneTests {
 
   private func paired() -> Relayed {
     var relay = Relayed.paired()
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2))))
     return relay
   }
 
@@ -46,9 +46,9 @@ struct RelayPhoneTests {
     var relay = paired()
     _ = relay.gone(1)
     relay.login(2, token: "token-2")
-    #expect(relay.open(2, resume: "resume-1").unstored == [.accept(two), .mint(.pair(phone))])
+    #expect(relay.open(2, resume: "resume-1").unstored == [.accept(two), .drawToken(.pair(phone))])
     #expect(
-      relay.take(.minted(.pair(phone, RelayStage.pair(3))))
+      relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(3))))
         == [.send(two, RelayStage.code(RelayStage.pair(3), resumed: true))])
   }
 
@@ -92,7 +92,7 @@ struct RelayPhoneTests {
     let object = RelayStage.object("7")
     let answer = PhoneMessage.healthData(RelayStage.request("a-1"), object)
     #expect(relay.said(2, answer) == [])
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2))))
     #expect(relay.said(2, answer).unstored == [.answer(id, .data(object))])
   }
 
@@ -103,7 +103,7 @@ struct RelayPhoneTests {
     let over = relay.tick(at: .second(seconds))
     #expect(over.changes == (resumes ? [] : [.endPhone(phone)]))
     let back = relay.open(2, resume: "resume-1")
-    #expect(back.contains(.mint(.phone(two))) == !resumes)
+    #expect(back.contains(.drawToken(.phone(two))) == !resumes)
     let (id, effects) = relay.question()
     #expect(
       effects.contains(.answer(id, .refused(.phoneAway(since: .seconds(600), .pairAgain))))
@@ -144,7 +144,7 @@ struct RelayPhoneTests {
     let (id, _) = relay.question()
     _ = relay.open(2)
     let replaced = relay.take(
-      .minted(.phone(two, RelayStage.phone(2), RelayStage.secret("r2"), RelayStage.pair(9))))
+      .tokenDrawn(.phone(two, RelayStage.phone(2), RelayStage.secret("r2"), RelayStage.pair(9))))
     #expect(
       replaced.unstored
         == [.close(one, .replaced), .answer(id, .refused(.phoneReplaced))])
@@ -155,7 +155,7 @@ struct RelayPhoneTests {
     #expect(effects == [.answer(next, .refused(.phoneReplaced))])
     #expect(
       relay.open(3, resume: "resume-1").unstored == [
-        .accept(ConnectionID(3)), .mint(.phone(ConnectionID(3))),
+        .accept(ConnectionID(3)), .drawToken(.phone(ConnectionID(3))),
       ])
   }
 
@@ -164,17 +164,17 @@ struct RelayPhoneTests {
     var relay = paired()
     _ = relay.gone(1)
     #expect(
-      relay.open(2, device: device, resume: token) == [.accept(two), .mint(.phone(two))])
+      relay.open(2, device: device, resume: token) == [.accept(two), .drawToken(.phone(two))])
   }
 
   @Test func `a phone that disconnects before it received its token is forgotten`() {
     var relay = Relayed()
     _ = relay.open(1)
-    let minted = relay.take(
-      .minted(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
+    let tokenDrawn = relay.take(
+      .tokenDrawn(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
     #expect(relay.gone(1).changes == [.endPhone(phone)])
-    #expect(relay.settle(minted) == [])
-    #expect(relay.open(2, resume: "resume-1").contains(.mint(.phone(two))))
+    #expect(relay.settle(tokenDrawn) == [])
+    #expect(relay.open(2, resume: "resume-1").contains(.drawToken(.phone(two))))
   }
 
   @Test func `a message that is too long ends its question instead of every later connection`() {

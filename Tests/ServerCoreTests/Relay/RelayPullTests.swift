@@ -216,8 +216,8 @@ struct RelayPullTests {
     _ = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
     let back = relay.open(2, resume: "resume-1")
-    #expect(back.unstored == [.accept(ConnectionID(2)), .mint(.pair(phone))])
-    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))).count == 1)
+    #expect(back.unstored == [.accept(ConnectionID(2)), .drawToken(.pair(phone))])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))).count == 1)
     #expect(
       relay.tick(at: .second(25)).contains(
         .send(ConnectionID(2), .question(request(1), RelayStage.question(1)))))

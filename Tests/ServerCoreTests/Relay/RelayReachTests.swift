@@ -38,7 +38,7 @@ import Testing
     let (id, _) = relay.question()
     _ = relay.tick(at: .second(9.999))
     _ = relay.settle(relay.open(2, resume: "resume-1"))
-    let back = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(9))))
+    let back = relay.take(.tokenDrawn(.pair(RelayStage.phone(1), RelayStage.pair(9))))
     #expect(
       back.contains { if case .send(_, .question) = $0 { true } else { false } })
     #expect(relay.tick(at: .second(11)).unstored.allSatisfy { $0.answered != id })
@@ -72,7 +72,7 @@ import Testing
     _ = relay.question(2)
     _ = relay.tick(at: .second(5))
     _ = relay.settle(relay.open(2, resume: "resume-1"))
-    _ = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(9))))
+    _ = relay.take(.tokenDrawn(.pair(RelayStage.phone(1), RelayStage.pair(9))))
     _ = relay.said(2, .failure(RelayStage.request("a-1"), reason: "x"))
     _ = relay.said(2, .failure(RelayStage.request("a-2"), reason: "x"))
     _ = relay.question(3)

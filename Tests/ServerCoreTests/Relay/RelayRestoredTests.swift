@@ -107,7 +107,7 @@ struct RelayRestoredTests {
   private func met(_ relay: inout Relayed) -> [RelayChange] {
     let effects = relay.open(3)
     let met = relay.take(
-      .minted(
+      .tokenDrawn(
         .phone(
           ConnectionID(3), RelayStage.phone(3), RelayStage.secret("resume-3"),
           RelayStage.pair(3))))
@@ -204,7 +204,7 @@ struct RelayRestoredTests {
     _ = relay.question()
     relay.pass(.seconds(3))
     _ = relay.open(1, resume: "resume-1")
-    let effects = relay.take(.minted(.pair(RelayStage.phone(1), RelayStage.pair(1)))).unstored
+    let effects = relay.take(.tokenDrawn(.pair(RelayStage.phone(1), RelayStage.pair(1)))).unstored
     #expect(effects.last == .send(ConnectionID(1), .question(Self.old, RelayStage.question())))
     let refusal = RelayRefusal.tooManyWaiting(retryAfter: .seconds(2))
     #expect(relay.tick(at: .second(46)).contains(.answer(late, .refused(refusal))))

@@ -20,7 +20,7 @@ struct RelayReturnTests {
   }
 
   private func met(_ number: UInt64, on connection: UInt64) -> RelayServer.Input {
-    .minted(
+    .tokenDrawn(
       .phone(
         ConnectionID(connection), RelayStage.phone(number), RelayStage.secret("resume-\(number)"),
         RelayStage.pair(number)))
@@ -68,8 +68,8 @@ struct RelayReturnTests {
     var relay = paired()
     relay.phone(2)
     _ = relay.settle(relay.open(3, resume: "resume-1"))
-    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(3)))).count == 1)
-    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [.mint(.pair(phone))])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(3)))).count == 1)
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [.drawToken(.pair(phone))])
   }
 
   @Test func `parts of an answer are discarded with their socket`() {
@@ -79,7 +79,7 @@ struct RelayReturnTests {
     #expect(relay.said(1, .part(RelayStage.request("a-1"), begin)) == [])
     _ = relay.settle(relay.gone(1))
     _ = relay.settle(relay.open(2, resume: "resume-1"))
-    _ = relay.take(.minted(.pair(phone, RelayStage.pair(2))))
+    _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2))))
     let whole = HealthPart(
       kind: .healthData, index: 0, count: 1, text: #"{"success":true,"health_data":[]}"#)
     let object = HealthObject(succeeded: true, bytes: Array(whole.text.utf8))
@@ -101,21 +101,21 @@ struct RelayReturnTests {
   @Test func `a pair for a phone that has disconnected is not shown`() {
     var relay = paired()
     _ = relay.settle(relay.gone(1))
-    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(2)))) == [])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [])
     #expect(
-      relay.open(2, resume: "resume-1").unstored == [.accept(two), .mint(.pair(phone))])
+      relay.open(2, resume: "resume-1").unstored == [.accept(two), .drawToken(.pair(phone))])
   }
 
   @Test func `a phone whose first pair expired is greeted with another one among other phones`() {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let kept = relay.take(met(1, on: 1))
-    #expect(relay.tick(at: .second(10)) == [.mint(.pair(phone))])
+    #expect(relay.tick(at: .second(10)) == [.drawToken(.pair(phone))])
     #expect(relay.settle(kept) == [])
     _ = relay.open(2, device: 2)
     _ = relay.take(met(2, on: 2))
     let code = RelayStage.code(RelayStage.pair(3), expiresIn: .seconds(10), token: "resume-1")
-    #expect(relay.take(.minted(.pair(phone, RelayStage.pair(3)))) == [.send(one, code)])
+    #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(3)))) == [.send(one, code)])
   }
 
   @Test func `a phone that connected and disconnected is woken again for a waiting question`() {
@@ -166,7 +166,7 @@ struct RelayReturnTests {
   @Test func `a phone id that is in use is generated again`() {
     var relay = paired()
     _ = relay.open(2, device: 2)
-    #expect(relay.take(met(1, on: 2)) == [.mint(.phone(two))])
+    #expect(relay.take(met(1, on: 2)) == [.drawToken(.phone(two))])
     #expect(relay.settle(relay.take(met(2, on: 2))).count == 1)
   }
 

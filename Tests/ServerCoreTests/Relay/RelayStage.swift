@@ -136,7 +136,7 @@ struct Relayed {
   mutating func phone(_ number: UInt64, device: UInt64? = nil, plain: Bool = false) -> [Effect] {
     _ = open(number, device: plain ? nil : device ?? number)
     let effects = take(
-      .minted(
+      .tokenDrawn(
         .phone(
           ConnectionID(number), RelayStage.phone(number), RelayStage.secret("resume-\(number)"),
           RelayStage.pair(number))))
@@ -155,9 +155,9 @@ struct Relayed {
   @discardableResult
   mutating func login(_ number: UInt64, token: String? = nil) -> [Effect] {
     let (ask, effects) = ask(.login(word: "anchor", code: RelayStage.pair(number).code))
-    guard effects.contains(.mint(.access(ask))) else { return effects }
+    guard effects.contains(.drawToken(.access(ask))) else { return effects }
     return settle(
-      take(.minted(.access(ask, RelayStage.secret(token ?? "token-\(number)")))))
+      take(.tokenDrawn(.access(ask, RelayStage.secret(token ?? "token-\(number)")))))
   }
 
   mutating func ask(

@@ -7,9 +7,9 @@ import LinkStorage
 /// A generator of the relay's secrets from the system's random source, which also hashes tokens.
 enum RelaySecrets {
   /// Draws the secrets of a token request.
-  static func draw(_ mint: RelayServer.Mint) -> RelayServer.Minted {
+  static func draw(_ drawToken: RelayServer.TokenRequest) -> RelayServer.DrawnToken {
     var source = KernelRandom()
-    return switch mint {
+    return switch drawToken {
     case .phone(let connection):
       .phone(
         connection, PhoneID(.random(using: &source)), secret(),

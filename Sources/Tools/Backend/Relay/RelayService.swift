@@ -182,7 +182,7 @@ struct RelayService: Service {
     case .respond(let id, let reply):
       let response = reply.response
       desk.respond(id, response.status, response.headers, response.body)
-    case .mint(let mint): desk.feed(.relay(.minted(RelaySecrets.draw(mint))))
+    case .drawToken(let drawToken): desk.feed(.relay(.tokenDrawn(RelaySecrets.draw(drawToken))))
     case .store(let token, let changes): desk.write([Write(token: token, changes: changes)])
     case .push(let phone, let address, let expiresAt): push(phone, address, expiresAt, desk)
     case .finished: break

@@ -19,10 +19,10 @@ extension HerdResult {
     return rows(of: 0..<away, atMost: 6) + rows(of: away..<seconds.count, atMost: 18)
   }
 
-  private func rows(of stretch: Range<Int>, atMost most: Int) -> [HerdRow] {
-    let step = HerdText.step(for: stretch.count, rows: most)
-    return stride(from: stretch.lowerBound, to: stretch.upperBound, by: step).map { start in
-      let part = start..<min(start + step, stretch.upperBound)
+  private func rows(of interval: Range<Int>, atMost most: Int) -> [HerdRow] {
+    let step = HerdText.step(for: interval.count, rows: most)
+    return stride(from: interval.lowerBound, to: interval.upperBound, by: step).map { start in
+      let part = start..<min(start + step, interval.upperBound)
       return HerdRow(
         seconds: part, tries: seconds[part].map(\.tries).max() ?? 0,
         polls: seconds[part].map(\.polls).max() ?? 0,

@@ -30,7 +30,7 @@
 @_exported public import struct LinkHealth.HealthSettlement
 @_exported public import struct LinkHealth.HealthSpan
 @_exported public import enum LinkHealth.HealthStatistic
-@_exported public import struct LinkHealth.HealthStretch
+@_exported public import struct LinkHealth.CoverageInterval
 @_exported public import enum LinkHealth.HealthTime
 @_exported public import struct LinkHealth.HealthTypeSummary
 @_exported public import enum LinkHealth.HealthValueType

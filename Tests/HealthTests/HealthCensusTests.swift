@@ -27,8 +27,8 @@ import Testing
     samples.reduce(into: HealthCount()) { $0.add($1.key) }
   }
 
-  private static func stretch(_ type: String, _ from: Int64, _ to: Int64) -> HealthStretch {
-    HealthStretch(
+  private static func interval(_ type: String, _ from: Int64, _ to: Int64) -> CoverageInterval {
+    CoverageInterval(
       type: type, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
   }
 
@@ -37,12 +37,12 @@ import Testing
     let census = Self.census([
       Self.sample("a", 5), Self.sample("b", 7), Self.sample("a", -2), Self.sample("a", 3),
     ])
-    func covered(_ made: Int64?) -> [HealthStretch] {
+    func covered(_ made: Int64?) -> [CoverageInterval] {
       census.covered(until: made.map { Timestamp(nanoseconds: $0) }, stored: ["c"])
     }
-    #expect(covered(9) == [Self.stretch("", .min, 9)])
-    #expect(covered(6) == [Self.stretch("", .min, 7)])
-    #expect(covered(nil) == [Self.stretch("", .min, 7)])
+    #expect(covered(9) == [Self.interval("", .min, 9)])
+    #expect(covered(6) == [Self.interval("", .min, 7)])
+    #expect(covered(nil) == [Self.interval("", .min, 7)])
     #expect(HealthCensus().covered(until: nil) == [])
   }
 
@@ -50,7 +50,7 @@ import Testing
     let census = Self.census([Self.sample("a", 5), Self.sample("b", 7)])
     #expect(
       census.covered(until: Timestamp(nanoseconds: 9), except: ["b", "d"], stored: ["c", "d"])
-        == [Self.stretch("a", .min, 9), Self.stretch("c", .min, 9)])
+        == [Self.interval("a", .min, 9), Self.interval("c", .min, 9)])
   }
 
   @Test func `a sample that is read twice is counted once`() {
@@ -81,19 +81,19 @@ import Testing
       Self.sample("a", 5), Self.sample("a", Self.bucket + 5), Self.sample("a", 2 * Self.bucket + 5),
     ])
     let stored = (0...2).map { Self.count([Self.sample("a", $0 * Self.bucket + 5)]) }
-    let all = Self.stretch("a", 5, 2 * Self.bucket + 5)
+    let all = Self.interval("a", 5, 2 * Self.bucket + 5)
     #expect(census.suspects(all, stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
     // One has two samples, one has a different sample, and one has none of the imported samples.
     let two = Self.count([Self.sample("a", 5), Self.sample("a", 6)])
     let other = Self.count([Self.sample("a", Self.bucket + 6)])
     #expect(
       census.suspects(all, stored: [0: two, 1: other, 2: HealthCount()]) == [
-        Self.stretch("a", 5, Self.bucket - 1),
-        Self.stretch("a", Self.bucket, 2 * Self.bucket - 1),
-        Self.stretch("a", 2 * Self.bucket, 2 * Self.bucket + 5),
+        Self.interval("a", 5, Self.bucket - 1),
+        Self.interval("a", Self.bucket, 2 * Self.bucket - 1),
+        Self.interval("a", 2 * Self.bucket, 2 * Self.bucket + 5),
       ])
     // The import contains no samples of this type.
-    let none = Self.stretch("none", 1, 9)
+    let none = Self.interval("none", 1, 9)
     #expect(census.suspects(none, stored: [0: stored[0]]) == [none])
     #expect(census.suspects(none, stored: [:]) == [])
   }
@@ -109,11 +109,11 @@ import Testing
     #expect(census.repeated("a") == 1)
     // No sample is missing, but the counts differ, so the samples have to be compared by key.
     #expect(!census.isAll("a", stored: Self.count(samples)))
-    #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: Self.count(samples)]).count == 1)
+    #expect(census.suspects(Self.interval("a", 0, 9), stored: [0: Self.count(samples)]).count == 1)
     // The stale stored sample and the repeated sample make both counts equal.
     let stale = Self.count(samples + [Self.sample("a", 5, value: 2)])
     #expect(!census.isAll("a", stored: stale))
-    #expect(census.suspects(Self.stretch("a", 0, 9), stored: [0: stale]).count == 1)
+    #expect(census.suspects(Self.interval("a", 0, 9), stored: [0: stale]).count == 1)
   }
 
   @Test func `consecutive repeats of the first sample above the limit are detected`() {
@@ -171,12 +171,12 @@ import Testing
     ])
     census.leaveOut(batch, [0, 1, 3])
     #expect(["a", "b"].map { census.outdated($0) } == [3, 0])
-    #expect(census.covered(until: nil) == [Self.stretch("", .min, 9)])
+    #expect(census.covered(until: nil) == [Self.interval("", .min, 9)])
   }
 
   @Test func `a second reading marks all spans but only the samples of suspect intervals`() {
     let (near, far) = (Self.sample("a", 5), Self.sample("a", Self.bucket + 5))
-    let suspects = HealthSuspects([Self.stretch("a", 2, 9)])
+    let suspects = HealthSuspects([Self.interval("a", 2, 9)])
     var marks = HealthMarks()
     var batch = HealthBatch([near, far, Self.sample("b", 5)])
     batch.spans = [HealthSpan(digest: far.key, count: 2)]
@@ -228,10 +228,10 @@ import Testing
   }
 
   @Test func `an import reconciliation replaces no coverage by default`() {
-    let (early, late) = (Self.stretch("a", 0, 9), Self.stretch("a", 5, 12))
+    let (early, late) = (Self.interval("a", 0, 9), Self.interval("a", 5, 12))
     var all = [HealthCoverage(early, exported: Timestamp(nanoseconds: 2))]
     all.note(late, of: HealthSettlement(exported: Timestamp(nanoseconds: 1)))
-    #expect(all.map(\.stretch) == [early, late])
+    #expect(all.map(\.interval) == [early, late])
   }
 
   @Test func `coverage of all types includes each type, but coverage of one type not all types`() {
@@ -239,11 +239,11 @@ import Testing
       var all: [HealthCoverage] = []
       for note in notes {
         all.note(
-          Self.stretch(note.type, 0, note.to),
+          Self.interval(note.type, 0, note.to),
           of: HealthSettlement(
             exported: Timestamp(nanoseconds: note.at), replaces: note.replaces))
       }
-      return all.map { "\($0.stretch.type)\($0.exported.nanoseconds)" }
+      return all.map { "\($0.interval.type)\($0.exported.nanoseconds)" }
     }
     #expect(note(("a", 1, 9, false), ("", 2, 9, false)) == ["2"])
     #expect(note(("", 2, 9, false), ("a", 1, 9, false)) == ["2"])
@@ -260,10 +260,10 @@ import Testing
         let settlement = HealthSettlement(
           exported: Timestamp(nanoseconds: note.0),
           replaces: replacing && number == notes.count - 1)
-        all.note(Self.stretch("a", note.1, note.2), of: settlement)
+        all.note(Self.interval("a", note.1, note.2), of: settlement)
       }
       return all.map {
-        [$0.exported.nanoseconds, $0.stretch.from.nanoseconds, $0.stretch.to.nanoseconds]
+        [$0.exported.nanoseconds, $0.interval.from.nanoseconds, $0.interval.to.nanoseconds]
       }
     }
     #expect(note((2, 0, 9), (1, 0, 9)) == [[2, 0, 9]])

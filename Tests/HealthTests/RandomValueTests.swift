@@ -35,14 +35,14 @@ import Testing
       #expect(samples.map(\.key) == batch.rows.map(\.key))
       #expect(batch.names.map(\.key) == batch.names.map { MurmurHash3.key($0.text) })
       #expect(Set(batch.names.map(\.key)).count == batch.names.count)
-      let stretches = random.stretches(samples)
+      let intervals = random.intervals(samples)
       let inside = samples.indices.filter { place in
-        stretches.contains { stretch in
-          ["", samples[place].type].contains(stretch.type) && stretch.from <= samples[place].start
-            && samples[place].start <= stretch.to
+        intervals.contains { interval in
+          ["", samples[place].type].contains(interval.type) && interval.from <= samples[place].start
+            && samples[place].start <= interval.to
         }
       }
-      #expect(batch.rows(in: stretches) == inside)
+      #expect(batch.rows(in: intervals) == inside)
       let rest = batch.without(inside)
       let outside = samples.indices.filter { !inside.contains($0) }
       #expect(rest.rows.map { rest[$0] } == outside.map { samples[$0] })

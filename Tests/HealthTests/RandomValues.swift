@@ -131,11 +131,11 @@ struct RandomValues: RandomInput {
   mutating func samples() -> [HealthSample] { (0..<number(0...9)).map { _ in sample() } }
 
   /// Draws coverage intervals for the types of the samples; some contain the start of a sample.
-  mutating func stretches(_ samples: [HealthSample]) -> [HealthStretch] {
+  mutating func intervals(_ samples: [HealthSample]) -> [CoverageInterval] {
     guard !samples.isEmpty else { return [] }
     return (0..<number(0...3)).map { _ in
       let from = one(samples).start.nanoseconds + one([-1, 0, 0, 1])
-      return HealthStretch(
+      return CoverageInterval(
         type: one(samples).type, from: Timestamp(nanoseconds: from),
         to: Timestamp(nanoseconds: from + one([-1, 0, 1, 1 << 51])))
     }

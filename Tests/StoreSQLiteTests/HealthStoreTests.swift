@@ -94,8 +94,8 @@ import Testing
     try database.run("DELETE FROM spans WHERE digest = ?", [.key(spans[1].digest)])
     try tables.mark(HealthMarks(spans: Array(spans[..<3])))
     let all = try tables.summary()[0]
-    let stretch = HealthStretch(type: all.type, from: all.first, to: all.last)
-    #expect(try tables.settle(HealthSettlement(stretches: [stretch])) == [all.type: all.count])
+    let interval = CoverageInterval(type: all.type, from: all.first, to: all.last)
+    #expect(try tables.settle(HealthSettlement(intervals: [interval])) == [all.type: all.count])
     let kept = try database.query("SELECT digest FROM spans") { row throws(StoreFailure) in
       try row.key(0)
     }

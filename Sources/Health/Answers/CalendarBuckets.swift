@@ -52,13 +52,13 @@ struct CalendarBuckets: Sendable, Hashable {
   private static let hour: Int64 = 3_600_000_000_000
 
   private func hour(at time: Timestamp) -> Bucket {
-    let stretch = zone.stretch(at: time)
-    let east = zone.nanosecondsEast(of: stretch)
+    let interval = zone.interval(at: time)
+    let east = zone.nanosecondsEast(of: interval)
     let hour = Gregorian.floorDivide(time.nanoseconds + east, by: Self.hour).0 * Self.hour
     var start = Timestamp(nanoseconds: hour - east)
     var end = Timestamp(nanoseconds: hour - east + Self.hour)
-    if stretch > 0 { start = max(start, zone.transitions[stretch - 1].at) }
-    if stretch < zone.transitions.count { end = min(end, zone.transitions[stretch].at) }
+    if interval > 0 { start = max(start, zone.transitions[interval - 1].at) }
+    if interval < zone.transitions.count { end = min(end, zone.transitions[interval].at) }
     return Bucket(start: start, end: end, members: start..<end)
   }
 

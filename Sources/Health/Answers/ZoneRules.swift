@@ -43,21 +43,21 @@ public struct ZoneRules: Sendable, Hashable, Codable {
 
   /// Returns the offset at a moment, in seconds east of UTC.
   public func secondsEast(at time: Timestamp) -> Int {
-    secondsEast(of: stretch(at: time))
+    secondsEast(of: interval(at: time))
   }
 
   /// Returns the local time at a moment.
   public func local(at time: Timestamp) -> CivilTime {
-    CivilTime(nanoseconds: time.nanoseconds &+ nanosecondsEast(of: stretch(at: time)))
+    CivilTime(nanoseconds: time.nanoseconds &+ nanosecondsEast(of: interval(at: time)))
   }
 
   /// Returns the moment of a local time: the first of two, or a moment after the gap for a local
   /// time that is skipped.
   public func instant(of reading: CivilTime) -> Timestamp {
-    let (found, stretch) = reach(reading)
-    if local(at: found) == reading || stretch == 0 { return found }
+    let (found, interval) = reach(reading)
+    if local(at: found) == reading || interval == 0 { return found }
     // The clocks skipped this local time, so the offset before the change applies.
-    return Timestamp(nanoseconds: reading.nanoseconds &- nanosecondsEast(of: stretch - 1))
+    return Timestamp(nanoseconds: reading.nanoseconds &- nanosecondsEast(of: interval - 1))
   }
 
   /// Returns the moment of a requested time.
@@ -73,23 +73,23 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     reach(reading).found
   }
 
-  private func reach(_ reading: CivilTime) -> (found: Timestamp, stretch: Int) {
+  private func reach(_ reading: CivilTime) -> (found: Timestamp, interval: Int) {
     // No offset reaches 26 hours, so no earlier moment can show this local time.
     let early = Timestamp(nanoseconds: reading.nanoseconds &- 26 * 3_600_000_000_000)
-    var stretch = stretch(at: early)
+    var interval = interval(at: early)
     while true {
       let shown = Timestamp(
-        nanoseconds: reading.nanoseconds &- nanosecondsEast(of: stretch))
-      let found = stretch > 0 ? max(shown, transitions[stretch - 1].at) : shown
-      if stretch == transitions.count || found < transitions[stretch].at {
-        return (found, stretch)
+        nanoseconds: reading.nanoseconds &- nanosecondsEast(of: interval))
+      let found = interval > 0 ? max(shown, transitions[interval - 1].at) : shown
+      if interval == transitions.count || found < transitions[interval].at {
+        return (found, interval)
       }
-      stretch += 1
+      interval += 1
     }
   }
 
   /// Returns the number of changes before or at a moment, which is the index of its interval.
-  func stretch(at time: Timestamp) -> Int {
+  func interval(at time: Timestamp) -> Int {
     var low = 0
     var high = transitions.count
     while low < high {
@@ -99,11 +99,11 @@ public struct ZoneRules: Sendable, Hashable, Codable {
     return low
   }
 
-  func nanosecondsEast(of stretch: Int) -> Int64 {
-    Int64(secondsEast(of: stretch)) * 1_000_000_000
+  func nanosecondsEast(of interval: Int) -> Int64 {
+    Int64(secondsEast(of: interval)) * 1_000_000_000
   }
 
-  private func secondsEast(of stretch: Int) -> Int {
-    stretch == 0 ? initialSecondsEast : transitions[stretch - 1].secondsEast
+  private func secondsEast(of interval: Int) -> Int {
+    interval == 0 ? initialSecondsEast : transitions[interval - 1].secondsEast
   }
 }

@@ -11,7 +11,7 @@ public import LinkCore
 public struct HealthCensus: Sendable {
   /// The logarithm of the length of the intervals in which samples are counted: 2^50 ns are 13
   /// days.
-  private static let stretchBits: Int64 = 50
+  private static let intervalBits: Int64 = 50
   private static let (mostKeysOfType, mostKeys) = (65_536, 1 << 20)
 
   private var places: [String: Int] = [:]
@@ -22,7 +22,7 @@ public struct HealthCensus: Sendable {
   public init() {}
 
   /// Returns the number of the interval in which a sample begins.
-  public static func stretch(of start: Timestamp) -> Int64 { start.nanoseconds >> stretchBits }
+  public static func interval(of start: Timestamp) -> Int64 { start.nanoseconds >> intervalBits }
 
   /// Counts the samples of a batch.
   public mutating func add(_ batch: HealthBatch) {
@@ -68,12 +68,12 @@ public struct HealthCensus: Sendable {
   ///   - stored: The types in the store.
   public func covered(
     until made: Timestamp?, except unread: Set<String> = [], stored: [String] = []
-  ) -> [HealthStretch] {
+  ) -> [CoverageInterval] {
     guard let to = (types.map(\.last) + [made].compactMap(\.self)).max() else { return [] }
     let all: Set<String> =
-      unread.isEmpty ? [HealthStretch.everyType] : Set(places.keys).union(stored)
+      unread.isEmpty ? [CoverageInterval.everyType] : Set(places.keys).union(stored)
     return all.subtracting(unread).sorted().map {
-      HealthStretch(type: $0, from: Timestamp(nanoseconds: .min), to: to)
+      CoverageInterval(type: $0, from: Timestamp(nanoseconds: .min), to: to)
     }
   }
 
@@ -92,13 +92,13 @@ public struct HealthCensus: Sendable {
   ///
   /// - Parameter stored: The counts of the stored samples in the interval, by its parts.
   public func suspects(
-    _ covered: HealthStretch, stored: [Int64: HealthCount]
-  ) -> [HealthStretch] {
-    let read = places[covered.type].map { types[$0].stretches } ?? [:]
+    _ covered: CoverageInterval, stored: [Int64: HealthCount]
+  ) -> [CoverageInterval] {
+    let read = places[covered.type].map { types[$0].intervals } ?? [:]
     return stored.keys.sorted().filter { stored[$0] != read[$0] }.map { number in
-      let first = Timestamp(nanoseconds: number << Self.stretchBits)
-      let last = Timestamp(nanoseconds: first.nanoseconds | (1 << Self.stretchBits - 1))
-      return HealthStretch(
+      let first = Timestamp(nanoseconds: number << Self.intervalBits)
+      let last = Timestamp(nanoseconds: first.nanoseconds | (1 << Self.intervalBits - 1))
+      return CoverageInterval(
         type: covered.type, from: max(first, covered.from), to: min(last, covered.to))
     }
   }
@@ -143,7 +143,7 @@ private struct TypeCensus {
   /// The interval of the newest samples, and their count, which is not yet in `counts`.
   ///
   /// Samples mostly arrive in order of time, so the dictionary need not be read for each.
-  private var newest: (stretch: Int64, count: HealthCount) = (0, HealthCount())
+  private var newest: (interval: Int64, count: HealthCount) = (0, HealthCount())
   /// The lower halves of the keys, or `nil` once there are too many.
   private var keys: Set<UInt64>? = []
   /// The keys of the newest samples that begin at the same moment, used when `keys` is `nil`.
@@ -152,9 +152,9 @@ private struct TypeCensus {
   var keyCount: Int { keys?.count ?? 0 }
 
   /// The counts of the samples that begin in each interval.
-  var stretches: [Int64: HealthCount] {
+  var intervals: [Int64: HealthCount] {
     var all = counts
-    all[newest.stretch, default: HealthCount()] += newest.count
+    all[newest.interval, default: HealthCount()] += newest.count
     return all
   }
 
@@ -186,10 +186,10 @@ private struct TypeCensus {
     }
     all.add(row.key)
     last = max(last, row.start)
-    let stretch = HealthCensus.stretch(of: row.start)
-    if newest.stretch != stretch {
-      counts[newest.stretch, default: HealthCount()] += newest.count
-      newest = (stretch, HealthCount())
+    let interval = HealthCensus.interval(of: row.start)
+    if newest.interval != interval {
+      counts[newest.interval, default: HealthCount()] += newest.count
+      newest = (interval, HealthCount())
     }
     newest.count.add(row.key)
     return taken

@@ -2,7 +2,7 @@ public import LinkCore
 
 /// An interval of one type or of all types. It contains the samples that begin in it, including at
 /// its last moment.
-public struct HealthStretch: Sendable, Hashable {
+public struct CoverageInterval: Sendable, Hashable {
   /// The value of `type` for all types.
   public static let everyType = ""
 
@@ -22,7 +22,7 @@ public struct HealthStretch: Sendable, Hashable {
   public func applies(to type: String) -> Bool { self.type == type || self.type == Self.everyType }
 
   /// Returns whether another interval is completely within this one.
-  func covers(_ other: HealthStretch) -> Bool {
+  func covers(_ other: CoverageInterval) -> Bool {
     applies(to: other.type) && from <= other.from && other.to <= to
   }
 
@@ -36,13 +36,13 @@ public struct HealthStretch: Sendable, Hashable {
 /// restores it.
 public struct HealthCoverage: Sendable, Hashable {
   /// The covered interval.
-  public var stretch: HealthStretch
+  public var interval: CoverageInterval
   /// The time at which the source wrote the reading.
   public var exported: Timestamp
 
   /// Creates a coverage.
-  public init(_ stretch: HealthStretch, exported: Timestamp) {
-    (self.stretch, self.exported) = (stretch, exported)
+  public init(_ interval: CoverageInterval, exported: Timestamp) {
+    (self.interval, self.exported) = (interval, exported)
   }
 }
 
@@ -51,18 +51,18 @@ extension [HealthCoverage] {
   ///
   /// An interval within a coverage of the same date or a later one adds nothing and is left out. A
   /// reading that replaces others counts in its interval whatever its date.
-  public mutating func note(_ stretch: HealthStretch, of settlement: HealthSettlement) {
+  public mutating func note(_ interval: CoverageInterval, of settlement: HealthSettlement) {
     if settlement.replaces {
       removeAll {
-        stretch.applies(to: $0.stretch.type) && $0.stretch.from <= stretch.to
-          && stretch.from <= $0.stretch.to
+        interval.applies(to: $0.interval.type) && $0.interval.from <= interval.to
+          && interval.from <= $0.interval.to
       }
     }
     guard let exported = settlement.exported else { return }
-    let isKnown = contains { exported <= $0.exported && $0.stretch.covers(stretch) }
+    let isKnown = contains { exported <= $0.exported && $0.interval.covers(interval) }
     guard !isKnown else { return }
-    removeAll { $0.exported <= exported && stretch.covers($0.stretch) }
-    append(HealthCoverage(stretch, exported: exported))
+    removeAll { $0.exported <= exported && interval.covers($0.interval) }
+    append(HealthCoverage(interval, exported: exported))
   }
 }
 
@@ -98,14 +98,14 @@ public struct HealthFingerprint: Sendable, Hashable {
 /// pass over the reading finds its samples in these intervals.
 public struct HealthSuspects: Sendable {
   /// The intervals, by type and time.
-  public let stretches: [HealthStretch]
+  public let intervals: [CoverageInterval]
   private let numbers: [String: Set<Int64>]
 
   /// Creates suspects from the results of `HealthCensus.suspects` for some types.
-  public init(_ stretches: [HealthStretch]) {
-    self.stretches = stretches
-    numbers = Dictionary(grouping: stretches, by: \.type).mapValues { stretches in
-      Set(stretches.map { HealthCensus.stretch(of: $0.from) })
+  public init(_ intervals: [CoverageInterval]) {
+    self.intervals = intervals
+    numbers = Dictionary(grouping: intervals, by: \.type).mapValues { intervals in
+      Set(intervals.map { HealthCensus.interval(of: $0.from) })
     }
   }
 
@@ -114,7 +114,7 @@ public struct HealthSuspects: Sendable {
     marks.spans += batch.spans
     let numbers = batch.names.map { self.numbers[$0.text] }
     for row in batch.rows {
-      guard let type = numbers[Int(row.type)], type.contains(HealthCensus.stretch(of: row.start))
+      guard let type = numbers[Int(row.type)], type.contains(HealthCensus.interval(of: row.start))
       else { continue }
       marks.places.append(
         HealthSamplePlace(
@@ -143,21 +143,22 @@ public struct HealthMarks: Sendable, Hashable {
 /// The import reconciliation: the work of a store after a reading was added to it.
 public struct HealthSettlement: Sendable, Hashable {
   /// The intervals in which samples without a mark are removed.
-  public var stretches: [HealthStretch]
+  public var intervals: [CoverageInterval]
   /// The time at which the source wrote the reading.
   public var exported: Timestamp?
   /// The intervals that the reading covers, one for all types or one for each type. They are empty
   /// if the reading is incomplete.
-  public var covered: [HealthStretch]
+  public var covered: [CoverageInterval]
   /// Whether the reading counts in the interval that it covers even if it is not the newest one.
   public var replaces: Bool
 
   /// Creates a reconciliation. By default it removes nothing.
   public init(
-    stretches: [HealthStretch] = [], exported: Timestamp? = nil, covered: [HealthStretch] = [],
+    intervals: [CoverageInterval] = [], exported: Timestamp? = nil,
+    covered: [CoverageInterval] = [],
     replaces: Bool = false
   ) {
-    (self.stretches, self.exported) = (stretches, exported)
+    (self.intervals, self.exported) = (intervals, exported)
     (self.covered, self.replaces) = (covered, replaces)
   }
 }

@@ -81,9 +81,9 @@ public struct HealthBatch: Sendable, Hashable {
 
 extension HealthBatch {
   /// Returns the indexes of the rows that begin in one of the intervals of their types.
-  package func rows(in stretches: [HealthStretch]) -> [Int] {
-    let byType = Dictionary(grouping: stretches, by: \.type)
-    let ofAll = byType[HealthStretch.everyType] ?? []
+  package func rows(in intervals: [CoverageInterval]) -> [Int] {
+    let byType = Dictionary(grouping: intervals, by: \.type)
+    let ofAll = byType[CoverageInterval.everyType] ?? []
     let byName = names.map { (byType[$0.text] ?? []) + ofAll }
     return rows.indices.filter { place in
       let row = rows[place]

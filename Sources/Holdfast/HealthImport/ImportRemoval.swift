@@ -59,7 +59,7 @@ struct ImportRemoval {
           try await suspects(settlement.covered, stored, work.census))
         outcome = try await find(suspects, work, isStopped, note)
         if outcome.removal == .done {
-          (settlement.stretches, settlement.replaces) = (suspects.stretches, replaces)
+          (settlement.intervals, settlement.replaces) = (suspects.intervals, replaces)
           if tally.unread != [] { outcome.removal = .incomplete }
         }
       }
@@ -84,7 +84,7 @@ struct ImportRemoval {
     _ suspects: HealthSuspects, _ work: ImportRun, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
   ) async throws(StoreFailure) -> Outcome {
-    guard !suspects.stretches.isEmpty else { return Outcome(removal: .done) }
+    guard !suspects.intervals.isEmpty else { return Outcome(removal: .done) }
     guard work.file.canRepeat else { return Outcome(removal: .unrepeatable) }
     switch try await reread(suspects, work, isStopped, note) {
     case .same: return Outcome(removal: .done)
@@ -95,14 +95,14 @@ struct ImportRemoval {
 
   /// Returns the parts of the covered time in which the store and the export differ.
   private func suspects(
-    _ covered: [HealthStretch], _ stored: [String], _ census: HealthCensus
-  ) async throws(StoreFailure) -> [HealthStretch] {
-    var found: [HealthStretch] = []
+    _ covered: [CoverageInterval], _ stored: [String], _ census: HealthCensus
+  ) async throws(StoreFailure) -> [CoverageInterval] {
+    var found: [CoverageInterval] = []
     let totals = try await store.totals()
     for type in stored where !census.isAll(type, stored: totals[type]) {
-      guard var stretch = covered.first(where: { $0.applies(to: type) }) else { continue }
-      stretch.type = type
-      found += census.suspects(stretch, stored: try await store.counts(stretch))
+      guard var interval = covered.first(where: { $0.applies(to: type) }) else { continue }
+      interval.type = type
+      found += census.suspects(interval, stored: try await store.counts(interval))
     }
     return found
   }

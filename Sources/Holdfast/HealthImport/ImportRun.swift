@@ -13,7 +13,7 @@ struct ImportRun {
   private let store: any HealthStore
   private let replaces: Bool
   /// The intervals covered by newer exports; `nil` until the date of this export is known.
-  private var newer: [HealthStretch]?
+  private var newer: [CoverageInterval]?
   let file: ExportFile
   private(set) var reader = HealthExportReader()
   /// The sample counts of the export, for the comparison with the store.
@@ -90,7 +90,7 @@ struct ImportRun {
     do throws(StoreFailure) {
       if newer == nil, let exported = reader.tally.exported {
         let all = try await replaces ? [] : store.coverages()
-        newer = all.filter { $0.exported > exported }.map(\.stretch)
+        newer = all.filter { $0.exported > exported }.map(\.interval)
       }
       guard let newer, !newer.isEmpty else { return batch }
       let missing = try await store.missing(batch, in: newer)

@@ -30,8 +30,8 @@ public protocol HealthStore: HealthReading {
   func totals() async throws(StoreFailure) -> [String: HealthCount]
 
   /// Returns the number of samples that begin in a coverage interval, by
-  /// `HealthCensus.stretch(of:)`.
-  func counts(_ stretch: HealthStretch) async throws(StoreFailure) -> [Int64: HealthCount]
+  /// `HealthCensus.interval(of:)`.
+  func counts(_ interval: CoverageInterval) async throws(StoreFailure) -> [Int64: HealthCount]
 
   /// Returns when the newest reconciled import was exported.
   func newestExport() async throws(StoreFailure) -> Timestamp?
@@ -40,7 +40,7 @@ public protocol HealthStore: HealthReading {
   func coverages() async throws(StoreFailure) -> [HealthCoverage]
 
   /// Returns the indexes of the rows that begin in the intervals and are not stored.
-  func missing(_ batch: HealthBatch, in stretches: [HealthStretch]) async throws(StoreFailure)
+  func missing(_ batch: HealthBatch, in intervals: [CoverageInterval]) async throws(StoreFailure)
     -> [Int]
 
   /// Removes all marks, before the first ones of an import.
@@ -108,8 +108,8 @@ extension MemoryStore: HealthStore where Value == StoredHealthSamples {
 
   public func totals() throws(StoreFailure) -> [String: HealthCount] { try use { $0.totals } }
 
-  public func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: HealthCount] {
-    try use { $0.counts(stretch) }
+  public func counts(_ interval: CoverageInterval) throws(StoreFailure) -> [Int64: HealthCount] {
+    try use { $0.counts(interval) }
   }
 
   public func newestExport() throws(StoreFailure) -> Timestamp? { try use { $0.newestExport } }
@@ -117,9 +117,9 @@ extension MemoryStore: HealthStore where Value == StoredHealthSamples {
   public func coverages() throws(StoreFailure) -> [HealthCoverage] { try use { $0.coverages } }
 
   public func missing(
-    _ batch: HealthBatch, in stretches: [HealthStretch]
+    _ batch: HealthBatch, in intervals: [CoverageInterval]
   ) throws(StoreFailure) -> [Int] {
-    try use { $0.missing(batch, in: stretches) }
+    try use { $0.missing(batch, in: intervals) }
   }
 
   public func clearMarks() throws(StoreFailure) { try use { $0.clearMarks() } }

@@ -87,11 +87,11 @@ extension StoredHealthSamples {
   }
 
   /// Returns the counts of samples that begin in an interval, grouped by
-  /// `HealthCensus.stretch(of:)`.
-  public func counts(_ stretch: HealthStretch) -> [Int64: HealthCount] {
+  /// `HealthCensus.interval(of:)`.
+  public func counts(_ interval: CoverageInterval) -> [Int64: HealthCount] {
     var counts: [Int64: HealthCount] = [:]
-    for place in shelves[stretch.type]?.places ?? [] where stretch.contains(place.start) {
-      counts[HealthCensus.stretch(of: place.start), default: HealthCount()].add(place.key)
+    for place in shelves[interval.type]?.places ?? [] where interval.contains(place.start) {
+      counts[HealthCensus.interval(of: place.start), default: HealthCount()].add(place.key)
     }
     return counts
   }
@@ -99,13 +99,13 @@ extension StoredHealthSamples {
   /// The coverage of reconciled exports, by type and date.
   public var coverages: [HealthCoverage] {
     covered.sorted {
-      ($0.stretch.type, $0.exported) < ($1.stretch.type, $1.exported)
+      ($0.interval.type, $0.exported) < ($1.interval.type, $1.exported)
     }
   }
 
   /// Returns the indices of the rows that begin in the intervals and are not stored.
-  public func missing(_ batch: HealthBatch, in stretches: [HealthStretch]) -> [Int] {
-    batch.rows(in: stretches).filter { place in
+  public func missing(_ batch: HealthBatch, in intervals: [CoverageInterval]) -> [Int] {
+    batch.rows(in: intervals).filter { place in
       let row = batch.rows[place]
       return shelves[batch.names[Int(row.type)].text]?.samples[row.key] == nil
     }
@@ -125,15 +125,15 @@ extension StoredHealthSamples {
   public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
     defer { marks = [] }
     var removed: [String: Int] = [:]
-    for stretch in settlement.stretches {
-      let type = stretch.type
-      let gone = shelves[type]?.remove(stretch, except: marks) ?? []
+    for interval in settlement.intervals {
+      let type = interval.type
+      let gone = shelves[type]?.remove(interval, except: marks) ?? []
       for key in gone { deletions[type, default: [:]][key] = newestChange + 1 }
       if !gone.isEmpty { removed[type, default: 0] += gone.count }
       if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
     }
     if !removed.isEmpty { newestChange += 1 }
-    for stretch in settlement.covered { covered.note(stretch, of: settlement) }
+    for interval in settlement.covered { covered.note(interval, of: settlement) }
     if let exported = settlement.exported {
       // The date of an export that replaces all others is the newest, even if others are later.
       newestExport = settlement.replaces ? exported : max(newestExport ?? exported, exported)
@@ -166,11 +166,11 @@ extension StoredHealthSamples {
 extension StoredHealthSamples.Shelf {
   /// Removes the unmarked samples of an interval, and returns their keys.
   fileprivate mutating func remove(
-    _ stretch: HealthStretch, except marks: Set<HealthSamplePlace>
+    _ interval: CoverageInterval, except marks: Set<HealthSamplePlace>
   ) -> [HealthSampleKey] {
     let gone = places.filter {
-      stretch.contains($0.start)
-        && !marks.contains(HealthSamplePlace(type: stretch.type, start: $0.start, key: $0.key))
+      interval.contains($0.start)
+        && !marks.contains(HealthSamplePlace(type: interval.type, start: $0.start, key: $0.key))
     }
     for place in gone { (samples[place.key], additions[place.key]) = (nil, nil) }
     let left = samples

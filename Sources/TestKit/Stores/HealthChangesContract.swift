@@ -60,9 +60,9 @@ private func remove(
   }
   try await store.clearMarks()
   try await store.mark(HealthMarks(places: places))
-  let stretch = HealthStretch(
+  let interval = CoverageInterval(
     type: steps, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
-  _ = try await store.settle(HealthSettlement(stretches: [stretch]))
+  _ = try await store.settle(HealthSettlement(intervals: [interval]))
 }
 
 func tellsChangesInPages(_ store: any HealthStore) async throws {

@@ -9,7 +9,7 @@ public import LinkRuntime
 public func healthStoreContract(make: () async throws -> any HealthStore) async throws {
   let checks: [@Sendable (any HealthStore) async throws -> Void] = [
     startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
-    refusesNonsense, takesManyAtOnce, countsByStretch, countsAll, removesWhatAReadingLacks,
+    refusesNonsense, takesManyAtOnce, countsByInterval, countsAll, removesWhatAReadingLacks,
     forgetsMarks, findsWhatIsMissing, tellsChangesInPages, tellsDeletions, forgetsUndoneDeletions,
     startsAnewWithAForeignAnchor, failsWhenClosed,
   ]
@@ -191,24 +191,25 @@ private func count(_ samples: HealthSample...) -> HealthCount {
   samples.reduce(into: HealthCount()) { $0.add($1.key) }
 }
 
-private func stretch(_ type: String = steps, from: Int64 = .min, to: Int64 = .max) -> HealthStretch
+private func interval(_ type: String = steps, from: Int64 = .min, to: Int64 = .max)
+  -> CoverageInterval
 {
-  HealthStretch(type: type, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
+  CoverageInterval(type: type, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
 }
 
-private func countsByStretch(_ store: any HealthStore) async throws {
+private func countsByInterval(_ store: any HealthStore) async throws {
   let bucket: Int64 = 1 << 50
   let all = [sample(from: -1), sample(from: 0), sample(from: bucket - 1), sample(from: bucket)]
   try await store.add(all + [sample("b", from: 0)])
   try ContractViolation.unless(
-    try await store.counts(stretch()),
+    try await store.counts(interval()),
     is: [-1: count(all[0]), 0: count(all[1], all[2]), 1: count(all[3])],
     "samples are counted by their start")
   try ContractViolation.unless(
-    try await store.counts(stretch(from: 0, to: bucket)),
+    try await store.counts(interval(from: 0, to: bucket)),
     is: [0: count(all[1], all[2]), 1: count(all[3])], "both ends of a stretch are in it")
   try ContractViolation.unless(
-    try await store.counts(stretch("none")), is: [:], "unknown types hold nothing")
+    try await store.counts(interval("none")), is: [:], "unknown types hold nothing")
 }
 
 private func countsAll(_ store: any HealthStore) async throws {
@@ -219,14 +220,14 @@ private func countsAll(_ store: any HealthStore) async throws {
     try await store.totals(),
     is: [steps: count(all[0], all[1], all[2], all[3]), "b": count(sample("b", from: 1))],
     "each sample is counted once, in any order")
-  _ = try await store.settle(HealthSettlement(stretches: [stretch(from: 2, to: 3)]))
+  _ = try await store.settle(HealthSettlement(intervals: [interval(from: 2, to: 3)]))
   try ContractViolation.unless(
     try await store.totals()[steps], is: count(all[0], all[3]), "a removal is taken off")
 }
 
 private func findsWhatIsMissing(_ store: any HealthStore) async throws {
   try ContractViolation.unless(try await store.coverages(), is: [], "no reading was settled")
-  let covered = [stretch(from: 2, to: 4), stretch("none", from: 0, to: 9)]
+  let covered = [interval(from: 2, to: 4), interval("none", from: 0, to: 9)]
   _ = try await store.settle(
     HealthSettlement(exported: Timestamp(nanoseconds: 9), covered: covered))
   try ContractViolation.unless(
@@ -242,7 +243,7 @@ private func findsWhatIsMissing(_ store: any HealthStore) async throws {
     try await store.missing(batch, in: covered), is: [1, 3, 4, 6],
     "rows in the stretches that are not stored are missing")
   try ContractViolation.unless(
-    try await store.missing(batch, in: [stretch(HealthStretch.everyType, from: 2, to: 3)]),
+    try await store.missing(batch, in: [interval(CoverageInterval.everyType, from: 2, to: 3)]),
     is: [1, 3, 6, 7], "a stretch of all types holds rows of each")
 }
 
@@ -258,10 +259,10 @@ private func forgetsMarks(_ store: any HealthStore) async throws {
   try await store.clearMarks()
   try await store.mark(marks(1))
   try await store.mark(marks(2))
-  var settlement = HealthSettlement(stretches: [stretch()])
+  var settlement = HealthSettlement(intervals: [interval()])
   try ContractViolation.unless(
     try await store.settle(settlement), is: [steps: 1], "only marks that were not cleared count")
-  settlement.stretches = [stretch(from: 3)]
+  settlement.intervals = [interval(from: 3)]
   try ContractViolation.unless(
     try await store.settle(settlement), is: [steps: 1], "marks do not outlive what they were for")
   try ContractViolation.unless(
@@ -281,8 +282,8 @@ private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
     HealthMarks(places: [HealthSamplePlace(type: steps, start: all[2].start, key: all[2].key)]))
   let removed = try await store.settle(
     HealthSettlement(
-      stretches: [
-        stretch(from: 2, to: 3), stretch(HealthSample.workoutType, from: 2, to: 3),
+      intervals: [
+        interval(from: 2, to: 3), interval(HealthSample.workoutType, from: 2, to: 3),
       ], exported: Timestamp(nanoseconds: 9)))
   try ContractViolation.unless(
     removed, is: [steps: 2, HealthSample.workoutType: 1], "what a reading lacks is removed")

@@ -75,13 +75,13 @@ package final class HealthTables: Tables {
     var rows = batch.rows[...]
     let change = try beginChange()
     for span in batch.spans {
-      let stretch = rows.prefix(span.count)
+      let interval = rows.prefix(span.count)
       rows = rows.dropFirst(span.count)
       if try isKnown(span) {
-        addition.known += stretch.count
+        addition.known += interval.count
         continue
       }
-      for row in stretch {
+      for row in interval {
         try add(row, of: batch, change, insertion, &stored, &changes, &addition)
       }
       try database.run("INSERT INTO spans(digest) VALUES (?)", [.key(span.digest)])
@@ -473,7 +473,7 @@ extension HealthTables {
       """
     ) { row throws(StoreFailure) in
       HealthCoverage(
-        HealthStretch(type: try row.text(0), from: try row.time(1), to: try row.time(2)),
+        CoverageInterval(type: try row.text(0), from: try row.time(1), to: try row.time(2)),
         exported: try row.time(3))
     }
   }
@@ -482,15 +482,15 @@ extension HealthTables {
   func cover(_ settlement: HealthSettlement) throws(StoreFailure) {
     let old = try coverages()
     var new = old
-    for stretch in settlement.covered { new.note(stretch, of: settlement) }
+    for interval in settlement.covered { new.note(interval, of: settlement) }
     guard new != old else { return }
     try database.run("DELETE FROM covered")
     for coverage in new {
       try database.run(
         "INSERT OR REPLACE INTO covered(type, exported, first, last) VALUES (?, ?, ?, ?)",
         [
-          .integer(try number(HealthName(coverage.stretch.type))), .time(coverage.exported),
-          .time(coverage.stretch.from), .time(coverage.stretch.to),
+          .integer(try number(HealthName(coverage.interval.type))), .time(coverage.exported),
+          .time(coverage.interval.from), .time(coverage.interval.to),
         ])
     }
   }
@@ -498,9 +498,9 @@ extension HealthTables {
   /// Returns the indices of the rows that begin in the intervals and are not stored. A known span
   /// has no such row.
   func missing(
-    _ batch: HealthBatch, in stretches: [HealthStretch]
+    _ batch: HealthBatch, in intervals: [CoverageInterval]
   ) throws(StoreFailure) -> [Int] {
-    var left = batch.rows(in: stretches)[...]
+    var left = batch.rows(in: intervals)[...]
     var missing: [Int] = []
     var end = 0
     for span in batch.spans {
@@ -546,9 +546,9 @@ extension HealthTables {
     return Dictionary(uniqueKeysWithValues: rows)
   }
 
-  func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: HealthCount] {
-    guard let type = try names.find(stretch.type) else { return [:] }
-    return try counts(type, from: stretch.from, to: stretch.to)
+  func counts(_ interval: CoverageInterval) throws(StoreFailure) -> [Int64: HealthCount] {
+    guard let type = try names.find(interval.type) else { return [:] }
+    return try counts(type, from: interval.from, to: interval.to)
   }
 
   /// Counts the samples of a type by interval, in order of time.
@@ -556,19 +556,19 @@ extension HealthTables {
     _ type: Int64, from: Timestamp, to: Timestamp
   ) throws(StoreFailure) -> [Int64: HealthCount] {
     var counts: [Int64: HealthCount] = [:]
-    var newest: (stretch: Int64, count: HealthCount) = (0, HealthCount())
+    var newest: (interval: Int64, count: HealthCount) = (0, HealthCount())
     _ = try database.query(
       "SELECT start, key FROM samples WHERE type = ? AND start BETWEEN ? AND ? ORDER BY start, key",
       [.integer(type), .time(from), .time(to)]
     ) { row throws(StoreFailure) in
-      let stretch = HealthCensus.stretch(of: try row.time(0))
-      if newest.stretch != stretch {
-        if newest.count.count > 0 { counts[newest.stretch] = newest.count }
-        newest = (stretch, HealthCount())
+      let interval = HealthCensus.interval(of: try row.time(0))
+      if newest.interval != interval {
+        if newest.count.count > 0 { counts[newest.interval] = newest.count }
+        newest = (interval, HealthCount())
       }
       newest.count.add(try row.key(1))
     }
-    if newest.count.count > 0 { counts[newest.stretch] = newest.count }
+    if newest.count.count > 0 { counts[newest.interval] = newest.count }
     return counts
   }
 
@@ -627,9 +627,9 @@ extension HealthTables {
       "DELETE FROM temp.marked_spans WHERE digest NOT IN (SELECT digest FROM main.spans)")
     var removed: [String: Int] = [:]
     let change = try beginChange()
-    for stretch in settlement.stretches {
-      let count = try remove(stretch, at: change.newest)
-      if count > 0 { removed[stretch.type, default: 0] += count }
+    for interval in settlement.intervals {
+      let count = try remove(interval, at: change.newest)
+      if count > 0 { removed[interval.type, default: 0] += count }
     }
     for type in removed.keys.sorted() { try summarise(type, without: removed[type] ?? 0) }
     if !removed.isEmpty {
@@ -650,11 +650,11 @@ extension HealthTables {
 
   /// Removes the samples of an interval without a mark; returns their number.
   private func remove(
-    _ stretch: HealthStretch, at newest: Int64
+    _ interval: CoverageInterval, at newest: Int64
   ) throws(StoreFailure) -> Int {
-    guard let type = try names.find(stretch.type) else { return 0 }
-    let place: [SQLValue] = [.integer(type), .time(stretch.from), .time(stretch.to)]
-    if stretch.type == HealthSample.workoutType {
+    guard let type = try names.find(interval.type) else { return 0 }
+    let place: [SQLValue] = [.integer(type), .time(interval.from), .time(interval.to)]
+    if interval.type == HealthSample.workoutType {
       try database.run(
         "DELETE FROM workouts WHERE key IN (SELECT key FROM samples WHERE \(Self.unmarked))", place)
     }

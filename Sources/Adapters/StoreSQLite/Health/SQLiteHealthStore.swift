@@ -31,8 +31,8 @@ extension SQLiteFile: HealthStore where T == HealthTables {
     try read { tables throws(StoreFailure) in try tables.totals() }
   }
 
-  package func counts(_ stretch: HealthStretch) throws(StoreFailure) -> [Int64: HealthCount] {
-    try read { tables throws(StoreFailure) in try tables.counts(stretch) }
+  package func counts(_ interval: CoverageInterval) throws(StoreFailure) -> [Int64: HealthCount] {
+    try read { tables throws(StoreFailure) in try tables.counts(interval) }
   }
 
   package func newestExport() throws(StoreFailure) -> Timestamp? {
@@ -44,9 +44,9 @@ extension SQLiteFile: HealthStore where T == HealthTables {
   }
 
   package func missing(
-    _ batch: HealthBatch, in stretches: [HealthStretch]
+    _ batch: HealthBatch, in intervals: [CoverageInterval]
   ) throws(StoreFailure) -> [Int] {
-    try read { tables throws(StoreFailure) in try tables.missing(batch, in: stretches) }
+    try read { tables throws(StoreFailure) in try tables.missing(batch, in: intervals) }
   }
 
   package func clearMarks() throws(StoreFailure) {

@@ -21,7 +21,7 @@ extension RandomExport {
     return WrittenTag(name: "Record", attributes: attributes("s") + more, isEmpty: true)
   }
 
-  mutating func drawStretches() {
+  mutating func drawIntervals() {
     drawRoot()
     for _ in 0..<number(1...9) { add(Self.mark(one([1, 16, 124, 813, 988, 1_275, 1_727]))) }
     end("HealthData")

@@ -6,7 +6,7 @@ struct RandomExport: RandomInput {
   /// A kind of export.
   enum Kind {
     case whole, cutOff, values, otherRoot, oddEnd, workouts, openSamples, elements
-    case longTag, manyNames, manyStretches, fullBatch
+    case longTag, manyNames, manyIntervals, fullBatch
   }
 
   var generator: RandomSource
@@ -20,7 +20,7 @@ struct RandomExport: RandomInput {
     var kinds: [Kind] = [
       .whole, .whole, .cutOff, .values, .otherRoot, .otherRoot, .oddEnd, .oddEnd, .oddEnd,
       .workouts, .openSamples,
-      one([.longTag, .longTag, .manyNames, .manyStretches, .manyStretches]),
+      one([.longTag, .longTag, .manyNames, .manyIntervals, .manyIntervals]),
     ]
     if happens(3) { kinds.append(.elements) }
     if happens(8) { kinds.append(.fullBatch) }
@@ -41,7 +41,7 @@ struct RandomExport: RandomInput {
     case .elements: drawElements()
     case .longTag: drawLongTag()
     case .manyNames: drawManyNames()
-    case .manyStretches: drawStretches()
+    case .manyIntervals: drawIntervals()
     case .fullBatch: drawFullBatch()
     }
     return draft

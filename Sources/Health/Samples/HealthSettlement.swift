@@ -101,11 +101,11 @@ public struct HealthSuspects: Sendable {
   public let intervals: [CoverageInterval]
   private let numbers: [String: Set<Int64>]
 
-  /// Creates suspects from the results of `HealthCensus.suspects` for some types.
+  /// Creates suspects from the results of `SampleCounts.suspects` for some types.
   public init(_ intervals: [CoverageInterval]) {
     self.intervals = intervals
     numbers = Dictionary(grouping: intervals, by: \.type).mapValues { intervals in
-      Set(intervals.map { HealthCensus.interval(of: $0.from) })
+      Set(intervals.map { SampleCounts.interval(of: $0.from) })
     }
   }
 
@@ -114,7 +114,7 @@ public struct HealthSuspects: Sendable {
     marks.spans += batch.spans
     let numbers = batch.names.map { self.numbers[$0.text] }
     for row in batch.rows {
-      guard let type = numbers[Int(row.type)], type.contains(HealthCensus.interval(of: row.start))
+      guard let type = numbers[Int(row.type)], type.contains(SampleCounts.interval(of: row.start))
       else { continue }
       marks.places.append(
         HealthSamplePlace(

@@ -148,7 +148,7 @@ public enum HealthImport {
     let tally = work.reader.tally
     let outcome = try await removing.run(work, isComplete: ending == .complete, isStopped, note)
     if outcome.isStopped { ending = .stopped }
-    let types = try await removing.report(work.census, tally, removed: outcome.removed)
+    let types = try await removing.report(work.sampleCounts, tally, removed: outcome.removed)
     if ending != .stopped { try await work.noteEnd(at: clock.wall) }
     return Report(
       tally: tally, addition: work.progress.addition, entry: file.entry, ending: ending,

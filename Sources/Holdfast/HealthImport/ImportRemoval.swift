@@ -49,14 +49,14 @@ struct ImportRemoval {
     do throws(StoreFailure) {
       let stored = try await store.summary().map(\.type)
       if isComplete, let unread = tally.unread, !tally.samples.isEmpty || replaces {
-        settlement.covered = work.census.covered(
+        settlement.covered = work.sampleCounts.covered(
           until: replaces ? Timestamp(nanoseconds: .max) : tally.exported, except: unread,
           stored: stored)
       }
       var outcome = Outcome(removal: permission(settlement))
       if outcome.removal == .done {
         let suspects = HealthSuspects(
-          try await suspects(settlement.covered, stored, work.census))
+          try await suspects(settlement.covered, stored, work.sampleCounts))
         outcome = try await find(suspects, work, isStopped, note)
         if outcome.removal == .done {
           (settlement.intervals, settlement.replaces) = (suspects.intervals, replaces)
@@ -95,14 +95,14 @@ struct ImportRemoval {
 
   /// Returns the parts of the covered time in which the store and the export differ.
   private func suspects(
-    _ covered: [CoverageInterval], _ stored: [String], _ census: HealthCensus
+    _ covered: [CoverageInterval], _ stored: [String], _ sampleCounts: SampleCounts
   ) async throws(StoreFailure) -> [CoverageInterval] {
     var found: [CoverageInterval] = []
     let totals = try await store.totals()
-    for type in stored where !census.isAll(type, stored: totals[type]) {
+    for type in stored where !sampleCounts.isAll(type, stored: totals[type]) {
       guard var interval = covered.first(where: { $0.applies(to: type) }) else { continue }
       interval.type = type
-      found += census.suspects(interval, stored: try await store.counts(interval))
+      found += sampleCounts.suspects(interval, stored: try await store.counts(interval))
     }
     return found
   }
@@ -145,7 +145,7 @@ struct ImportRemoval {
 
   /// Returns the counts of each type.
   func report(
-    _ census: HealthCensus, _ tally: HealthExportTally, removed: [String: Int]
+    _ sampleCounts: SampleCounts, _ tally: HealthExportTally, removed: [String: Int]
   ) async throws(HealthImport.Failure) -> [HealthImport.TypeReport] {
     let after: [HealthTypeSummary]
     do throws(StoreFailure) {
@@ -160,8 +160,8 @@ struct ImportRemoval {
       report.removed = removed[type] ?? 0
       report.stored = new[type] ?? 0
       report.added = report.stored - (old[type] ?? 0) + report.removed
-      report.repeated = census.repeated(type)
-      report.outdated = census.outdated(type)
+      report.repeated = sampleCounts.repeated(type)
+      report.outdated = sampleCounts.outdated(type)
       report.kept =
         (tally.samples[type] ?? 0) - report.repeated - report.outdated - report.added
       report.skipped = tally.skippedOfType[type] ?? 0

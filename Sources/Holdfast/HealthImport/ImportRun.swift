@@ -17,7 +17,7 @@ struct ImportRun {
   let file: ExportFile
   private(set) var reader = HealthExportReader()
   /// The sample counts of the export, for the comparison with the store.
-  private(set) var census = HealthCensus()
+  private(set) var sampleCounts = SampleCounts()
   /// The fingerprint of this reading, for the comparison with a second one.
   private(set) var fingerprint = HealthFingerprint()
   private(set) var progress = HealthImport.Progress()
@@ -69,7 +69,7 @@ struct ImportRun {
       guard let read = next else { return }
       fingerprint.add(read)
       let batch = try await withoutOutdated(read)
-      census.add(batch)
+      sampleCounts.add(batch)
       try await settle()
       pending = Task { [store] in
         do throws(StoreFailure) {
@@ -94,7 +94,7 @@ struct ImportRun {
       }
       guard let newer, !newer.isEmpty else { return batch }
       let missing = try await store.missing(batch, in: newer)
-      census.leaveOut(batch, missing)
+      sampleCounts.leaveOut(batch, missing)
       return batch.without(missing)
     } catch {
       throw .store(error)

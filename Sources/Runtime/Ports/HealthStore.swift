@@ -30,7 +30,7 @@ public protocol HealthStore: HealthReading {
   func totals() async throws(StoreFailure) -> [String: HealthCount]
 
   /// Returns the number of samples that begin in a coverage interval, by
-  /// `HealthCensus.interval(of:)`.
+  /// `SampleCounts.interval(of:)`.
   func counts(_ interval: CoverageInterval) async throws(StoreFailure) -> [Int64: HealthCount]
 
   /// Returns when the newest reconciled import was exported.

@@ -87,11 +87,11 @@ extension StoredHealthSamples {
   }
 
   /// Returns the counts of samples that begin in an interval, grouped by
-  /// `HealthCensus.interval(of:)`.
+  /// `SampleCounts.interval(of:)`.
   public func counts(_ interval: CoverageInterval) -> [Int64: HealthCount] {
     var counts: [Int64: HealthCount] = [:]
     for place in shelves[interval.type]?.places ?? [] where interval.contains(place.start) {
-      counts[HealthCensus.interval(of: place.start), default: HealthCount()].add(place.key)
+      counts[SampleCounts.interval(of: place.start), default: HealthCount()].add(place.key)
     }
     return counts
   }

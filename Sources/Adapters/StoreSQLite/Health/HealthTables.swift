@@ -561,7 +561,7 @@ extension HealthTables {
       "SELECT start, key FROM samples WHERE type = ? AND start BETWEEN ? AND ? ORDER BY start, key",
       [.integer(type), .time(from), .time(to)]
     ) { row throws(StoreFailure) in
-      let interval = HealthCensus.interval(of: try row.time(0))
+      let interval = SampleCounts.interval(of: try row.time(0))
       if newest.interval != interval {
         if newest.count.count > 0 { counts[newest.interval] = newest.count }
         newest = (interval, HealthCount())

@@ -8,14 +8,14 @@ public import LinkCore
 ///
 /// The counts take 24 bytes for each 13 days of a type, and the keys of types with at most 65,536
 /// samples, a million keys in all.
-public struct HealthCensus: Sendable {
+public struct SampleCounts: Sendable {
   /// The logarithm of the length of the intervals in which samples are counted: 2^50 ns are 13
   /// days.
   private static let intervalBits: Int64 = 50
   private static let (mostKeysOfType, mostKeys) = (65_536, 1 << 20)
 
   private var places: [String: Int] = [:]
-  private var types: [TypeCensus] = []
+  private var types: [TypeCounts] = []
   private var keys = 0
 
   /// Creates empty counts.
@@ -41,7 +41,7 @@ public struct HealthCensus: Sendable {
   private mutating func place(of type: String) -> Int {
     if let place = places[type] { return place }
     places[type] = types.count
-    types.append(TypeCensus())
+    types.append(TypeCounts())
     return types.count - 1
   }
 
@@ -132,7 +132,7 @@ public struct HealthCount: Sendable, Hashable {
 }
 
 /// The sample counts of one type in a reading.
-private struct TypeCensus {
+private struct TypeCounts {
   /// The start of the latest sample.
   var last = Timestamp(nanoseconds: .min)
   /// The samples that are not known to be repeats.
@@ -186,7 +186,7 @@ private struct TypeCensus {
     }
     all.add(row.key)
     last = max(last, row.start)
-    let interval = HealthCensus.interval(of: row.start)
+    let interval = SampleCounts.interval(of: row.start)
     if newest.interval != interval {
       counts[newest.interval, default: HealthCount()] += newest.count
       newest = (interval, HealthCount())

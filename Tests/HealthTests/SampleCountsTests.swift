@@ -5,7 +5,7 @@ import Testing
 @testable import LinkHealth
 
 /// The time a complete import covers, and the stored samples that it does not contain.
-@Suite struct HealthCensusTests {
+@Suite struct SampleCountsTests {
   private static let bucket: Int64 = 1 << 50
 
   private static func sample(_ type: String, _ start: Int64, value: Double = 1) -> HealthSample {
@@ -14,13 +14,13 @@ import Testing
       end: Timestamp(nanoseconds: start), source: "s")
   }
 
-  private static func census(_ samples: [HealthSample]) -> HealthCensus {
-    var census = HealthCensus()
+  private static func sampleCounts(_ samples: [HealthSample]) -> SampleCounts {
+    var sampleCounts = SampleCounts()
     // Batches of 3, in which a name has a different number each time.
     for place in stride(from: 0, to: samples.count, by: 3) {
-      census.add(HealthBatch(samples[place..<min(place + 3, samples.count)]))
+      sampleCounts.add(HealthBatch(samples[place..<min(place + 3, samples.count)]))
     }
-    return census
+    return sampleCounts
   }
 
   private static func count(_ samples: [HealthSample]) -> HealthCount {
@@ -34,35 +34,36 @@ import Testing
 
   @Test func `an import covers all types up to its date or its latest sample, whichever is later`()
   {
-    let census = Self.census([
+    let sampleCounts = Self.sampleCounts([
       Self.sample("a", 5), Self.sample("b", 7), Self.sample("a", -2), Self.sample("a", 3),
     ])
     func covered(_ made: Int64?) -> [CoverageInterval] {
-      census.covered(until: made.map { Timestamp(nanoseconds: $0) }, stored: ["c"])
+      sampleCounts.covered(until: made.map { Timestamp(nanoseconds: $0) }, stored: ["c"])
     }
     #expect(covered(9) == [Self.interval("", .min, 9)])
     #expect(covered(6) == [Self.interval("", .min, 7)])
     #expect(covered(nil) == [Self.interval("", .min, 7)])
-    #expect(HealthCensus().covered(until: nil) == [])
+    #expect(SampleCounts().covered(until: nil) == [])
   }
 
   @Test func `unreadable types are not covered, but other types of the import and the store are`() {
-    let census = Self.census([Self.sample("a", 5), Self.sample("b", 7)])
+    let sampleCounts = Self.sampleCounts([Self.sample("a", 5), Self.sample("b", 7)])
     #expect(
-      census.covered(until: Timestamp(nanoseconds: 9), except: ["b", "d"], stored: ["c", "d"])
+      sampleCounts.covered(
+        until: Timestamp(nanoseconds: 9), except: ["b", "d"], stored: ["c", "d"])
         == [Self.interval("a", .min, 9), Self.interval("c", .min, 9)])
   }
 
   @Test func `a sample that is read twice is counted once`() {
     let one = Self.sample("a", 5)
-    let census = Self.census([one, Self.sample("a", 6), Self.sample("b", 5), one])
-    #expect(["a", "c"].map { census.repeated($0) } == [1, 0])
+    let sampleCounts = Self.sampleCounts([one, Self.sample("a", 6), Self.sample("b", 5), one])
+    #expect(["a", "c"].map { sampleCounts.repeated($0) } == [1, 0])
     let stored = Self.count([Self.sample("a", 6), one])
-    #expect(census.isAll("a", stored: stored))
-    #expect(!census.isAll("a", stored: nil))
-    #expect(!census.isAll("c", stored: stored))
+    #expect(sampleCounts.isAll("a", stored: stored))
+    #expect(!sampleCounts.isAll("a", stored: nil))
+    #expect(!sampleCounts.isAll("c", stored: stored))
     // The same number of samples, but one of them differs.
-    #expect(!census.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
+    #expect(!sampleCounts.isAll("a", stored: Self.count([Self.sample("a", 7), one])))
   }
 
   @Test func `a count combines the number of its samples with the keys of all of them`() {
@@ -72,64 +73,65 @@ import Testing
 
   @Test func `a sample of any type that is repeated much later counts as a repeat`() {
     let samples = (0..<20).map { Self.sample($0 % 2 == 0 ? "a" : "b", Int64($0)) }
-    let census = Self.census(samples + samples)
-    #expect(["a", "b"].map { census.repeated($0) } == [10, 10])
+    let sampleCounts = Self.sampleCounts(samples + samples)
+    #expect(["a", "b"].map { sampleCounts.repeated($0) } == [10, 10])
   }
 
   @Test func `intervals whose samples differ are suspect, limited to the covered time`() {
-    let census = Self.census([
+    let sampleCounts = Self.sampleCounts([
       Self.sample("a", 5), Self.sample("a", Self.bucket + 5), Self.sample("a", 2 * Self.bucket + 5),
     ])
     let stored = (0...2).map { Self.count([Self.sample("a", $0 * Self.bucket + 5)]) }
     let all = Self.interval("a", 5, 2 * Self.bucket + 5)
-    #expect(census.suspects(all, stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
+    #expect(sampleCounts.suspects(all, stored: [0: stored[0], 1: stored[1], 2: stored[2]]) == [])
     // One has two samples, one has a different sample, and one has none of the imported samples.
     let two = Self.count([Self.sample("a", 5), Self.sample("a", 6)])
     let other = Self.count([Self.sample("a", Self.bucket + 6)])
     #expect(
-      census.suspects(all, stored: [0: two, 1: other, 2: HealthCount()]) == [
+      sampleCounts.suspects(all, stored: [0: two, 1: other, 2: HealthCount()]) == [
         Self.interval("a", 5, Self.bucket - 1),
         Self.interval("a", Self.bucket, 2 * Self.bucket - 1),
         Self.interval("a", 2 * Self.bucket, 2 * Self.bucket + 5),
       ])
     // The import contains no samples of this type.
     let none = Self.interval("none", 1, 9)
-    #expect(census.suspects(none, stored: [0: stored[0]]) == [none])
-    #expect(census.suspects(none, stored: [:]) == [])
+    #expect(sampleCounts.suspects(none, stored: [0: stored[0]]) == [none])
+    #expect(sampleCounts.suspects(none, stored: [:]) == [])
   }
 
   @Test func `beyond 65,536 samples of a type only consecutive repeats are detected`() {
-    var census = HealthCensus()
+    var sampleCounts = SampleCounts()
     let samples = (0..<70_000).map { Self.sample("a", Int64($0)) }
     for place in stride(from: 0, to: samples.count, by: 7_000) {
-      census.add(HealthBatch(samples[place..<(place + 7_000)]))
+      sampleCounts.add(HealthBatch(samples[place..<(place + 7_000)]))
     }
-    #expect(census.repeated("a") == 0)
-    census.add(HealthBatch([samples[69_999], samples[3]]))
-    #expect(census.repeated("a") == 1)
+    #expect(sampleCounts.repeated("a") == 0)
+    sampleCounts.add(HealthBatch([samples[69_999], samples[3]]))
+    #expect(sampleCounts.repeated("a") == 1)
     // No sample is missing, but the counts differ, so the samples have to be compared by key.
-    #expect(!census.isAll("a", stored: Self.count(samples)))
-    #expect(census.suspects(Self.interval("a", 0, 9), stored: [0: Self.count(samples)]).count == 1)
+    #expect(!sampleCounts.isAll("a", stored: Self.count(samples)))
+    #expect(
+      sampleCounts.suspects(Self.interval("a", 0, 9), stored: [0: Self.count(samples)]).count == 1)
     // The stale stored sample and the repeated sample make both counts equal.
     let stale = Self.count(samples + [Self.sample("a", 5, value: 2)])
-    #expect(!census.isAll("a", stored: stale))
-    #expect(census.suspects(Self.interval("a", 0, 9), stored: [0: stale]).count == 1)
+    #expect(!sampleCounts.isAll("a", stored: stale))
+    #expect(sampleCounts.suspects(Self.interval("a", 0, 9), stored: [0: stale]).count == 1)
   }
 
   @Test func `consecutive repeats of the first sample above the limit are detected`() {
-    var census = HealthCensus()
+    var sampleCounts = SampleCounts()
     func add(_ starts: Range<Int64>) {
-      census.add(HealthBatch(starts.map { Self.sample("a", $0) }))
+      sampleCounts.add(HealthBatch(starts.map { Self.sample("a", $0) }))
     }
     for first in stride(from: 0, to: 65_536, by: 4_096) as StrideTo<Int64> {
       add(first..<(first + 4_096))
     }
     add(7..<8)
-    #expect(census.repeated("a") == 1)
+    #expect(sampleCounts.repeated("a") == 1)
     for _ in 0..<3 { add(65_536..<65_537) }
-    #expect(census.repeated("a") == 3)
+    #expect(sampleCounts.repeated("a") == 3)
     add(7..<8)
-    #expect(census.repeated("a") == 3)
+    #expect(sampleCounts.repeated("a") == 3)
   }
 
   /// Returns a row with the given key; its type is the name at the given index.
@@ -141,37 +143,37 @@ import Testing
 
   @Test func `repeats of the first million samples are detected, later only consecutive ones`() {
     let names = (0...17).map { HealthName("t\($0)") }
-    var census = HealthCensus()
-    func add(_ rows: [HealthRow]) { census.add(HealthBatch(names: names, rows: rows)) }
+    var sampleCounts = SampleCounts()
+    func add(_ rows: [HealthRow]) { sampleCounts.add(HealthBatch(names: names, rows: rows)) }
     let numbers: Range<UInt64> = 0..<65_536
     // Neither a type with too many samples nor a repeated sample uses up the room of other types.
     let many: Range<UInt64> = 0..<65_538
     add(many.map { Self.row(17, key: $0, at: Int64($0)) })
     add([Self.row(17, key: 65_537, at: 65_537)])
-    #expect(census.repeated("t17") == 1)
+    #expect(sampleCounts.repeated("t17") == 1)
     add([Self.row(0, key: 0, at: 0), Self.row(0, key: 0, at: 0)])
     for type: UInt16 in 0..<16 {
       add(numbers.map { Self.row(type, key: $0, at: Int64($0)) })
     }
     add([Self.row(0, key: 5, at: 5)])
-    #expect(census.repeated("t0") == 3)
+    #expect(sampleCounts.repeated("t0") == 3)
     // One more sample, which finds no room, and the last one that did.
     add([Self.row(15, key: 70_000, at: 70_000), Self.row(15, key: 65_535, at: 65_535)])
-    #expect(census.repeated("t15") == 1)
+    #expect(sampleCounts.repeated("t15") == 1)
     // Two samples with the same start, then both again, immediately and later.
     let later: [(key: UInt64, start: Int64)] = [(1, 1), (2, 1), (1, 1), (2, 1), (3, 2), (1, 1)]
     add(later.map { Self.row(16, key: $0.key, at: $0.start) })
-    #expect(census.repeated("t16") == 2)
+    #expect(sampleCounts.repeated("t16") == 2)
   }
 
   @Test func `outdated rows are counted, and their time is covered`() {
-    var census = HealthCensus()
+    var sampleCounts = SampleCounts()
     let batch = HealthBatch([
       Self.sample("a", 5), Self.sample("a", -2), Self.sample("b", 3), Self.sample("a", 9),
     ])
-    census.leaveOut(batch, [0, 1, 3])
-    #expect(["a", "b"].map { census.outdated($0) } == [3, 0])
-    #expect(census.covered(until: nil) == [Self.interval("", .min, 9)])
+    sampleCounts.leaveOut(batch, [0, 1, 3])
+    #expect(["a", "b"].map { sampleCounts.outdated($0) } == [3, 0])
+    #expect(sampleCounts.covered(until: nil) == [Self.interval("", .min, 9)])
   }
 
   @Test func `a second reading marks all spans but only the samples of suspect intervals`() {

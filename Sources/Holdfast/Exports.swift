@@ -27,7 +27,7 @@
 @_exported public import struct LinkHealth.HealthSamplePlace
 @_exported public import struct LinkHealth.HealthSampleQuery
 @_exported public import enum LinkHealth.HealthSampleValue
-@_exported public import struct LinkHealth.HealthSettlement
+@_exported public import struct LinkHealth.ImportReconciliation
 @_exported public import struct LinkHealth.HealthSpan
 @_exported public import enum LinkHealth.HealthStatistic
 @_exported public import struct LinkHealth.CoverageInterval

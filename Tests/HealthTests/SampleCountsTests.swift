@@ -232,7 +232,7 @@ import Testing
   @Test func `an import reconciliation replaces no coverage by default`() {
     let (early, late) = (Self.interval("a", 0, 9), Self.interval("a", 5, 12))
     var all = [HealthCoverage(early, exported: Timestamp(nanoseconds: 2))]
-    all.note(late, of: HealthSettlement(exported: Timestamp(nanoseconds: 1)))
+    all.note(late, of: ImportReconciliation(exported: Timestamp(nanoseconds: 1)))
     #expect(all.map(\.interval) == [early, late])
   }
 
@@ -242,7 +242,7 @@ import Testing
       for note in notes {
         all.note(
           Self.interval(note.type, 0, note.to),
-          of: HealthSettlement(
+          of: ImportReconciliation(
             exported: Timestamp(nanoseconds: note.at), replaces: note.replaces))
       }
       return all.map { "\($0.interval.type)\($0.exported.nanoseconds)" }
@@ -259,10 +259,10 @@ import Testing
     func note(_ notes: (Int64, Int64, Int64)..., replacing: Bool = false) -> [[Int64]] {
       var all: [HealthCoverage] = []
       for (number, note) in notes.enumerated() {
-        let settlement = HealthSettlement(
+        let reconciliation = ImportReconciliation(
           exported: Timestamp(nanoseconds: note.0),
           replaces: replacing && number == notes.count - 1)
-        all.note(Self.interval("a", note.1, note.2), of: settlement)
+        all.note(Self.interval("a", note.1, note.2), of: reconciliation)
       }
       return all.map {
         [$0.exported.nanoseconds, $0.interval.from.nanoseconds, $0.interval.to.nanoseconds]

@@ -18,9 +18,9 @@ import Testing
   }
 
   /// Returns a change that removes all samples that begin in an interval.
-  private static func removal(_ type: String, _ from: Int64, _ to: Int64) -> HealthSettlement {
+  private static func removal(_ type: String, _ from: Int64, _ to: Int64) -> ImportReconciliation {
     let (first, last) = (Timestamp(nanoseconds: from), Timestamp(nanoseconds: to))
-    return HealthSettlement(intervals: [CoverageInterval(type: type, from: first, to: last)])
+    return ImportReconciliation(intervals: [CoverageInterval(type: type, from: first, to: last)])
   }
 
   @Test func `counts changes from 1, and does not count one without an effect`() throws {

@@ -45,25 +45,25 @@ struct ImportRemoval {
     _ note: @Sendable (HealthImport.Progress) -> Void
   ) async throws(HealthImport.Failure) -> Outcome {
     let tally = work.reader.tally
-    var settlement = HealthSettlement(exported: tally.exported)
+    var reconciliation = ImportReconciliation(exported: tally.exported)
     do throws(StoreFailure) {
       let stored = try await store.summary().map(\.type)
       if isComplete, let unread = tally.unread, !tally.samples.isEmpty || replaces {
-        settlement.covered = work.sampleCounts.covered(
+        reconciliation.covered = work.sampleCounts.covered(
           until: replaces ? Timestamp(nanoseconds: .max) : tally.exported, except: unread,
           stored: stored)
       }
-      var outcome = Outcome(removal: permission(settlement))
+      var outcome = Outcome(removal: permission(reconciliation))
       if outcome.removal == .done {
         let suspects = HealthSuspects(
-          try await suspects(settlement.covered, stored, work.sampleCounts))
+          try await suspects(reconciliation.covered, stored, work.sampleCounts))
         outcome = try await find(suspects, work, isStopped, note)
         if outcome.removal == .done {
-          (settlement.intervals, settlement.replaces) = (suspects.intervals, replaces)
+          (reconciliation.intervals, reconciliation.replaces) = (suspects.intervals, replaces)
           if tally.unread != [] { outcome.removal = .incomplete }
         }
       }
-      outcome.removed = try await store.settle(settlement)
+      outcome.removed = try await store.settle(reconciliation)
       return outcome
     } catch {
       throw .store(error)
@@ -71,10 +71,10 @@ struct ImportRemoval {
   }
 
   /// Returns `.done` if the export may remove samples, or the reason against it.
-  private func permission(_ settlement: HealthSettlement) -> HealthImport.Removal {
-    guard !settlement.covered.isEmpty else { return .incomplete }
+  private func permission(_ reconciliation: ImportReconciliation) -> HealthImport.Removal {
+    guard !reconciliation.covered.isEmpty else { return .incomplete }
     guard !replaces else { return .done }
-    guard let exported = settlement.exported else { return .undated }
+    guard let exported = reconciliation.exported else { return .undated }
     if let newestBefore, exported < newestBefore { return .older }
     return .done
   }

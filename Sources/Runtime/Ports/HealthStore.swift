@@ -55,7 +55,7 @@ public protocol HealthStore: HealthReading {
   /// of the import, in one transaction.
   ///
   /// - Returns: The number of samples removed, by type.
-  func settle(_ settlement: HealthSettlement) async throws(StoreFailure) -> [String: Int]
+  func settle(_ reconciliation: ImportReconciliation) async throws(StoreFailure) -> [String: Int]
 
   /// Returns the additions and deletions of a type after an anchor, in pages.
   ///
@@ -126,8 +126,8 @@ extension MemoryStore: HealthStore where Value == StoredHealthSamples {
 
   public func mark(_ marks: HealthMarks) throws(StoreFailure) { try use { $0.mark(marks) } }
 
-  public func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
-    try use { $0.settle(settlement) }
+  public func settle(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int] {
+    try use { $0.settle(reconciliation) }
   }
 
   public func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {

@@ -122,10 +122,10 @@ extension StoredHealthSamples {
   /// This also records the date and the coverage of the export.
   ///
   /// - Returns: The number of removed samples by type.
-  public mutating func settle(_ settlement: HealthSettlement) -> [String: Int] {
+  public mutating func settle(_ reconciliation: ImportReconciliation) -> [String: Int] {
     defer { marks = [] }
     var removed: [String: Int] = [:]
-    for interval in settlement.intervals {
+    for interval in reconciliation.intervals {
       let type = interval.type
       let gone = shelves[type]?.remove(interval, except: marks) ?? []
       for key in gone { deletions[type, default: [:]][key] = newestChange + 1 }
@@ -133,10 +133,10 @@ extension StoredHealthSamples {
       if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
     }
     if !removed.isEmpty { newestChange += 1 }
-    for interval in settlement.covered { covered.note(interval, of: settlement) }
-    if let exported = settlement.exported {
+    for interval in reconciliation.covered { covered.note(interval, of: reconciliation) }
+    if let exported = reconciliation.exported {
       // The date of an export that replaces all others is the newest, even if others are later.
-      newestExport = settlement.replaces ? exported : max(newestExport ?? exported, exported)
+      newestExport = reconciliation.replaces ? exported : max(newestExport ?? exported, exported)
     }
     return removed
   }

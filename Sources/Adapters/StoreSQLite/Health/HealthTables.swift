@@ -479,10 +479,10 @@ extension HealthTables {
   }
 
   /// Stores the coverage of a reading.
-  func cover(_ settlement: HealthSettlement) throws(StoreFailure) {
+  func cover(_ reconciliation: ImportReconciliation) throws(StoreFailure) {
     let old = try coverages()
     var new = old
-    for interval in settlement.covered { new.note(interval, of: settlement) }
+    for interval in reconciliation.covered { new.note(interval, of: reconciliation) }
     guard new != old else { return }
     try database.run("DELETE FROM covered")
     for coverage in new {
@@ -619,7 +619,7 @@ extension HealthTables {
     }
   }
 
-  func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
+  func settle(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int] {
     try prepareMarks()
     // A removal makes the store forget all spans. The marked spans that were stored remain valid,
     // since no sample of the reading is removed.
@@ -627,7 +627,7 @@ extension HealthTables {
       "DELETE FROM temp.marked_spans WHERE digest NOT IN (SELECT digest FROM main.spans)")
     var removed: [String: Int] = [:]
     let change = try beginChange()
-    for interval in settlement.intervals {
+    for interval in reconciliation.intervals {
       let count = try remove(interval, at: change.newest)
       if count > 0 { removed[interval.type, default: 0] += count }
     }
@@ -638,9 +638,9 @@ extension HealthTables {
     }
     try clearMarks()
     try digest()
-    try cover(settlement)
-    if let exported = settlement.exported {
-      if settlement.replaces { try database.run("DELETE FROM exports") }
+    try cover(reconciliation)
+    if let exported = reconciliation.exported {
+      if reconciliation.replaces { try database.run("DELETE FROM exports") }
       try database.run("INSERT OR IGNORE INTO exports(exported) VALUES (?)", [.time(exported)])
       try database.run(
         "DELETE FROM exports WHERE exported < (SELECT max(exported) FROM exports)")

@@ -57,8 +57,9 @@ extension SQLiteFile: HealthStore where T == HealthTables {
     try write { tables throws(StoreFailure) in try tables.mark(marks) }
   }
 
-  package func settle(_ settlement: HealthSettlement) throws(StoreFailure) -> [String: Int] {
-    try write { tables throws(StoreFailure) in try tables.settle(settlement) }
+  package func settle(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int]
+  {
+    try write { tables throws(StoreFailure) in try tables.settle(reconciliation) }
   }
 
   package func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {

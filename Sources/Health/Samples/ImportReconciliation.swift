@@ -51,14 +51,14 @@ extension [HealthCoverage] {
   ///
   /// An interval within a coverage of the same date or a later one adds nothing and is left out. A
   /// reading that replaces others counts in its interval whatever its date.
-  public mutating func note(_ interval: CoverageInterval, of settlement: HealthSettlement) {
-    if settlement.replaces {
+  public mutating func note(_ interval: CoverageInterval, of reconciliation: ImportReconciliation) {
+    if reconciliation.replaces {
       removeAll {
         interval.applies(to: $0.interval.type) && $0.interval.from <= interval.to
           && interval.from <= $0.interval.to
       }
     }
-    guard let exported = settlement.exported else { return }
+    guard let exported = reconciliation.exported else { return }
     let isKnown = contains { exported <= $0.exported && $0.interval.covers(interval) }
     guard !isKnown else { return }
     removeAll { $0.exported <= exported && interval.covers($0.interval) }
@@ -141,7 +141,7 @@ public struct HealthMarks: Sendable, Hashable {
 }
 
 /// The import reconciliation: the work of a store after a reading was added to it.
-public struct HealthSettlement: Sendable, Hashable {
+public struct ImportReconciliation: Sendable, Hashable {
   /// The intervals in which samples without a mark are removed.
   public var intervals: [CoverageInterval]
   /// The time at which the source wrote the reading.

@@ -47,7 +47,7 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
     _ answer: HealthObject, of kind: HealthQuestion.Kind, rejected: [RejectedMetric] = [],
     window: ClosedRange<Timestamp>? = nil
   ) {
-    guard let copy = HealthCopy(answer.bytes, of: kind, rejected, window) else {
+    guard let copy = ToolTexts(answer.bytes, of: kind, rejected, window) else {
       self = .refused("malformed", "The phone's answer cannot be read. Ask again.")
       return
     }

@@ -3,7 +3,7 @@ import LinkHealth
 import LinkJSON
 
 /// A copy of a health object for assistants, edited member by member and without white space.
-struct HealthCopy {
+struct ToolTexts {
   private(set) var bytes: [UInt8] = []
   private(set) var hasResults = false
   private let kind: HealthQuestion.Kind

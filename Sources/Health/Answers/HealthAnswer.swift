@@ -34,7 +34,7 @@ struct HealthAnswer: Sendable {
   var current: Bucket?
   var cells: Cells
   var sources = Sources()
-  var lanes = SourceLanes()
+  var lanes = SourceMerger()
   /// The merged series of the current type, if its values are added. It has no data for types that
   /// are not merged by time.
   var merge: SourceMerge?
@@ -43,7 +43,7 @@ struct HealthAnswer: Sendable {
   /// The heart rates during the workouts, read after all workouts.
   var pulses: WorkoutPulses?
   var runs = SleepRuns()
-  var nights = SleepBook()
+  var nights = SleepLog()
   /// The scale of the most recent unit.
   private var scale: (unit: String?, scale: Scale?)?
   var raw = RawPoints()
@@ -81,7 +81,7 @@ struct HealthAnswer: Sendable {
     // A point takes at least 120 bytes, and half of the spans must still fill an answer. Two spans
     // have four points: one of a source and one of all sources for each.
     let spans = max(4, limits.maxBytes / 60)
-    cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepBook.most : spans)
+    cells = Cells(limit: figures.contains(where: \.needsDays) ? SleepLog.most : spans)
     beginType()
   }
 
@@ -604,7 +604,7 @@ extension HealthAnswer {
     return TimedPoint(point, start: cell.bucket.start)
   }
 
-  private func point(of entry: SleepBook.Entry) -> TimedPoint {
+  private func point(of entry: SleepLog.Entry) -> TimedPoint {
     let figure = figures.first ?? .sum
     let unit = figure == .count ? Dimension.count : Dimension.time
     let start = entry.extent?.start ?? entry.bucket.start

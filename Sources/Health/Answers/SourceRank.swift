@@ -38,7 +38,7 @@ struct SourceRank: Sendable, Hashable, Comparable {
 }
 
 /// The lanes of an answer, with their ranks. A lane is one source with one kind of device.
-struct SourceLanes: Sendable {
+struct SourceMerger: Sendable {
   private(set) var ranks: [SourceRank] = []
   private var lanes: [Int: Int] = [:]
   /// The most recent device of each source, and its lane.

@@ -142,7 +142,7 @@ import Testing
   @Test func `a day that exceeds the maximum number of compared days ends the reading`() throws {
     var answer = try Self.answer(.steps, .average)
     let bucket = answer.days.bucket(at: at("2026-01-05T09:00:00Z"))
-    for source in 0..<SleepBook.most {
+    for source in 0..<SleepLog.most {
       _ = answer.cells.update(type: 0, source: source, bucket: bucket) {
         $0.take(1, for: .averagePerDay)
       }
@@ -158,7 +158,7 @@ import Testing
     let session = try #require(SleepSession([span], [SourceRank(kind: .watch, name: "Watch")]))
     var answer = try Self.answer(.sleep, .sum)
     let bucket = answer.days.bucket(at: session.end)
-    for source in 0..<SleepBook.most {
+    for source in 0..<SleepLog.most {
       answer.nights.add(session, of: source, in: bucket, isNight: true)
     }
     answer.take(HealthSamplePage(samples: [stage("AsleepCore", night.0, night.1)]))

@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test func `a source has one lane for each kind of device, even if the devices alternate`() {
-    var lanes = SourceLanes()
+    var lanes = SourceMerger()
     var sample = steps(1, "2026-01-05T10:00:00Z", "2026-01-05T10:01:00Z", source: "Anna")
     var numbers: [Int] = []
     for device in ["model:Watch", "model:iPhone", "model:Watch", "model:iPhone"] {

@@ -62,7 +62,7 @@ import Testing
   @Test func `an instantaneous sample before the start of a series is ignored`() {
     let tap = steps(7, "2026-01-05T09:59:59Z", "2026-01-05T09:59:59Z")
     var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .day))
-    var lanes = SourceLanes()
+    var lanes = SourceMerger()
     let lane = lanes.lane(of: tap, source: 1)
     merge.take(7, tap, from: at("2026-01-05T10:00:00Z"), lane: lane, lanes.ranks)
     merge.finish(at: at("2026-01-06T00:00:00Z"), lanes.ranks)
@@ -216,7 +216,7 @@ import Testing
         end: first.advanced(by: .seconds(2 * count - number)), source: "App \(number)")
     }
     var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .month))
-    var lanes = SourceLanes()
+    var lanes = SourceMerger()
     for (number, sample) in samples.enumerated() {
       let lane = lanes.lane(of: sample, source: number + 1)
       merge.take(1, sample, from: first, lane: lane, lanes.ranks)

@@ -6,7 +6,7 @@ import LinkCore
 /// part of the night if it has at least three hours of sleep, or if its middle is between 21:00 and
 /// 09:00 local time. Every other session is a nap. Sums include both. Figures of nights leave naps
 /// out.
-struct SleepBook: Sendable {
+struct SleepLog: Sendable {
   /// The sleep of one source on one day, or in one hour.
   struct Day: Sendable, Hashable {
     var bucket: Bucket
@@ -128,7 +128,7 @@ struct SleepBook: Sendable {
   }
 }
 
-extension SleepBook.Day {
+extension SleepLog.Day {
   /// Returns the minutes of a part, in the night and in naps.
   fileprivate func sum(at place: Int) -> (value: Double, isKnown: Bool) {
     (nightMinutes[place] + napMinutes[place], nightKnown[place] + napKnown[place] > 0)
@@ -150,7 +150,7 @@ extension SleepSession {
   /// Returns whether the session belongs to a night. Otherwise it is a nap.
   func isNight(in zone: ZoneRules) -> Bool {
     let minutes = self[.asleep] ?? self[.inBed] ?? 0
-    if minutes >= SleepBook.leastNight { return true }
+    if minutes >= SleepLog.leastNight { return true }
     let reading = zone.local(at: start.middle(to: end)).nanoseconds
     let hour: Int64 = 3_600_000_000_000
     let clock = Gregorian.floorDivide(reading, by: CivilTime.nanosecondsPerDay).1

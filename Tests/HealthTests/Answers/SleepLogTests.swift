@@ -4,7 +4,7 @@ import Testing
 @testable import LinkHealth
 
 /// Sleep sessions and the days that they belong to.
-@Suite struct SleepBookTests {
+@Suite struct SleepLogTests {
   private static let span = SleepSpan(
     start: at("2026-01-06T13:00:00Z"), end: at("2026-01-06T14:00:00Z"), stage: .core, lane: 0)
   private static let bucket = CalendarBuckets(zone: .utc, grouping: .day).bucket(at: span.start)
@@ -37,14 +37,14 @@ import Testing
   }
 
   @Test func `a day without a night has neither a start nor an end of a night`() {
-    let night = SleepBook.Day(bucket: Self.bucket).night
+    let night = SleepLog.Day(bucket: Self.bucket).night
     #expect(night?.start == nil)
     #expect(night?.end == nil)
   }
 
   @Test func `sleep sessions have room for 200,000 days across all sources`() throws {
     let session = try Self.session()
-    var book = SleepBook()
+    var book = SleepLog()
     var source = 0
     while !book.isFull, source < 300_000 {
       book.add(session, of: source, in: Self.bucket, isNight: true)

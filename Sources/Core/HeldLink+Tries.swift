@@ -40,8 +40,8 @@ extension HeldLink {
   private mutating func mayTry(
     _ series: Series, after failure: LinkFailure?, _ step: inout Step
   ) -> Bool {
-    if let obstacle = gate.obstacle {
-      state = .held(Held(obstacle: obstacle, series: series))
+    if let blockedReason = gate.blockedReason {
+      state = .held(Held(blockedReason: blockedReason, series: series))
       return false
     }
     let standbyOnly = gate.intent == .standbyOnly || isLeftForStandby
@@ -274,8 +274,8 @@ extension HeldLink {
     let before = gate.reachability
     gate.reachability = reachability
     guard !reachability.isSameWay(as: before) else { return }
-    if let obstacle = gate.obstacle {
-      hold(by: obstacle, &step)
+    if let blockedReason = gate.blockedReason {
+      hold(by: blockedReason, &step)
     } else if case .reachable? = before {
       pathChanged(&step)
     } else if before != nil {
@@ -286,29 +286,29 @@ extension HeldLink {
   /// Pauses while attempts are blocked, which costs no attempt.
   ///
   /// A link held in the background stays held.
-  private mutating func hold(by obstacle: Obstacle, _ step: inout Step) {
+  private mutating func hold(by blockedReason: BlockedReason, _ step: inout Step) {
     switch state {
     case .ready:
       switch policy.gate.networkChange {
       case .reconnect, .loss:
         closeCurrent(.networkChanged, &step)
-        state = .held(Held(obstacle: obstacle, series: .reconnect))
+        state = .held(Held(blockedReason: blockedReason, series: .reconnect))
       case .probe: probeSuspect(&step)
       case .ignore: return
       }
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       closeCurrent(.networkChanged, &step)
-      state = .held(Held(obstacle: obstacle, series: trying.series))
+      state = .held(Held(blockedReason: blockedReason, series: trying.series))
     case .settling(let settling):
-      state = .held(Held(obstacle: obstacle, series: settling.series))
+      state = .held(Held(blockedReason: blockedReason, series: settling.series))
     case .waiting(let waiting):
-      state = .held(Held(obstacle: obstacle, series: waiting.series))
+      state = .held(Held(blockedReason: blockedReason, series: waiting.series))
     case .refreshing(let refreshing):
-      state = .held(Held(obstacle: obstacle, series: refreshing.series))
+      state = .held(Held(blockedReason: blockedReason, series: refreshing.series))
     case .resting:
-      state = .held(Held(obstacle: obstacle, series: .reconnect))
+      state = .held(Held(blockedReason: blockedReason, series: .reconnect))
     case .held(let held):
-      state = .held(Held(obstacle: obstacle, series: held.series))
+      state = .held(Held(blockedReason: blockedReason, series: held.series))
     case .idle, .failed: return
     }
   }
@@ -399,7 +399,7 @@ extension HeldLink {
     if case .ready = state { standby.noteDone() }
     switch then {
     case .hold:
-      state = .held(Held(obstacle: gate.obstacle ?? .background, series: .reconnect))
+      state = .held(Held(blockedReason: gate.blockedReason ?? .background, series: .reconnect))
     case .standby: proceed(.reconnect, after: nil, &step)
     case .idle:
       gate.intent = .none
@@ -419,8 +419,8 @@ extension HeldLink {
     guard case .connect(let after) = policy.gate.foreground else { return }
     switch state {
     case .held, .resting, .failed(.exhausted):
-      if let obstacle = gate.obstacle {
-        state = .held(Held(obstacle: obstacle, series: .first))
+      if let blockedReason = gate.blockedReason {
+        state = .held(Held(blockedReason: blockedReason, series: .first))
         return
       }
       standby.hurry(at: step.now)

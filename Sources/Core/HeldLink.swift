@@ -152,7 +152,7 @@ extension HeldLink {
   var credentialsDeadline: Instant? {
     switch state {
     case .idle, .failed: return nil
-    case .held(let held) where held.obstacle == .background: return nil
+    case .held(let held) where held.blockedReason == .background: return nil
     case .held, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
       .resting:
       return gate.credentials.deadline
@@ -223,7 +223,7 @@ extension HeldLink {
   }
 
   struct Held: Sendable, Hashable {
-    var obstacle: Obstacle
+    var blockedReason: BlockedReason
     var series: Series
   }
 
@@ -453,7 +453,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
 
   /// The reason why a link is not connected.
   public enum Reason: Sendable, Hashable, Codable {
-    case obstacle(Obstacle)
+    case blocked(BlockedReason)
     case failure(LinkFailure)
     /// The user must sign in.
     case signIn
@@ -479,7 +479,7 @@ extension HeldLink {
   private var bareStatus: LinkStatus {
     switch state {
     case .idle(let reason): LinkStatus(phase: .disconnected, reason: reason)
-    case .held(let held): LinkStatus(phase: .held, reason: .obstacle(held.obstacle))
+    case .held(let held): LinkStatus(phase: .held, reason: .blocked(held.blockedReason))
     case .settling(let settling):
       trying(settling.series, retryAt: settling.until, reason: .settling)
     case .waiting(let waiting):
@@ -645,14 +645,14 @@ extension HeldLink {
     case .held(let held):
       // Where only the user reconnects after the background, the link stays held in the foreground.
       check.require(
-        held.obstacle == gate.obstacle
-          || (held.obstacle == .background && policy.gate.foreground == .wait),
+        held.blockedReason == gate.blockedReason
+          || (held.blockedReason == .background && policy.gate.foreground == .wait),
         "link: it is held by an obstacle that exists")
     case .settling, .waiting:
-      check.require(gate.obstacle == nil, "link: it waits to try only while the gate is open")
+      check.require(gate.blockedReason == nil, "link: it waits to try only while the gate is open")
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       check.require(
-        gate.obstacle == nil || isEstablishing, "link: it tries only while the gate is open")
+        gate.blockedReason == nil || isEstablishing, "link: it tries only while the gate is open")
       check.require(
         trying.generation <= gate.credentials.generation,
         "link: an attempt uses credentials that exist")

@@ -19,7 +19,7 @@
 @_exported public import struct LinkCore.LinkStatus
 @_exported public import struct LinkCore.LivenessPolicy
 @_exported public import enum LinkCore.NetworkChangeRule
-@_exported public import enum LinkCore.Obstacle
+@_exported public import enum LinkCore.BlockedReason
 @_exported public import struct LinkCore.PathID
 @_exported public import struct LinkCore.PathTraits
 @_exported public import struct LinkCore.PolicyError

@@ -182,7 +182,7 @@ import Testing
     await socket?.accept()
     await follower.wait(\.isLive)
     lifecycle.tell(.willSleep)
-    await follower.wait { $0.statuses.last?.reason == .obstacle(.background) }
+    await follower.wait { $0.statuses.last?.reason == .blocked(.background) }
     #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
     lifecycle.tell(.didWake)
     await network.sockets.next()?.accept()

@@ -137,7 +137,7 @@ import Testing
     let (stream, follower) = try await bench.follow()
     await follower.wait { $0.isLive }
     bench.reachability.change(to: .unreachable)
-    await follower.wait { $0.statuses.last?.reason == .obstacle(.unreachable) }
+    await follower.wait { $0.statuses.last?.reason == .blocked(.unreachable) }
     stream.send("written in the lift")
     await follower.wait { $0.outbox.count >= 1 }
     bench.reachability.change(to: .reachable(path: PathID("a")))

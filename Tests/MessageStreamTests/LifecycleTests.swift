@@ -13,7 +13,7 @@ struct LifecycleTests {
     world.background()
     #expect(world.log.closes == [1001])
     #expect(world.model.deadline == nil)
-    #expect(world.status.reason == .obstacle(.background))
+    #expect(world.status.reason == .blocked(.background))
     world.pass(.seconds(1))
     #expect(world.disk.cursor.wholeAt == world.wall.advanced(by: .seconds(-1)))
   }
@@ -111,7 +111,7 @@ struct LifecycleTests {
   @Test func `being offline holds everything and shows why; all is fetched when back online`() {
     var world = StreamHarness.connected(.ours)
     world.change(to: .unreachable)
-    #expect(world.status.reason == .obstacle(.unreachable))
+    #expect(world.status.reason == .blocked(.unreachable))
     world.accumulate(120, named: "x", apart: .milliseconds(10))
     let opens = world.log.opens.count
     world.pass(.seconds(300))

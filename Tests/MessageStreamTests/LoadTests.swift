@@ -66,7 +66,7 @@ struct LoadTests {
     world.pass(.seconds(1))
     #expect(world.texts == (11...60).map { "m\($0)" })
     #expect(world.ways.allSatisfy { $0 == .history })
-    #expect(world.status.reason == .obstacle(.unreachable))
+    #expect(world.status.reason == .blocked(.unreachable))
   }
 
   @Test func `reports a failed page of history, which can be requested again`() {

@@ -71,7 +71,7 @@ struct ReconnectTests {
     world.drive { $0.status.state == .failed }
     world.pass(.seconds(10))
     world.background()
-    #expect(world.status.reason == .obstacle(.background))
+    #expect(world.status.reason == .blocked(.background))
     world.foreground()
     world.pass(.seconds(1))
     #expect(world.status.state == .failed)

@@ -167,7 +167,7 @@ import Testing
     #expect(bench.model.isConnected)
     bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
     while !bench.changes.isEmpty { bench.commit() }
-    #expect(bench.model.link.status == LinkStatus(phase: .held, reason: .obstacle(.background)))
+    #expect(bench.model.link.status == LinkStatus(phase: .held, reason: .blocked(.background)))
     bench.pass(.seconds(30))
     #expect(bench.opens == 0)
   }

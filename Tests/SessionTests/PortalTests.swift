@@ -51,7 +51,7 @@ import Testing
   @Test
   func `a captive portal holds the link, and one attempt after 30 s shows whether it is gone`() {
     var bench = Self.held()
-    #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
+    #expect(bench.model.link.status.reason == .blocked(.captivePortal))
     bench.pass(.milliseconds(29_999))
     #expect(bench.opens == 1)
     bench.pass(.milliseconds(1))
@@ -59,7 +59,7 @@ import Testing
     let effects = bench.give(.link(.lost(bench.attempt, .timeout(.connect)), at: bench.wall))
     #expect(effects.contains(.probe(within: .seconds(5))))
     bench.give(.probed(isPortal: true))
-    #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
+    #expect(bench.model.link.status.reason == .blocked(.captivePortal))
   }
 
   @Test func `makes no further check within 30 s`() {
@@ -105,7 +105,7 @@ import Testing
     bench.give(.link(.lost(bench.attempt, .tls(.wrongHost, detail: "")), at: bench.wall))
     #expect(bench.model.link.status.phase == .failed)
     bench.give(.probed(isPortal: true))
-    #expect(bench.model.link.status.reason == .obstacle(.captivePortal))
+    #expect(bench.model.link.status.reason == .blocked(.captivePortal))
     bench.pass(.seconds(30))
     #expect(bench.opens == 2)
   }

@@ -24,10 +24,12 @@ public struct Gate: Sendable, Hashable {
 
   /// Whether an attempt is allowed now: it is wanted, nothing blocks it, and credentials are
   /// available.
-  public var isOpen: Bool { intent == .live && obstacle == nil && credentials.state == .available }
+  public var isOpen: Bool {
+    intent == .live && blockedReason == nil && credentials.state == .available
+  }
 
   /// The reason why attempts are blocked; `nil` if there is none. Network reasons come first.
-  public var obstacle: Obstacle? {
+  public var blockedReason: BlockedReason? {
     switch reachability {
     case .unreachable: return .unreachable
     case .captivePortal: return .captivePortal
@@ -59,7 +61,7 @@ public enum ConnectionIntent: String, Sendable, Hashable, Codable {
 }
 
 /// The reason why a wanted link is blocked, shown to the user.
-public enum Obstacle: String, Sendable, Hashable, Codable {
+public enum BlockedReason: String, Sendable, Hashable, Codable {
   case unreachable
   case captivePortal
   case background

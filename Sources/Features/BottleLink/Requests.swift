@@ -83,7 +83,7 @@ extension BottleModel {
       if burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
       if isConnected { requests.entries[index].wasConnected = true }
     }
-    endWaiting(&step) { entry, model in model.obstacle(for: entry) }
+    endWaiting(&step) { entry, model in model.blockedReason(for: entry) }
     // While a connection has something to fetch, it fetches it or waits to.
     if isConnected, !sync.isRunning, connection?.syncAt == nil {
       let waiting = state?.unsynced ?? 0
@@ -100,7 +100,7 @@ extension BottleModel {
   }
 
   /// The reason why a request cannot succeed; `nil` while it can.
-  private func obstacle(for entry: Requests.Entry) -> BottleRefreshResult? {
+  private func blockedReason(for entry: Requests.Entry) -> BottleRefreshResult? {
     switch adapter {
     case .off: .bluetoothOff
     case .unauthorised, .unsupported: .bluetoothUnavailable

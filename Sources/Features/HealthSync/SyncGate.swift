@@ -29,7 +29,7 @@ struct SyncGate: Sendable, Hashable {
   }
 
   /// What blocks uploads, apart from the secret.
-  var obstacle: Obstacle? { gate.obstacle }
+  var blockedReason: BlockedReason? { gate.blockedReason }
 
   /// The instants at which the secret is read again or its reading times out.
   var deadlines: [Instant?] { [gate.credentials.deadline, askAt] }
@@ -44,9 +44,9 @@ struct SyncGate: Sendable, Hashable {
   mutating func note(_ change: DeviceChange, isFailing: Bool) -> Bool {
     switch change {
     case .reachability(let reachability):
-      let wasOpen = gate.obstacle == nil
+      let wasOpen = gate.blockedReason == nil
       gate.reachability = reachability
-      return (!wasOpen || isFailing) && gate.obstacle == nil
+      return (!wasOpen || isFailing) && gate.blockedReason == nil
     case .lifecycle(let lifecycle):
       gate.lifecycle = lifecycle
       return lifecycle == .foreground

@@ -709,7 +709,9 @@ extension SyncModel {
     if let exhausted = server.exhausted, needsServer { return .unreachable(exhausted) }
     if commits.isFailing, let failure = commits.failure { return .unwritable(failure) }
     for queue in queues where !queue.isRead && !queue.isStuck { return .working }
-    if needsServer, let obstacle = gate.obstacle { return .unreachable(obstacle.failure) }
+    if needsServer, let blockedReason = gate.blockedReason {
+      return .unreachable(blockedReason.failure)
+    }
     let pending = queues.filter { $0.pending > 0 }
     if let trouble = pending.first?.trouble, pending.allSatisfy(\.isExhausted) {
       return .unreachable(trouble.last)
@@ -769,7 +771,7 @@ extension SyncModel {
   }
 }
 
-extension Obstacle {
+extension BlockedReason {
   /// The failure that an attempt would have.
   fileprivate var failure: LinkFailure {
     switch self {

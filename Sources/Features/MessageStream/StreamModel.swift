@@ -296,7 +296,7 @@ extension StreamModel {
     if status.phase != .connected { recovery.ahead = [] }
     // Requests in progress may never be answered, since the process can be suspended at any moment.
     // After the link has ended, there is no reason to fetch.
-    if status.reason == .obstacle(.background) || status.phase == .disconnected {
+    if status.reason == .blocked(.background) || status.phase == .disconnected {
       stopFetching(&step)
     }
     guard status.isTerminal else { return }
@@ -313,7 +313,7 @@ extension StreamModel {
         .closedUnauthorized, .closedReplaced, .closedOther:
         return  // the status has all details
       }
-    case .obstacle, .exhausted, .ended, .settling, .limited, nil: return
+    case .blocked, .exhausted, .ended, .settling, .limited, nil: return
     }
   }
 

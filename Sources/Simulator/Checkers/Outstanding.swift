@@ -111,7 +111,7 @@ extension Standing {
   /// The maximum time for which a link may be held although the device reports a network: the
   /// debounce time of the network, or the wait for a login page that the link itself detected.
   fileprivate var longestHold: Duration {
-    guard status.reason == .obstacle(.captivePortal), let portal = policy.gate.portal else {
+    guard status.reason == .blocked(.captivePortal), let portal = policy.gate.portal else {
       return policy.gate.settle
     }
     return max(policy.gate.settle, portal.wait)

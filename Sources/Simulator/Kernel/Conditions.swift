@@ -9,7 +9,7 @@ struct Conditions: Equatable {
   var isWavering = false
   var portal: Portal?
   /// The reason why dials fail.
-  var obstacle: DialObstacle?
+  var blockedReason: DialObstacle?
   var bandwidth: Int64
   // A server.
   var restStatus: Int?
@@ -45,7 +45,7 @@ struct Conditions: Equatable {
     case .flap: isFlapping = true
     case .waver: isWavering = true
     case .captivePortal: portal = act.word == "known" ? .known : portal ?? .unknown
-    case .dialsFail: obstacle = DialObstacle(rawValue: act.word) ?? .dns
+    case .dialsFail: blockedReason = DialObstacle(rawValue: act.word) ?? .dns
     case .narrow:
       let bytes = Int64(act.number)
       bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)

@@ -326,7 +326,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.exchanges.append(exchange)
     limit(exchange)
     let isIdle = uplink.lastRequest.duration(to: now) > .seconds(60)
-    if let failure = obstacle(carrier, isDialed: uplink.poolIsDead || isIdle) {
+    if let failure = blockedReason(carrier, isDialed: uplink.poolIsDead || isIdle) {
       fail(exchange.number, failure.reason, after: failure.after)
     } else if isHole(host) || kernel.happens(kernel.weather.loss) {
       lose(exchange.number)
@@ -503,7 +503,7 @@ extension SimulatedWorld where Self: ~Copyable {
         number: number, from: phone, run: kernel.hosts[phone.place].run, to: server,
         attempt: attempt,
         hello: hello, lastUsed: now))
-    if let failure = obstacle(phone, isDialed: true) {
+    if let failure = blockedReason(phone, isDialed: true) {
       kernel.add(.breaks(number, failure.reason), after: failure.after)
     } else if isHole(phone) || kernel.happens(kernel.weather.loss) {
       loseDial(number)
@@ -526,7 +526,7 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Returns the failure that a phone's conditions cause now, and how soon it is reported.
   ///
   /// - Parameter isDialed: Whether a new connection is needed, rather than a pooled one.
-  mutating func obstacle(
+  mutating func blockedReason(
     _ phone: HostID, isDialed: Bool
   ) -> (reason: LinkFailure, after: Duration)? {
     let conditions = kernel.hosts[phone.place].conditions
@@ -534,8 +534,8 @@ extension SimulatedWorld where Self: ~Copyable {
       return (.unreachable(detail: "no route to host"), .milliseconds(5))
     }
     if conditions.portal != nil { return (.captivePortal, kernel.roundTrip()) }
-    guard isDialed, let obstacle = conditions.obstacle else { return nil }
-    return (obstacle.failure, kernel.roundTrip())
+    guard isDialed, let blockedReason = conditions.blockedReason else { return nil }
+    return (blockedReason.failure, kernel.roundTrip())
   }
 
   /// Closes a socket or gives up a dial for the model.

@@ -174,8 +174,8 @@ extension Act {
     Act(.captivePortal, 0, isKnown ? "known" : "unknown", for: span)
   }
 
-  static func dialsFail(_ obstacle: DialObstacle, _ span: Duration) -> Act {
-    Act(.dialsFail, 0, obstacle.rawValue, for: span)
+  static func dialsFail(_ blockedReason: DialObstacle, _ span: Duration) -> Act {
+    Act(.dialsFail, 0, blockedReason.rawValue, for: span)
   }
 }
 

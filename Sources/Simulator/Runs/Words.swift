@@ -47,9 +47,9 @@ enum Words {
 
   static func reason(_ reason: LinkStatus.Reason) -> String {
     switch reason {
-    case .obstacle(.unreachable): "there is no way out"
-    case .obstacle(.captivePortal): "a login page is in the way"
-    case .obstacle(.background): "the app is in background"
+    case .blocked(.unreachable): "there is no way out"
+    case .blocked(.captivePortal): "a login page is in the way"
+    case .blocked(.background): "the app is in background"
     case .failure(let failure): Words.failure(failure)
     case .exhausted(let failure): "all tries failed, the last one with \(Words.failure(failure))"
     case .signIn: "the user must sign in"

@@ -51,7 +51,7 @@ struct LinkShape: Hashable {
   private static func parts(_ state: HeldLink.State) -> (State, Series?) {
     switch state {
     case .idle(let reason): (.idle(reason.map(kind)), nil)
-    case .held(let held): (held.obstacle == .background ? .left : .held, held.series)
+    case .held(let held): (held.blockedReason == .background ? .left : .held, held.series)
     case .settling(let settling): (.settling, settling.series)
     case .waiting(let waiting): (.waiting, waiting.series)
     case .refreshing(let refreshing):
@@ -67,7 +67,7 @@ struct LinkShape: Hashable {
 
   private static func kind(_ reason: LinkStatus.Reason) -> Kind {
     switch reason {
-    case .obstacle: .obstacle
+    case .blocked: .blockedReason
     case .failure: .failure
     case .signIn: .signIn
     case .exhausted: .exhausted
@@ -86,7 +86,7 @@ struct LinkShape: Hashable {
   }
 
   enum Kind: Hashable {
-    case obstacle, failure, signIn, exhausted, ended, settling, limited
+    case blockedReason, failure, signIn, exhausted, ended, settling, limited
   }
 
   enum Standby: Hashable {

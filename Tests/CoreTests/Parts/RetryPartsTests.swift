@@ -84,7 +84,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     gate.credentials.renewed(expiresIn: nil, at: at(0))
     #expect(gate.isOpen)
     gate.reachability = .unreachable
-    #expect(gate.obstacle == .unreachable)
+    #expect(gate.blockedReason == .unreachable)
     #expect(!gate.isOpen)
     gate.reachability = .reachable(path: PathID("a"))
     #expect(gate.isOpen)

@@ -145,9 +145,9 @@ struct GateScenarioTests {
   @Test func `a held link reports a changed blocked reason`() {
     var bench = LinkBench.connected(.messageStream)
     bench.give(.reachability(.unreachable))
-    #expect(bench.link.status.reason == .obstacle(.unreachable))
+    #expect(bench.link.status.reason == .blocked(.unreachable))
     bench.give(.reachability(.captivePortal))
-    #expect(bench.link.status.reason == .obstacle(.captivePortal))
+    #expect(bench.link.status.reason == .blocked(.captivePortal))
   }
 
   @Test func `a held link cancels its queued connect and queues it again at once afterwards`()

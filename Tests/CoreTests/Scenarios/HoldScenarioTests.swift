@@ -60,7 +60,7 @@ import Testing
     let attempt = bench.link.currentAttempt
     let effects = bench.give(.reachability(.unreachable))
     #expect(bench.link.status.phase == .held)
-    #expect(bench.link.status.reason == .obstacle(.unreachable))
+    #expect(bench.link.status.reason == .blocked(.unreachable))
     #expect(
       effects.filter { if case .close = $0 { true } else { false } }
         == [attempt.map { .close($0, .networkChanged) }].compactMap { $0 })

@@ -79,7 +79,7 @@ struct RelayStateTests {
     bench.pass(.seconds(100))
     bench.give(.reachability(.unreachable))
     #expect(
-      bench.model.status == RelayStatus(.reconnecting, reason: .obstacle(.unreachable)))
+      bench.model.status == RelayStatus(.reconnecting, reason: .blocked(.unreachable)))
     bench.pass(.milliseconds(799_999))
     #expect(bench.state == .reconnecting)
     _ = bench.take()

@@ -42,7 +42,7 @@ import Testing
     #expect(probe.request.headers.isEmpty && probe.request.body.isEmpty)
     probe.respond(status: status, headers: headers)
     await session.settled { $0.link.status.phase == .held }
-    #expect(await session.snapshot.link.status.reason == .obstacle(.captivePortal))
+    #expect(await session.snapshot.link.status.reason == .blocked(.captivePortal))
     await session.close()
   }
 }

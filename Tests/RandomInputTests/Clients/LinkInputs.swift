@@ -113,7 +113,7 @@ extension LinkInputs {
         ]))
     case .held(let held):
       give(
-        held.obstacle == .background
+        held.blockedReason == .background
           ? .lifecycle(.foreground) : .reachability(.reachable(path: PathID("wifi"))))
     case .settling, .waiting: give(oneIn(5) ? trigger() : nil)
     case .refreshing: give(.credentials(credentialsEvent()))

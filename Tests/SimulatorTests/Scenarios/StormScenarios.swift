@@ -77,13 +77,14 @@ struct StormScenarios {
 
   @Test(arguments: DialObstacle.allCases)
   func `an obstacle to new connections ends the attempts only if it is final`(
-    _ obstacle: DialObstacle
+    _ blockedReason: DialObstacle
   ) {
     let recording = whole(
       .short([
-        (99, Action(.dialsFail, 0, obstacle.rawValue, for: .seconds(250))), (100, Action(.reset)),
+        (99, Action(.dialsFail, 0, blockedReason.rawValue, for: .seconds(250))),
+        (100, Action(.reset)),
       ]))
     let tries = recording.opens.filter { $0 >= .second(100) && $0 < .second(349) }
-    #expect(obstacle == .certificate ? tries.count == 1 : tries.count > 1)
+    #expect(blockedReason == .certificate ? tries.count == 1 : tries.count > 1)
   }
 }

@@ -40,9 +40,9 @@ extension CommandFailure {
     switch reason {
     case .failure(let failure), .exhausted(let failure): self.init(failure)
     case .signIn: self = .signIn
-    case .obstacle(.captivePortal): self.init(.captivePortal)
-    case .obstacle(.unreachable): self.init(.unreachable(detail: "this device is offline"))
-    case .obstacle(.background), .ended, .settling, .limited, nil:
+    case .blocked(.captivePortal): self.init(.captivePortal)
+    case .blocked(.unreachable): self.init(.unreachable(detail: "this device is offline"))
+    case .blocked(.background), .ended, .settling, .limited, nil:
       self.init(.failed, "the connection has ended")
     }
   }

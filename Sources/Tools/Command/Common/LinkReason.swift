@@ -5,9 +5,9 @@ import LinkCore
 enum LinkReason {
   static func word(_ reason: LinkStatus.Reason) -> String {
     switch reason {
-    case .obstacle(.unreachable): "offline"
-    case .obstacle(.captivePortal): "captive-portal"
-    case .obstacle(.background): "background"
+    case .blocked(.unreachable): "offline"
+    case .blocked(.captivePortal): "captive-portal"
+    case .blocked(.background): "background"
     case .failure(let failure), .exhausted(let failure): word(failure)
     case .signIn: "sign-in"
     case .ended(let reason): word(reason)
@@ -73,7 +73,7 @@ enum LinkReason {
     case .failure(let failure), .exhausted(let failure):
       detail(failure).map { String($0.printable.prefix(200)) }
     case .limited: "more would load the server"
-    case .obstacle, .signIn, .ended, .settling: nil
+    case .blocked, .signIn, .ended, .settling: nil
     }
   }
 

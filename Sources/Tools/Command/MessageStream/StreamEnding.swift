@@ -73,10 +73,10 @@ struct StreamEnding {
       let isNoticed = [.forbidden, .closedForbidden, .tls].contains(failure.failureClass)
       return isNoticed ? nil : Self.failure(failure, shop)
     case .exhausted(let failure): return Self.failure(failure, shop)
-    case .obstacle(.unreachable) where isOnce:
+    case .blocked(.unreachable) where isOnce:
       return Self.failure(.unreachable(detail: "this device is offline"), shop)
-    case .obstacle(.captivePortal) where isOnce: return Self.failure(.captivePortal, shop)
-    case .signIn, .obstacle, .ended, .settling, .limited, nil: return nil
+    case .blocked(.captivePortal) where isOnce: return Self.failure(.captivePortal, shop)
+    case .signIn, .blocked, .ended, .settling, .limited, nil: return nil
     }
   }
 

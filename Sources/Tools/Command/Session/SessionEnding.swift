@@ -34,7 +34,7 @@ struct SessionRunEnding {
 
   private mutating func failure(of status: LinkStatus) -> CommandFailure? {
     if status.phase == .connected { wasConnected = true }
-    if isOnce, status.reason == .obstacle(.captivePortal) { return CommandFailure(status.reason) }
+    if isOnce, status.reason == .blocked(.captivePortal) { return CommandFailure(status.reason) }
     guard status.phase == .failed || status.phase == .standby else { return nil }
     switch status.reason {
     case .signIn:
@@ -44,7 +44,7 @@ struct SessionRunEnding {
       return CommandFailure(
         .forbidden, "the server refuses this version (\(LinkReason.text(failure).printable))",
         remedy: "use a newer holdfast")
-    case .failure, .exhausted, .obstacle, .ended, .settling, .limited, nil:
+    case .failure, .exhausted, .blocked, .ended, .settling, .limited, nil:
       return CommandFailure(status.reason)
     }
   }

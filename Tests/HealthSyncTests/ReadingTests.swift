@@ -279,7 +279,7 @@ import Testing
     #expect(told() == 2)
     bench.give(.refreshed(nil))
     #expect(told() == 2)
-    #expect(bench.model.standing == .done(parked: 0))
+    #expect(bench.model.standing == .done(quarantined: 0))
   }
 
   @Test func `a page that arrives after the stop is deleted`() throws {

@@ -189,8 +189,8 @@ import Testing
     for status in [400, 403, 404, 405, 409, 410, 415, 422] {
       var bench = Self.started(Array(Self.three.prefix(2)))
       bench.fail("a", SyncBench.http(status))
-      #expect(bench.states(of: "a") == [.sending, .parked])
-      #expect(bench.steps == [[.park(file: "a", reason: "\(status): words")]])
+      #expect(bench.states(of: "a") == [.sending, .quarantined])
+      #expect(bench.steps == [[.quarantine(file: "a", reason: "\(status): words")]])
       #expect(bench.sent == ["a", "b"])
       bench.finishCommits()
       bench.accept("b")
@@ -199,7 +199,7 @@ import Testing
       bench.pass(.seconds(100_000))
       #expect(bench.sent == ["a", "b"])
       #expect(bench.deleted == ["b"])
-      #expect(bench.model.standing == .done(parked: 1))
+      #expect(bench.model.standing == .done(quarantined: 1))
     }
   }
 
@@ -210,14 +210,14 @@ import Testing
     bench.fail("a", SyncBench.http(410))
     let id = try #require(bench.model.commits.underWay.keys.first)
     bench.give(.notCommitted(id, .full(detail: "full")))
-    #expect(bench.model.parked == 0)
+    #expect(bench.model.quarantined == 0)
     bench.pass(.milliseconds(999))
     #expect(bench.sent == ["a"])
     bench.pass(.seconds(1))
     #expect(bench.sent == ["a", "a"])
     bench.fail("a", SyncBench.http(410))
     bench.finishCommits()
-    #expect(bench.model.standing == .done(parked: 1))
+    #expect(bench.model.standing == .done(quarantined: 1))
   }
 
   @Test func `a missing or unreadable file quarantines its batch`() {
@@ -227,10 +227,10 @@ import Testing
         StoredSyncQueue(
           asked: [], types: [], batches: Array(Self.three.prefix(2)), stamp: SyncBench.time(0)),
         running: [], missing: ["a"]))
-    #expect(bench.states(of: "a") == [.parked])
+    #expect(bench.states(of: "a") == [.quarantined])
     #expect(bench.sent == ["b"])
     bench.give(.uploaded("b", .unreadable(detail: "no"), at: SyncBench.time(0)))
-    #expect(bench.states(of: "b") == [.sending, .parked])
+    #expect(bench.states(of: "b") == [.sending, .quarantined])
   }
 
   // MARK: 413
@@ -281,7 +281,7 @@ import Testing
     #expect(bench.sent == ["a", "a"])
     bench.fail("a", SyncBench.http(413))
     bench.give(.notSplit("a", nil))
-    #expect(bench.states(of: "a").last == .parked)
+    #expect(bench.states(of: "a").last == .quarantined)
   }
 
   // MARK: 401
@@ -388,7 +388,7 @@ import Testing
     #expect(told() == 1)
     #expect(bench.model.standing == .working)
     bench.give(.refreshed(.refused))
-    #expect(bench.model.standing == .done(parked: 0))
+    #expect(bench.model.standing == .done(quarantined: 0))
     bench.pass(.seconds(1_000))
     #expect(told() == 1)
   }

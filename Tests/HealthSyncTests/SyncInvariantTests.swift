@@ -40,7 +40,7 @@ import Testing
       {
         replace(&$0) {
           $0[1].state = .splitting
-          $0[1].queued.parked = "x"
+          $0[1].queued.quarantined = "x"
         }
       }
     ),

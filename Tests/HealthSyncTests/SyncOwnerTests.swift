@@ -71,7 +71,7 @@ import Testing
     #expect(bench.model.standing == .working)
     #expect(!bench.model.isComplete)
     bench.give(.identified(Self.identity()))
-    #expect(bench.model.standing == .done(parked: 0))
+    #expect(bench.model.standing == .done(quarantined: 0))
     #expect(bench.model.isComplete)
     #expect(bench.steps == [])
   }

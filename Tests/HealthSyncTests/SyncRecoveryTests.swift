@@ -131,7 +131,7 @@ import Testing
     bench.fail("a", SyncBench.http(413))
     bench.give(.split("a", Self.parts))
     #expect(bench.deleted == ["x", "y"])
-    #expect(bench.states(of: "a").last == .parked)
+    #expect(bench.states(of: "a").last == .quarantined)
   }
 
   @Test(arguments: [(1, 0), (0, 1)])
@@ -149,7 +149,7 @@ import Testing
       let effects = bench.give(
         .uploaded(file, .failed(SyncBench.http(413)), at: SyncBench.time(5)))
       #expect(!effects.contains(.split(file)))
-      #expect(bench.steps.last == [.park(file: file, reason: words)])
+      #expect(bench.steps.last == [.quarantine(file: file, reason: words)])
       bench.finishCommits()
       let sent = bench.sent
       bench.pass(.seconds(wait) - .milliseconds(1))

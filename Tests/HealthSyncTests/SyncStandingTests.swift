@@ -14,7 +14,7 @@ import Testing
   private static func full(waiting: Int) -> SyncBench {
     let batches = (1...64).map { number in
       var batch = SyncBench.batch("b\(number)", SyncBench.steps, UInt64(number))
-      if number <= 64 - waiting { batch.parked = "400" }
+      if number <= 64 - waiting { batch.quarantined = "400" }
       return batch
     }
     var bench = SyncBench()
@@ -31,14 +31,14 @@ import Testing
 
   @Test func `a full type whose batches are all quarantined is done`() {
     let bench = Self.full(waiting: 0)
-    #expect(bench.model.standing == .done(parked: 64))
+    #expect(bench.model.standing == .done(quarantined: 64))
     #expect(!bench.model.canWork)
   }
 
   @Test func `a sync that has nothing to send is done without a network, too`() {
     var bench = Self.full(waiting: 0)
     bench.give(.device(.reachability(.unreachable)))
-    #expect(bench.model.standing == .done(parked: 64))
+    #expect(bench.model.standing == .done(quarantined: 64))
   }
 
   @Test func `a full type with one batch being sent is still working`() {
@@ -56,6 +56,6 @@ import Testing
     #expect(bench.model.standing == .working)
     bench.give(.ask([]))
     bench.finishCommits()
-    #expect(bench.model.standing == .done(parked: 0))
+    #expect(bench.model.standing == .done(quarantined: 0))
   }
 }

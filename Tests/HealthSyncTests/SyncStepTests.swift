@@ -22,13 +22,13 @@ import Testing
   }
 
   private static func type(
-    _ type: String = steps, pending: Int = 0, parked: Int = 0, synced: Int = 0,
+    _ type: String = steps, pending: Int = 0, quarantined: Int = 0, synced: Int = 0,
     anchor: HealthAnchor? = nil
   ) -> SyncModel.Effect {
     .update(
       .type(
         SyncTypeReport(
-          type: type, pending: pending, parked: parked, synced: synced, anchor: anchor)))
+          type: type, pending: pending, quarantined: quarantined, synced: synced, anchor: anchor)))
   }
 
   private static func upload(_ files: String...) -> SyncModel.Effect {
@@ -49,25 +49,25 @@ import Testing
       asked: [Self.heart, Self.steps],
       types: [SyncedType(type: Self.heart, anchor: HealthAnchor([1]), synced: 7)],
       batches: [lost, waits], stamp: SyncBench.time(3))
-    var parked = lost
-    parked.parked = "its file is missing; reset the type to read its last 30 days again"
-    let words = parked.parked ?? ""
+    var quarantined = lost
+    quarantined.quarantined = "its file is missing; reset the type to read its last 30 days again"
+    let words = quarantined.quarantined ?? ""
     #expect(
       bench.give(.restored(kept, running: [], missing: ["a", "unknown"])) == [
-        Self.report(parked, .parked, .words(words)),
-        .commit(SyncCommitID(1), [.park(file: "a", reason: words)]),
+        Self.report(quarantined, .quarantined, .words(words)),
+        .commit(SyncCommitID(1), [.quarantine(file: "a", reason: words)]),
         .observe([Self.heart, Self.steps]),
         Self.type(Self.heart, synced: 7, anchor: HealthAnchor([1])),
-        Self.type(pending: 1, parked: 1),
+        Self.type(pending: 1, quarantined: 1),
         Self.report(waits, .sending), Self.upload("b"),
       ])
     #expect(bench.give(.restored(kept, running: [], missing: [])) == [], "it is restored already")
   }
 
   @Test func `a running upload is adopted unless its batch is quarantined`() {
-    var parked = SyncBench.batch("b", Self.steps, 2)
-    parked.parked = "400"
-    let batches = [SyncBench.batch("a", Self.steps, 1), parked]
+    var quarantined = SyncBench.batch("b", Self.steps, 2)
+    quarantined.quarantined = "400"
+    let batches = [SyncBench.batch("a", Self.steps, 1), quarantined]
     var bench = SyncBench()
     bench.give(
       .restored(
@@ -75,7 +75,7 @@ import Testing
         running: ["a", "b"], missing: []))
     #expect(bench.model.sending == ["a"])
     #expect(bench.sent == [])
-    #expect((bench.model.pending, bench.model.parked) == (1, 1))
+    #expect((bench.model.pending, bench.model.quarantined) == (1, 1))
   }
 
   @Test func `requests and callouts have no effect before the queue is read`() {
@@ -255,14 +255,14 @@ import Testing
     #expect(bench.give(.again).count == 1, "it is tried at once")
     let id = try #require(bench.model.commits.underWay.keys.first)
     var accepted = SyncBench.batch("a")
-    accepted.parked = nil
+    accepted.quarantined = nil
     #expect(
       bench.give(.committed(id)) == [
         Self.report(accepted, .accepted), .delete(["a"]), Self.type(synced: 10), .refresh,
       ])
     #expect(bench.model.standing == .working)
     bench.give(.refreshed(nil))
-    #expect(bench.model.standing == .done(parked: 0))
+    #expect(bench.model.standing == .done(quarantined: 0))
     #expect(bench.model.isComplete)
     #expect(!bench.model.canWork)
   }

@@ -153,7 +153,7 @@ import Testing
     await change(of: sync) { $0.types.first?.report.synced == 1 }
     #expect(sync.types.map(\.id) == [steps])
     #expect(sync.isComplete)
-    #expect(sync.parked == [])
+    #expect(sync.quarantined == [])
     #expect(!sync.needsSignIn)
     await sync.close()
     await screen.value

@@ -259,9 +259,9 @@ struct SyncRecordTests {
   @Test func `finds a batch that is quarantined without a refusal`() {
     let found = Self.kinds { effect in
       guard case .upload(let all) = effect, let file = all.first?.file else { return [effect] }
-      return [effect, .commit(SyncCommitID(99), [.park(file: file, reason: "no")])]
+      return [effect, .commit(SyncCommitID(99), [.quarantine(file: file, reason: "no")])]
     }
-    #expect(found == [.parked])
+    #expect(found == [.quarantined])
   }
 
   @Test func `a file that is deleted before the server has it is detected`() {

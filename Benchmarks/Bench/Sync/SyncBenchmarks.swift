@@ -78,7 +78,7 @@ enum SyncBenchmarks {
       let standing = await sync.snapshot.standing
       await sync.close()
       await updates.value
-      guard standing == .done(parked: 0) else { throw Unavailable("the sync is \(standing)") }
+      guard standing == .done(quarantined: 0) else { throw Unavailable("the sync is \(standing)") }
     }
     await queue.close()
     await health.close()

@@ -12,7 +12,7 @@ struct SyncCommits: Sendable, Hashable {
     case page(type: String, [QueuedBatch], FetchedPage)
     case accepted([Accepted])
     case parts(of: String, [QueuedBatch])
-    case park(String)
+    case quarantine(String)
     case ask
     case own(SyncOwner, again: Bool)
   }
@@ -53,7 +53,7 @@ struct SyncCommits: Sendable, Hashable {
     underWay.values.contains { commit in
       switch commit {
       case .page, .accepted: true
-      case .parts, .park, .ask, .own: false
+      case .parts, .quarantine, .ask, .own: false
       }
     }
   }

@@ -183,12 +183,12 @@ extension SyncModel {
     for type in kept.asked where queue(of: type) == nil { queues.append(TypeQueue(type)) }
     for type in kept.types { queues[queueOrNew(of: type.type)].restore(type) }
     for batch in kept.batches {
-      let isRunning = running.contains(batch.file) && batch.parked == nil
+      let isRunning = running.contains(batch.file) && batch.quarantined == nil
       queues[queueOrNew(of: batch.type)].restore(
         batch, isRunning ? .sending(since: now) : .waiting)
       numbers.note(place: batch.place)
     }
-    for file in missing.sorted() { park(file, Self.missingFile, &effects) }
+    for file in missing.sorted() { quarantine(file, Self.missingFile, &effects) }
     observe(kept.asked, &effects)
     for index in queues.indices { report(index, &effects) }
   }
@@ -442,7 +442,7 @@ extension SyncModel {
     case .page(let type, let batches, let page)?: stored(type, batches, page, &effects)
     case .accepted(let all)?: saved(all, &effects)
     case .parts(let file, let batches)?: replaced(file, by: batches, &effects)
-    case .park(let file)?:
+    case .quarantine(let file)?:
       guard let (index, _) = find(file) else { return }
       report(index, &effects)
     case .own?: ownership.stored()
@@ -475,7 +475,7 @@ extension SyncModel {
     case .parts(let file, let batches)?:
       effects.append(.delete(batches.map(\.file)))
       putBack(file, at: now)
-    case .park(let file)?: sendAgain(file, at: now)
+    case .quarantine(let file)?: sendAgain(file, at: now)
     case .own(let owner, let again)?:
       let retryAt = now.advanced(by: commits.pause)
       if ownership.notStored(owner, again: again, retryAt: retryAt) { server.hold(until: retryAt) }
@@ -486,23 +486,23 @@ extension SyncModel {
   }
 
   /// Quarantines a batch, and reports it.
-  private mutating func park(
+  private mutating func quarantine(
     _ file: String, _ reason: SyncBatchReport.Reason, _ effects: inout [Effect]
   ) {
     guard let (index, batch) = find(file) else { return }
     let words = reason.words
-    queues[index].park(batch, words)
+    queues[index].quarantine(batch, words)
     let queued = queues[index].batches[batch].queued
-    effects.append(.update(.batch(SyncBatchReport(queued, .parked, reason))))
-    commit(.park(file), [.park(file: file, reason: words)], &effects)
+    effects.append(.update(.batch(SyncBatchReport(queued, .quarantined, reason))))
+    commit(.quarantine(file), [.quarantine(file: file, reason: words)], &effects)
   }
 
   /// Returns a batch to the queue because its quarantine could not be stored. Other processes could
   /// neither see the quarantine nor end it.
   private mutating func sendAgain(_ file: String, at now: Instant) {
-    guard let (index, batch) = find(file), queues[index].batches[batch].queued.parked != nil
+    guard let (index, batch) = find(file), queues[index].batches[batch].queued.quarantined != nil
     else { return }
-    queues[index].park(batch, nil)
+    queues[index].quarantine(batch, nil)
     putBack(file, at: now)
   }
 
@@ -528,7 +528,7 @@ extension SyncModel {
     let middle = first + (next - first) / 2
     guard middle > first, drafts.count == 2 else {
       effects.append(.delete(drafts.map(\.file)))
-      return park(file, Self.tooLarge, &effects)
+      return quarantine(file, Self.tooLarge, &effects)
     }
     let parts = [drafts[0].queued(type, at: first), drafts[1].queued(type, at: middle)]
     commit(.parts(of: file, parts), [.remove(file: file)] + parts.map { .add($0) }, &effects)
@@ -550,7 +550,7 @@ extension SyncModel {
     guard let (index, batch) = find(file), queues[index].batches[batch].state == .splitting else {
       return
     }
-    guard let failure else { return park(file, Self.tooLarge, &effects) }
+    guard let failure else { return quarantine(file, Self.tooLarge, &effects) }
     effects.append(.update(.notice(.store(failure))))
     putBack(file, at: now)
   }
@@ -623,7 +623,7 @@ extension SyncModel {
       server.accepted(at: now)
     case (.failed(let failure), .sending(let since)):
       failed(index, batch, failure, since: since, at: now, &effects)
-    case (.unreadable(let detail), .sending): park(file, .words(detail), &effects)
+    case (.unreadable(let detail), .sending): quarantine(file, .words(detail), &effects)
     case (.accepted, .acknowledged), (.accepted, .splitting), (.failed, .waiting),
       (.failed, .acknowledged), (.failed, .splitting), (.unreadable, .waiting),
       (.unreadable, .acknowledged), (.unreadable, .splitting):
@@ -637,12 +637,12 @@ extension SyncModel {
   ) {
     let queued = queues[index].batches[batch].queued
     switch Consequence(failure) {
-    case .park: park(queued.file, .failure(failure), &effects)
+    case .quarantine: quarantine(queued.file, .failure(failure), &effects)
     case .split:
       guard queued.records + queued.deletions <= 1 else {
         return effects.append(.split(queues[index].split(batch)))
       }
-      park(queued.file, Self.tooLarge, &effects)
+      quarantine(queued.file, Self.tooLarge, &effects)
       // A server that rejects a single record may reject all, so the next batch waits.
       hold(index, failure, at: now, &effects)
     case .newSecret:
@@ -724,7 +724,7 @@ extension SyncModel {
       case nil: continue
       }
     }
-    return .done(parked: parked)
+    return .done(quarantined: quarantined)
   }
 
   /// Whether every change was read, all batches are accepted or quarantined, and the server
@@ -749,7 +749,7 @@ extension SyncModel {
   package var pending: Int { queues.reduce(0) { $0 + $1.pending } }
 
   /// The number of quarantined batches of all types.
-  package var parked: Int { queues.reduce(0) { $0 + $1.parked } }
+  package var quarantined: Int { queues.reduce(0) { $0 + $1.quarantined } }
 
   /// Reports each violated invariant.
   public func check(_ check: inout InvariantCheck) {

@@ -166,7 +166,7 @@ struct SyncServerState: Sendable, Hashable {
 
 /// The reaction to an unsuccessful response.
 enum Consequence {
-  case retryAll, retryType, newSecret, split, park
+  case retryAll, retryType, newSecret, split, quarantine
 
   init(_ failure: LinkFailure) {
     guard case .http(let status, _, _) = failure else {
@@ -179,7 +179,7 @@ enum Consequence {
       case 413: .split
       // Too early, too slow or too frequent: the same batch may be accepted later.
       case 408, 425, 429: .retryAll
-      case 400..<500: .park
+      case 400..<500: .quarantine
       // Gateway errors and overload concern all batches. Other server errors may concern only one,
       // and so may a successful response whose body reports that the batch was not stored.
       case 200..<300: .retryType

@@ -38,7 +38,7 @@ public struct SyncBatchReport: Sendable, Hashable, Codable {
     /// The server has accepted the batch, and the acceptance is stored.
     case accepted
     /// The batch is quarantined: it is resent only on the user's request.
-    case parked
+    case quarantined
   }
 
   /// The reason why a batch was not accepted.
@@ -70,15 +70,15 @@ public struct SyncTypeReport: Sendable, Hashable, Codable {
   /// The number of batches that wait or are being sent.
   public var pending: Int
   /// The number of quarantined batches.
-  public var parked: Int
+  public var quarantined: Int
   /// The number of records that servers have accepted since the last reset.
   public var synced: Int
   /// The position up to which the source was read.
   public var anchor: HealthAnchor?
 
   /// Creates a report.
-  public init(type: String, pending: Int, parked: Int, synced: Int, anchor: HealthAnchor?) {
-    (self.type, self.pending, self.parked) = (type, pending, parked)
+  public init(type: String, pending: Int, quarantined: Int, synced: Int, anchor: HealthAnchor?) {
+    (self.type, self.pending, self.quarantined) = (type, pending, quarantined)
     (self.synced, self.anchor) = (synced, anchor)
   }
 }
@@ -109,7 +109,7 @@ public enum SyncStanding: Sendable, Hashable {
   /// An operation is in progress or will be retried soon.
   case working
   /// Nothing waits, and this number of batches is quarantined.
-  case done(parked: Int)
+  case done(quarantined: Int)
   /// Nothing can be sent until the secret changes.
   case secretRefused
   /// The server did not accept anything during a whole retry schedule.

@@ -228,14 +228,14 @@ struct TypeQueue: Sendable, Hashable {
 
   /// The number of batches that are neither quarantined nor acknowledged.
   var pending: Int {
-    batches.count { $0.queued.parked == nil && $0.state != .acknowledged }
+    batches.count { $0.queued.quarantined == nil && $0.state != .acknowledged }
   }
 
-  var parked: Int { batches.count { $0.queued.parked != nil } }
+  var quarantined: Int { batches.count { $0.queued.quarantined != nil } }
 
   /// Whether a batch waits to be sent.
   var hasWaiting: Bool {
-    batches.contains { $0.queued.parked == nil && $0.state == .waiting }
+    batches.contains { $0.queued.quarantined == nil && $0.state == .waiting }
   }
 
   /// The files of the batches that are handed over.
@@ -246,7 +246,8 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   var report: SyncTypeReport {
-    SyncTypeReport(type: type, pending: pending, parked: parked, synced: synced, anchor: anchor)
+    SyncTypeReport(
+      type: type, pending: pending, quarantined: quarantined, synced: synced, anchor: anchor)
   }
 
   /// The number of consecutive batches that the server could not process.
@@ -263,7 +264,7 @@ struct TypeQueue: Sendable, Hashable {
     let room = (failures > 0 ? 1 : depth) - sending.count
     guard room > 0 else { return [] }
     var found: [Int] = []
-    for (index, batch) in batches.enumerated() where batch.queued.parked == nil {
+    for (index, batch) in batches.enumerated() where batch.queued.quarantined == nil {
       switch batch.state {
       case .waiting: found.append(index)
       case .sending, .acknowledged: continue
@@ -284,7 +285,7 @@ struct TypeQueue: Sendable, Hashable {
 
   /// Records that the server has accepted a batch.
   mutating func acknowledge(_ index: Int) {
-    batches[index].queued.parked = nil
+    batches[index].queued.quarantined = nil
     batches[index].state = .acknowledged
     (trouble, retryAt) = (nil, nil)
   }
@@ -309,8 +310,8 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   /// Quarantines a batch with a reason; with nil, ends its quarantine.
-  mutating func park(_ index: Int, _ words: String?) {
-    batches[index].queued.parked = words
+  mutating func quarantine(_ index: Int, _ words: String?) {
+    batches[index].queued.quarantined = words
     batches[index].state = .waiting
   }
 
@@ -384,7 +385,7 @@ struct TypeQueue: Sendable, Hashable {
     check.require(
       places.allSatisfy { $0 < next }, "sync: new batches come behind all others")
     check.require(
-      batches.allSatisfy { $0.queued.parked == nil || $0.state == .waiting },
+      batches.allSatisfy { $0.queued.quarantined == nil || $0.state == .waiting },
       "sync: a parked batch is not sent")
   }
 }

@@ -13,7 +13,7 @@ public import Observation
   /// The synced types, in the order in which their first counts arrived.
   public private(set) var types: [SyncTypeRow] = []
   /// The quarantined batches and their reasons; the user can have them retried.
-  public private(set) var parked: [SyncBatchReport] = []
+  public private(set) var quarantined: [SyncBatchReport] = []
   /// A Boolean value that indicates whether the server refused the secret.
   public private(set) var needsSignIn = false
   /// The most recent problem that did not end the sync.
@@ -60,8 +60,8 @@ public import Observation
         types.append(SyncTypeRow(report))
       }
     case .batch(let report):
-      parked.removeAll { $0.file == report.file }
-      if report.state == .parked { parked.append(report) }
+      quarantined.removeAll { $0.file == report.file }
+      if report.state == .quarantined { quarantined.append(report) }
     case .notice(let latest): take(latest)
     }
   }

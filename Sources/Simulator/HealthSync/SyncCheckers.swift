@@ -250,12 +250,12 @@ struct SyncObserved: Sendable {
         if added.isEmpty {
           found.add(.hasty, at: now, "\(file) leaves the queue without a replacement")
         }
-      case .park(let file, .some):
+      case .quarantine(let file, .some):
         aside.insert(file)
         if !refused.contains(file) {
-          found.add(.parked, at: now, "\(file) is quarantined although it was not refused")
+          found.add(.quarantined, at: now, "\(file) is quarantined although it was not refused")
         }
-      case .ask, .anchor, .earliest, .own, .add, .park, .stamp: continue
+      case .ask, .anchor, .earliest, .own, .add, .quarantine, .stamp: continue
       }
     }
   }
@@ -279,11 +279,11 @@ struct SyncObserved: Sendable {
     if accepted.contains(file) {
       found.add(.resent, at: now, "\(file) is sent again although the server has it")
     } else if let batch = batches.first(where: { $0.file == file }) {
-      if batch.parked != nil {
+      if batch.quarantined != nil {
         found.add(.resent, at: now, "\(file) is sent although it is quarantined")
       }
       let isNext = batches.prefix { $0.file != file }.allSatisfy {
-        $0.parked != nil || accepted.contains($0.file) || aside.contains($0.file)
+        $0.quarantined != nil || accepted.contains($0.file) || aside.contains($0.file)
           || (standing.own.depth > 1 && sending.contains($0.file))
       }
       if !isNext {

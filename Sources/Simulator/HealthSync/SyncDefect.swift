@@ -40,7 +40,7 @@ extension SyncFeature {
     /// Does not store which batches the server accepted.
     case forgetsAnswers
     /// Quarantines batches when the server fails.
-    case parksFailures
+    case quarantinesFailures
     /// Sends a later batch of a type first.
     case overtakes
     /// Stamps batches with a clock that may go backward.
@@ -107,7 +107,7 @@ extension SyncFeature {
       case .neverCompletes: [.overdue]
       case .lockedIsEmpty: [.unread]
       case .forgetsAnswers: [.hasty]
-      case .parksFailures: [.parked]
+      case .quarantinesFailures: [.quarantined]
       case .overtakes, .trustsClock, .hastens: [.reordered]
       case .adoptsNothing, .resumesBlindly, .losesTickets: [.resent]
       case .countsTwice, .readsStale: [.misshown]
@@ -214,8 +214,9 @@ struct SyncSeam {
       return defect == .completesTwice ? [effect, effect] : [effect]
     case .commit(let id, let steps): return commit(id, steps, phone)
     case .upload(let all): return upload(all, phone)
-    case .update(.batch(let report)) where defect == .parksFailures && report.state == .retrying:
-      return [effect] + [commit([.park(file: report.file, reason: "failed")], phone)]
+    case .update(.batch(let report))
+    where defect == .quarantinesFailures && report.state == .retrying:
+      return [effect] + [commit([.quarantine(file: report.file, reason: "failed")], phone)]
     case .delete, .split, .identify, .askSecret, .refresh, .update: return [effect]
     }
   }

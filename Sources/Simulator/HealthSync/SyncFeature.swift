@@ -163,7 +163,7 @@ public enum SyncFeature: SimulatedFeature {
     var conditions = SyncConditions()
     /// The numbers of waiting and of quarantined batches.
     var pending = 0
-    var parked = 0
+    var quarantined = 0
     /// The numbers of samples that the backend lacks and of deleted samples that it still has, when
     /// the model was last complete.
     var missing = 0
@@ -193,7 +193,7 @@ public enum SyncFeature: SimulatedFeature {
   }
   public static var kinds: [Finding.Kind] {
     [
-      .lost, .undeleted, .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue,
+      .lost, .undeleted, .ahead, .hasty, .quarantined, .resent, .reordered, .doubled, .overdue,
       .unread, .leftover, .damaged, .misshown, .misanswered, .leaked,
     ] + Finding.Kind.ofLinks
   }
@@ -210,13 +210,14 @@ public enum SyncFeature: SimulatedFeature {
   }
 
   public static func isHealed(_ standing: Standing<SyncFeature>) -> Bool {
-    standing.own.isComplete && standing.own.parked == 0 && standing.own.missing == 0
+    standing.own.isComplete && standing.own.quarantined == 0 && standing.own.missing == 0
       && standing.own.extra == 0
   }
 
   public static func remains(_ standing: Standing<SyncFeature>) -> String {
     let own = standing.own
-    return ", \(own.pending) batches wait, \(own.parked) parked, \(own.missing) samples missing,"
+    return
+      ", \(own.pending) batches wait, \(own.quarantined) parked, \(own.missing) samples missing,"
       + " \(own.extra) too many"
   }
 
@@ -239,7 +240,7 @@ extension Finding.Kind {
   /// A file that was deleted, or a batch that left the queue, before the server had it.
   public static let hasty = Finding.Kind(rawValue: "hasty")
   /// A batch that was quarantined although the server did not refuse it.
-  public static let parked = Finding.Kind(rawValue: "parked")
+  public static let quarantined = Finding.Kind(rawValue: "parked")
   /// A batch that was sent again although the server had it, or while it was being sent.
   public static let resent = Finding.Kind(rawValue: "resent")
   /// Granted time that was not given back before its end.

@@ -9,7 +9,8 @@ extension SyncFeature: ReplayedFeature {
   /// The kinds of findings that a journal can show. It does not contain the server's state.
   public static var checkedInJournals: [Finding.Kind] {
     [
-      .ahead, .hasty, .parked, .resent, .reordered, .doubled, .overdue, .unread, .storm, .needless,
+      .ahead, .hasty, .quarantined, .resent, .reordered, .doubled, .overdue, .unread, .storm,
+      .needless,
       .unbounded, .brokenInvariant,
     ]
   }
@@ -40,6 +41,6 @@ public struct SyncRecord: RunRecord {
   public mutating func note(_ effect: SyncModel.Effect, _ tape: inout RecordTape<SyncFeature>) {}
 
   public func look(_ model: SyncModel, _ state: inout SyncFeature.State) {
-    (state.pending, state.parked) = (model.pending, model.parked)
+    (state.pending, state.quarantined) = (model.pending, model.quarantined)
   }
 }

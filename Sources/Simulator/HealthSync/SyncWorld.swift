@@ -75,16 +75,16 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
     /// Returns all quarantined batches to the queue.
     mutating func releaseAll() {
-      for batch in queue.batches where batch.parked != nil {
-        apply(.park(file: batch.file, reason: nil))
+      for batch in queue.batches where batch.quarantined != nil {
+        apply(.quarantine(file: batch.file, reason: nil))
       }
     }
 
     /// Makes the app read a type again from the start, as `holdfast health reset` does.
     mutating func reset(_ type: String) {
       apply(.anchor(type: type, nil))
-      for batch in queue.batches where batch.type == type && batch.parked != nil {
-        apply(.park(file: batch.file, reason: nil))
+      for batch in queue.batches where batch.type == type && batch.quarantined != nil {
+        apply(.quarantine(file: batch.file, reason: nil))
       }
     }
   }
@@ -200,7 +200,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   mutating func look(_ phone: HostID) {
     let index = phone.index
     kernel.bench.views[index].standing.own.pending = clients[index].pending
-    kernel.bench.views[index].standing.own.parked = clients[index].parked
+    kernel.bench.views[index].standing.own.quarantined = clients[index].quarantined
     let isComplete = clients[index].isComplete && phones[index].due.isEmpty
     kernel.bench.views[index].standing.own.isComplete = isComplete
     if isComplete { compare(phone) }
@@ -267,7 +267,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   mutating func tryAgain() { becomeCalm() }
 
   private mutating func useAgain(_ phone: HostID) {
-    if phones[phone.index].queue.batches.contains(where: { $0.parked != nil }) {
+    if phones[phone.index].queue.batches.contains(where: { $0.quarantined != nil }) {
       restart(phone) { phone in phone.releaseAll() }
     }
     give(.again, to: phone)

@@ -17,16 +17,16 @@ public struct QueuedBatch: Sendable, Hashable, Codable {
   /// The size of the file in bytes.
   public var bytes: Int
   /// The reason of its quarantine; `nil` while the batch waits.
-  public var parked: String?
+  public var quarantined: String?
 
   /// Creates a batch.
   public init(
     file: String, type: String, place: UInt64, records: Int, deletions: Int, bytes: Int,
-    parked: String? = nil
+    quarantined: String? = nil
   ) {
     (self.file, self.type, self.place) = (file, type, place)
     (self.records, self.deletions, self.bytes) = (records, deletions, bytes)
-    self.parked = parked
+    self.quarantined = quarantined
   }
 
   /// The distance between the positions of two batches, which leaves room for the parts of a split
@@ -77,7 +77,7 @@ public enum SyncQueueStep: Sendable, Hashable, Codable {
   /// Remove a batch whose samples are in other batches.
   case remove(file: String)
   /// Quarantine a batch; a `nil` reason releases it.
-  case park(file: String, reason: String?)
+  case quarantine(file: String, reason: String?)
   /// The newest time stamp of a batch. An earlier one has no effect.
   case stamp(Timestamp)
 }
@@ -136,7 +136,7 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
       type.lastAccepted = time
       kept[batch.type] = type
     case .remove(let file): queued[file] = nil
-    case .park(let file, let reason): queued[file]?.parked = reason
+    case .quarantine(let file, let reason): queued[file]?.quarantined = reason
     case .stamp(let time): stamp = max(stamp, time)
     }
   }

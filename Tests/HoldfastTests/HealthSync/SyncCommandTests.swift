@@ -160,9 +160,9 @@ import Testing
     try await SyncPeer.run("[400]") { peer in
       let run = try await rig.sync(peer.url)
       #expect(run.status == 1)
-      let parked = try #require(run.batches("parked").first)
-      #expect(parked["reason"] as? String == "http-400: as planned")
-      let type = try #require(parked["type"] as? String)
+      let quarantined = try #require(run.batches("parked").first)
+      #expect(quarantined["reason"] as? String == "http-400: as planned")
+      let type = try #require(quarantined["type"] as? String)
       #expect(run.records("accepted") == 1)
       #expect(try await rig.status(type)["parked"] as? Int == 1)
       let plain = try await CommandProcess.run("health", "status", "--data", rig.data)

@@ -96,12 +96,12 @@ extension PhoneSyncInputs {
   private mutating func beginning() -> SyncModel.Input {
     var batches: [QueuedBatch] = []
     for index in 0..<number(0...6) {
-      let isParked = oneIn(4)
+      let isQuarantined = oneIn(4)
       batches.append(
         QueuedBatch(
           file: "old-\(index)", type: type(), place: UInt64(number(1...4)) << 20 + UInt64(index),
           records: number(0...9), deletions: number(0...3), bytes: number(1...999),
-          parked: isParked ? "400" : nil))
+          quarantined: isQuarantined ? "400" : nil))
     }
     let types = Self.types.filter { _ in oneIn(2) }.map {
       SyncedType(type: $0, anchor: maybe(HealthAnchor([1])), synced: number(0...9))

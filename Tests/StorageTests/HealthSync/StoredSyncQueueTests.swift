@@ -28,7 +28,7 @@ import Testing
     #expect(queue.stamp == Timestamp(nanoseconds: .min))
     #expect(
       SyncedType(type: "b") == SyncedType(type: "b", anchor: nil, synced: 0, lastAccepted: nil))
-    #expect(Self.batch("1").parked == nil)
+    #expect(Self.batch("1").quarantined == nil)
     #expect(QueuedBatch.distance == 1_048_576)
   }
 
@@ -96,11 +96,11 @@ import Testing
 
   @Test func `quarantines, releases and removes a batch`() {
     var queue = Self.queue(.add(Self.batch("1")), .add(Self.batch("2")))
-    queue.apply(.park(file: "1", reason: "refused"))
-    queue.apply(.park(file: "9", reason: "refused"))
-    #expect(queue.batches.map(\.parked) == ["refused", nil])
-    queue.apply(.park(file: "1", reason: nil))
-    #expect(queue.batches.map(\.parked) == [nil, nil])
+    queue.apply(.quarantine(file: "1", reason: "refused"))
+    queue.apply(.quarantine(file: "9", reason: "refused"))
+    #expect(queue.batches.map(\.quarantined) == ["refused", nil])
+    queue.apply(.quarantine(file: "1", reason: nil))
+    #expect(queue.batches.map(\.quarantined) == [nil, nil])
     queue.apply(.remove(file: "1"))
     queue.apply(.remove(file: "9"))
     #expect(queue.batches.map(\.file) == ["2"])

@@ -102,9 +102,9 @@ extension RandomSource {
       .add(
         QueuedBatch(
           file: file, type: type, place: number(), records: 1, deletions: 2, bytes: 3,
-          parked: maybe { $0.text(upTo: 2) })),
+          quarantined: maybe { $0.text(upTo: 2) })),
       .accept(file: file, at: timestamp()), .remove(file: file),
-      .park(file: file, reason: maybe { $0.text(upTo: 2) }), .stamp(timestamp()),
+      .quarantine(file: file, reason: maybe { $0.text(upTo: 2) }), .stamp(timestamp()),
       .earliest(type: type, timestamp()),
       .own(
         SyncOwner(

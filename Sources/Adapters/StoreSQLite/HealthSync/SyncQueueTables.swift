@@ -49,7 +49,7 @@ package struct SyncQueueTables: Tables {
       QueuedBatch(
         file: try row.text(0), type: try row.text(1), place: try row.unsigned(2),
         records: Int(try row.integer(3)), deletions: Int(try row.integer(4)),
-        bytes: Int(try row.integer(5)), parked: try row.optionalText(6))
+        bytes: Int(try row.integer(5)), quarantined: try row.optionalText(6))
     }
     let state = try database.query(
       "SELECT stamp, server, user, epoch FROM queue"
@@ -88,7 +88,7 @@ package struct SyncQueueTables: Tables {
     case .accept(let file, let time): try accept(file, at: time)
     case .remove(let file):
       try database.run("DELETE FROM batches WHERE file = ?", [.text(file)])
-    case .park(let file, let reason):
+    case .quarantine(let file, let reason):
       try database.run(
         "UPDATE batches SET parked = ? WHERE file = ?", [.text(reason), .text(file)])
     case .stamp(let time):
@@ -119,7 +119,7 @@ package struct SyncQueueTables: Tables {
       [
         .text(batch.file), .text(batch.type), .integer(Int64(clamping: batch.place)),
         .integer(batch.records), .integer(batch.deletions), .integer(batch.bytes),
-        .text(batch.parked),
+        .text(batch.quarantined),
       ])
   }
 

@@ -44,11 +44,11 @@ private func queueStartsEmpty(_ store: any SyncQueueStore) async throws {
 }
 
 private func queueKeepsEveryField(_ store: any SyncQueueStore) async throws {
-  var parked = batch("b", "heart", .max >> 1)
-  parked.parked = "400: ä \u{0}"
+  var quarantined = batch("b", "heart", .max >> 1)
+  quarantined.quarantined = "400: ä \u{0}"
   let steps: [SyncQueueStep] = [
     .ask(["steps", "heart"]), .anchor(type: "steps", HealthAnchor([0, 1, 255])),
-    .anchor(type: "heart", HealthAnchor([])), .add(batch("a")), .add(parked), .stamp(time(-5)),
+    .anchor(type: "heart", HealthAnchor([])), .add(batch("a")), .add(quarantined), .stamp(time(-5)),
   ]
   try await store.apply(steps)
   try await expect(store, steps, "everything comes back as it was given")
@@ -85,13 +85,13 @@ private func queueAccepts(_ store: any SyncQueueStore) async throws {
 
 private func queueParks(_ store: any SyncQueueStore) async throws {
   let steps: [SyncQueueStep] = [
-    .add(batch("a")), .add(batch("b")), .park(file: "a", reason: "400"),
-    .park(file: "b", reason: "403"), .park(file: "b", reason: nil),
+    .add(batch("a")), .add(batch("b")), .quarantine(file: "a", reason: "400"),
+    .quarantine(file: "b", reason: "403"), .quarantine(file: "b", reason: nil),
   ]
   try await store.apply(steps)
   try await expect(store, steps, "a parked batch stays, with its reason, until it is released")
   try ContractViolation.unless(
-    try await store.kept().batches.map(\.parked), is: ["400", nil], "each by itself")
+    try await store.kept().batches.map(\.quarantined), is: ["400", nil], "each by itself")
 }
 
 private func queueForgetsAType(_ store: any SyncQueueStore) async throws {
@@ -143,7 +143,7 @@ private func queueStampsAscend(_ store: any SyncQueueStore) async throws {
 
 private func queueIgnoresWhatIsNotThere(_ store: any SyncQueueStore) async throws {
   try await store.apply([
-    .accept(file: "x", at: time(1)), .remove(file: "x"), .park(file: "x", reason: "400"),
+    .accept(file: "x", at: time(1)), .remove(file: "x"), .quarantine(file: "x", reason: "400"),
     .anchor(type: "x", nil),
   ])
   try ContractViolation.unless(

@@ -186,10 +186,10 @@ extension SyncStanding {
   /// The failure of a command that was to send everything; `nil` if it did.
   fileprivate var failure: CommandFailure? {
     switch self {
-    case .done(parked: 0): return nil
-    case .done(let parked):
+    case .done(quarantined: 0): return nil
+    case .done(let quarantined):
       return CommandFailure(
-        .failed, parked == 1 ? "a batch is parked" : "\(parked) batches are parked",
+        .failed, quarantined == 1 ? "a batch is parked" : "\(quarantined) batches are parked",
         remedy: "`holdfast health status` says why; `holdfast health retry` sends them again")
     case .secretRefused:
       return CommandFailure(

@@ -67,11 +67,11 @@ enum SyncQueueCommands {
 
   private static func status(_ call: Invocation) async throws(CommandFailure) {
     let queue = try await kept(in: try call.dataDirectory())
-    let parked = queue.batches.filter { $0.parked != nil }
+    let quarantined = queue.batches.filter { $0.quarantined != nil }
     guard !call[Shared.json] else {
       for report in reports(of: queue) { write(report.type, report.report, call) }
       if let owner = queue.owner { write(owner, call) }
-      for batch in parked { write(batch, .parked, call) }
+      for batch in quarantined { write(batch, .quarantined, call) }
       return
     }
     guard !queue.types.isEmpty || !queue.batches.isEmpty else {
@@ -81,15 +81,16 @@ enum SyncQueueCommands {
     for (type, report) in reports(of: queue) {
       table.row(
         HealthCommands.short(report.type), "\(report.synced)", "\(report.pending)",
-        "\(report.parked)", type.lastAccepted.map { RFC3339.format(SyncTime($0).instant) } ?? "")
+        "\(report.quarantined)",
+        type.lastAccepted.map { RFC3339.format(SyncTime($0).instant) } ?? "")
     }
     call.console.table(table)
     if let owner = queue.owner { call.console.line("with \(owner.words)") }
-    guard !parked.isEmpty else { return }
+    guard !quarantined.isEmpty else { return }
     var reasons = Table("parked", "samples", "deletions", "reason")
-    for batch in parked {
+    for batch in quarantined {
       reasons.row(
-        batch.file, "\(batch.records)", "\(batch.deletions)", batch.parked ?? "")
+        batch.file, "\(batch.records)", "\(batch.deletions)", batch.quarantined ?? "")
     }
     call.console.line("")
     call.console.table(reasons)
@@ -102,14 +103,15 @@ enum SyncQueueCommands {
       let type = try SyncTypeNames.type(call[type], among: known)
       let batches = queue.batches.filter { $0.type == type }
       let gone = batches.filter { isGone($0, directory) }
-      let parked = batches.filter { $0.parked != nil && !isGone($0, directory) }
+      let quarantined = batches.filter { $0.quarantined != nil && !isGone($0, directory) }
       return (
         [.anchor(type: type, nil)] + gone.map { .remove(file: $0.file) }
-          + parked.map { .park(file: $0.file, reason: nil) },
+          + quarantined.map { .quarantine(file: $0.file, reason: nil) },
         {
           if call[Shared.json] {
             let report = SyncTypeReport(
-              type: type, pending: batches.count - gone.count, parked: 0, synced: 0, anchor: nil)
+              type: type, pending: batches.count - gone.count, quarantined: 0, synced: 0,
+              anchor: nil)
             write(SyncedType(type: type), report, call)
           } else {
             call.console.line("\(HealthCommands.short(type)) is read anew by the next sync")
@@ -127,16 +129,17 @@ enum SyncQueueCommands {
 
   private static func retry(_ call: Invocation) async throws(CommandFailure) {
     try await change(call) { queue in
-      let parked = queue.batches.filter { $0.parked != nil }
+      let quarantined = queue.batches.filter { $0.quarantined != nil }
       return (
-        parked.map { .park(file: $0.file, reason: nil) },
+        quarantined.map { .quarantine(file: $0.file, reason: nil) },
         {
           if call[Shared.json] {
-            for batch in parked { write(batch, .queued, call) }
-          } else if parked.isEmpty {
+            for batch in quarantined { write(batch, .queued, call) }
+          } else if quarantined.isEmpty {
             call.diagnostic("no batch is parked")
           } else {
-            let count = parked.count == 1 ? "1 batch waits" : "\(parked.count) batches wait"
+            let count =
+              quarantined.count == 1 ? "1 batch waits" : "\(quarantined.count) batches wait"
             call.console.line("\(count) for the next sync")
           }
         }
@@ -181,11 +184,12 @@ enum SyncQueueCommands {
     return named.sorted().map { name in
       let type = queue.types.first { $0.type == name } ?? SyncedType(type: name)
       let batches = queue.batches.filter { $0.type == name }
-      let parked = batches.count { $0.parked != nil }
+      let quarantined = batches.count { $0.quarantined != nil }
       return (
         type,
         SyncTypeReport(
-          type: name, pending: batches.count - parked, parked: parked, synced: type.synced,
+          type: name, pending: batches.count - quarantined, quarantined: quarantined,
+          synced: type.synced,
           anchor: type.anchor)
       )
     }
@@ -215,7 +219,7 @@ enum SyncQueueCommands {
       $0.entry("event", "batch")
       SyncBatchReport(
         type: batch.type, file: batch.file, records: batch.records, deletions: batch.deletions,
-        state: state, reason: batch.parked.map { .words($0) }
+        state: state, reason: batch.quarantined.map { .words($0) }
       ).write(to: &$0)
     }
   }

@@ -99,12 +99,13 @@ extension SyncTypeReport {
   fileprivate var line: String {
     var line = "\(name): \(synced) synced"
     if pending > 0 { line += ", \(pending) \(pending == 1 ? "batch waits" : "batches wait")" }
-    if parked > 0 { line += ", \(parked) parked" }
+    if quarantined > 0 { line += ", \(quarantined) parked" }
     return line
   }
 
   fileprivate var progress: String {
-    "\(name) \(synced)" + (pending > 0 ? "+\(pending)" : "") + (parked > 0 ? "!\(parked)" : "")
+    "\(name) \(synced)" + (pending > 0 ? "+\(pending)" : "")
+      + (quarantined > 0 ? "!\(quarantined)" : "")
   }
 }
 
@@ -115,7 +116,7 @@ extension SyncBatchReport {
     return switch state {
     case .queued, .sending, .accepted: nil
     case .retrying: Notice.line("retrying", "\(count): \(reason?.text ?? "")")
-    case .parked: Notice.line("parked", "\(count): \(reason?.text ?? "")")
+    case .quarantined: Notice.line("parked", "\(count): \(reason?.text ?? "")")
     }
   }
 }
@@ -147,7 +148,7 @@ extension SyncTypeReport {
   func write(to writer: inout JSONWriter) {
     writer.entry("type", SyncTypes.dataType(of: type))
     writer.entry("pending", pending)
-    writer.entry("parked", parked)
+    writer.entry("parked", quarantined)
     writer.entry("synced", synced)
     writer.entry("anchor", anchor?.text)
   }

@@ -181,7 +181,7 @@ extension HeldLink {
     var series = failed
     series.spread = nil
     retry.noteFailure(at: step.now, retryAfter: failure.retryAfter)
-    switch policy.verdict(on: failure) {
+    switch policy.action(on: failure) {
     case .refresh:
       refreshAndRetry(series, failure, generation: generation, &step)
       return
@@ -633,7 +633,7 @@ extension HeldLink {
       return
     }
     guard gate.intent != .none, !isFailed else { return }
-    switch policy.verdict(on: failure) {
+    switch policy.action(on: failure) {
     case .refresh where gate.credentials.isRefreshing: return
     case .refresh where gate.credentials.isRenewedInVain: signIn(&step)
     case .refresh:

@@ -36,7 +36,7 @@
 @_exported public import enum LinkCore.StandbyPolicy
 @_exported public import enum LinkCore.StoreFailure
 @_exported public import struct LinkCore.Timestamp
-@_exported public import enum LinkCore.Verdict
+@_exported public import enum LinkCore.FailureAction
 @_exported public import enum LinkCore.WakeResult
 @_exported public import protocol LinkDriver.BackgroundTime
 @_exported public import struct LinkDriver.BootClock

@@ -10,7 +10,7 @@ struct RandomPolicies: RandomSource {
     let rests = standby != .none
     let policy = try? LinkPolicy(
       name: "random", retry: anyRetry(), gate: anyGate(rests), liveness: anyLiveness(rests),
-      establish: anyEstablish(), standby: standby, verdicts: anyVerdicts(rests))
+      establish: anyEstablish(), standby: standby, actions: anyVerdicts(rests))
     return policy ?? .messageStream
   }
 
@@ -96,14 +96,14 @@ struct RandomPolicies: RandomSource {
     }
   }
 
-  private mutating func anyVerdicts(_ rests: Bool) -> [FailureClass: Verdict] {
-    var verdicts: [FailureClass: Verdict] = [:]
-    var choices: [Verdict] = [.retry, .retry, .retrySpread, .retrySpread, .refresh, .refresh]
+  private mutating func anyVerdicts(_ rests: Bool) -> [FailureClass: FailureAction] {
+    var actions: [FailureClass: FailureAction] = [:]
+    var choices: [FailureAction] = [.retry, .retry, .retrySpread, .retrySpread, .refresh, .refresh]
     choices.append(.stop)
     if rests { choices += [.standby, .standbySlow, .standbySlow] }
-    for row in FailureClass.allCases { verdicts[row] = one(choices) }
-    if oneIn(2) { verdicts[.unauthorized] = .refresh }
-    return verdicts
+    for row in FailureClass.allCases { actions[row] = one(choices) }
+    if oneIn(2) { actions[.unauthorized] = .refresh }
+    return actions
   }
 }
 

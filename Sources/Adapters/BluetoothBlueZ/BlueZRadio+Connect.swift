@@ -167,9 +167,9 @@
       let device = device(id)
       let isBonded =
         device.flatMap { objects[$0, BlueZName.device, "Paired"]?.boolean } ?? false
-      let verdict = peers[id]?.retry.next(after: fault, isBonded: isBonded) ?? .giveUp
+      let outcome = peers[id]?.retry.next(after: fault, isBonded: isBonded) ?? .giveUp
       var (pause, removes) = (ConnectRetry.floor, false)
-      switch verdict {
+      switch outcome {
       case .again(let after, let isStuck): (pause, removes) = (after, isStuck)
       case .giveUp: giveUp(id, fault, &step)
       }

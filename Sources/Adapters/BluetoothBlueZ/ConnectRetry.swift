@@ -70,7 +70,7 @@
     private(set) var busy = 0
 
     /// The action after a failure.
-    enum Verdict: Sendable, Hashable {
+    enum Outcome: Sendable, Hashable {
       /// A retry after a pause. If the connect is stuck, the device is removed from BlueZ first.
       case again(after: Duration, removes: Bool)
       case giveUp
@@ -79,7 +79,7 @@
     /// Counts a failure and returns the action that follows.
     ///
     /// - Parameter isBonded: Whether removing the device would cost the user a pairing.
-    mutating func next(after fault: ConnectFault, isBonded: Bool) -> Verdict {
+    mutating func next(after fault: ConnectFault, isBonded: Bool) -> Outcome {
       busy = fault == .inProgress ? busy + 1 : 0
       switch fault {
       case .transient, .inProgress: transient += 1

@@ -13,7 +13,7 @@ public enum FailureClass: String, Sendable, Hashable, CaseIterable, Comparable {
 }
 
 /// The failure action of a policy for a class of failures.
-public enum Verdict: String, Sendable, Hashable, CaseIterable {
+public enum FailureAction: String, Sendable, Hashable, CaseIterable {
   /// Retry by the schedule.
   case retry
   /// Retry by the schedule with jitter over the server's window, since it may have dropped all

@@ -12,7 +12,7 @@ public struct LinkPolicy: Sendable, Hashable {
     let liveness: LivenessPolicy
     let establish: EstablishPolicy
     let standby: StandbyPolicy
-    let verdicts: [FailureClass: Verdict]
+    let actions: [FailureClass: FailureAction]
     let holdsLink: Bool
   }
 
@@ -29,7 +29,7 @@ public struct LinkPolicy: Sendable, Hashable {
   /// The standby between attempts.
   public var standby: StandbyPolicy { parts.value.standby }
   /// The failure action for each class of failures.
-  public var verdicts: [FailureClass: Verdict] { parts.value.verdicts }
+  public var actions: [FailureClass: FailureAction] { parts.value.actions }
 
   /// Whether this is the policy of a link.
   ///
@@ -40,31 +40,31 @@ public struct LinkPolicy: Sendable, Hashable {
   /// Creates a policy after validating all parts together.
   ///
   /// - Parameters:
-  ///   - verdicts: The failure actions that differ from `.retry`.
+  ///   - actions: The failure actions that differ from `.retry`.
   ///   - holdsLink: False for work without a link, which only uses retries.
   /// - Throws: `PolicyError` with every problem found.
   public init(
     name: String, retry: RetryPolicy, gate: GatePolicy, liveness: LivenessPolicy,
-    establish: EstablishPolicy, standby: StandbyPolicy, verdicts: [FailureClass: Verdict],
+    establish: EstablishPolicy, standby: StandbyPolicy, actions: [FailureClass: FailureAction],
     holdsLink: Bool = true
   ) throws(PolicyError) {
-    var whole: [FailureClass: Verdict] = [:]
+    var whole: [FailureClass: FailureAction] = [:]
     for row in FailureClass.allCases {
-      whole[row] = verdicts[row] ?? .retry
+      whole[row] = actions[row] ?? .retry
     }
     parts = Shared(
       Parts(
         name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
-        standby: standby, verdicts: whole, holdsLink: holdsLink))
+        standby: standby, actions: whole, holdsLink: holdsLink))
     let problems = self.problems
     guard problems.isEmpty else { throw PolicyError(problems: problems) }
   }
 
   /// Returns the failure action of this policy for `failure`.
-  public func verdict(on failure: LinkFailure) -> Verdict {
-    let verdict = verdicts[failure.failureClass] ?? .retry
+  public func action(on failure: LinkFailure) -> FailureAction {
+    let action = actions[failure.failureClass] ?? .retry
     // A server that sends a retry-after still offers the link.
-    return verdict == .standbySlow && failure.retryAfter != nil ? .retrySpread : verdict
+    return action == .standbySlow && failure.retryAfter != nil ? .retrySpread : action
   }
 }
 
@@ -191,8 +191,8 @@ extension LinkPolicy {
   private func checkStandby(_ found: inout Problems) {
     switch standby {
     case .none:
-      let needing = verdicts.keys.sorted().filter {
-        verdicts[$0] == .standby || verdicts[$0] == .standbySlow
+      let needing = actions.keys.sorted().filter {
+        actions[$0] == .standby || actions[$0] == .standbySlow
       }
       for row in needing {
         found.require(false, "failure.\(row.rawValue) needs a standby, and there is none")

@@ -28,7 +28,7 @@ struct PolicyDraft: Sendable {
   var liveness: LivenessPolicy
   var establish: EstablishPolicy
   var standby: StandbyPolicy
-  var verdicts: [FailureClass: Verdict]
+  var actions: [FailureClass: FailureAction]
   let holdsLink: Bool
 
   init(_ policy: LinkPolicy) {
@@ -38,14 +38,14 @@ struct PolicyDraft: Sendable {
     liveness = policy.liveness
     establish = policy.establish
     standby = policy.standby
-    verdicts = policy.verdicts
+    actions = policy.actions
     holdsLink = policy.holdsLink
   }
 
   func checked() throws(PolicyError) -> LinkPolicy {
     try LinkPolicy(
       name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
-      standby: standby, verdicts: verdicts, holdsLink: holdsLink)
+      standby: standby, actions: actions, holdsLink: holdsLink)
   }
 
   /// Returns a value as text; `nil` if this kind of policy does not have it.
@@ -479,12 +479,12 @@ extension PolicyKey {
     PolicyKey(
       name: "failure.\(row.rawValue)",
       meaning:
-        "what follows (one of \(Verdict.allCases.map { $0.rawValue }.joined(separator: ", ")))"
+        "what follows (one of \(FailureAction.allCases.map { $0.rawValue }.joined(separator: ", ")))"
     ) {
-      ($0.verdicts[row] ?? .retry).rawValue
+      ($0.actions[row] ?? .retry).rawValue
     } write: { draft, text in
-      guard let verdict = Verdict(rawValue: text) else { return false }
-      draft.verdicts[row] = verdict
+      guard let action = FailureAction(rawValue: text) else { return false }
+      draft.actions[row] = action
       return true
     }
   }

@@ -30,7 +30,7 @@ extension LinkPolicy {
   /// They stop after responses that are final for every feature. They retry with jitter where many
   /// clients may return at once: after a refusal with a status, and after the closes of a server
   /// that restarts or is full. Other closes concern one client (decision 0013).
-  private static let usual: [FailureClass: Verdict] = [
+  private static let usual: [FailureClass: FailureAction] = [
     .tls: .stop, .badRequest: .stop, .forbidden: .stop, .closedForbidden: .stop,
     .unauthorized: .refresh, .closedUnauthorized: .refresh,
     .tooManyRequests: .retrySpread, .unavailable: .retrySpread, .serverError: .retrySpread,
@@ -38,10 +38,12 @@ extension LinkPolicy {
   ]
 
   /// Returns the usual failure actions with other ones for some classes.
-  private static func usual(but rows: [FailureClass: Verdict]) -> [FailureClass: Verdict] {
-    var verdicts = usual
-    for (row, verdict) in rows { verdicts[row] = verdict }
-    return verdicts
+  private static func usual(but rows: [FailureClass: FailureAction]) -> [FailureClass:
+    FailureAction]
+  {
+    var actions = usual
+    for (row, action) in rows { actions[row] = action }
+    return actions
   }
 
   /// The policy of MessageStream (requirements 001): a socket with catch-up, and polling as the
@@ -70,7 +72,7 @@ extension LinkPolicy {
       standby: .poll(
         PollPolicy(
           interval: .seconds(30), jitter: 0.1, probe: .seconds(300), slowProbe: .seconds(900))),
-      verdicts: usual(but: [
+      actions: usual(but: [
         .refused: .standby, .protocolError: .standby, .otherStatus: .standby,
         .captivePortal: .standby, .closedPolicy: .standby,
         .notFound: .standbySlow, .unavailable: .standbySlow,
@@ -86,7 +88,7 @@ extension LinkPolicy {
       name: "health-relay-service", background: .stay,
       idle: IdleRule(after: .seconds(900), then: .idle),
       // Waits of 75 s in total: a backend that restarts within a minute loses no phone.
-      reconnect: [2, 2, 4, 6, 8, 8, 9, 9, 9, 9, 9].map { .seconds($0) }, verdicts: [:])
+      reconnect: [2, 2, 4, 6, 8, 8, 9, 9, 9, 9, 9].map { .seconds($0) }, actions: [:])
   }
 
   /// The policy of HealthRelay with a foreground service, exactly as required: two quick retries,
@@ -95,7 +97,7 @@ extension LinkPolicy {
     try healthRelay(
       name: "health-relay-quick", background: .stay,
       idle: IdleRule(after: .seconds(900), then: .idle), reconnect: [.seconds(2), .seconds(2)],
-      verdicts: capped)
+      actions: capped)
   }
 
   /// The policy of HealthRelay without a foreground service: the background ends it, and the user
@@ -103,25 +105,25 @@ extension LinkPolicy {
   public static let healthRelayForeground = proven { () throws(PolicyError) in
     try healthRelay(
       name: "health-relay-foreground", background: .leave(after: .zero, then: .idle), idle: nil,
-      reconnect: [.seconds(2), .seconds(2)], verdicts: capped)
+      reconnect: [.seconds(2), .seconds(2)], actions: capped)
   }
 
   /// The required cap of 2 s leaves no room for jitter.
-  private static let capped: [FailureClass: Verdict] = [
+  private static let capped: [FailureClass: FailureAction] = [
     .tooManyRequests: .retry, .unavailable: .retry, .serverError: .retry, .closedRestart: .retry,
   ]
 
   private static func healthRelay(
     name: String, background: BackgroundRule, idle: IdleRule?,
-    reconnect: [Duration], verdicts: [FailureClass: Verdict]
+    reconnect: [Duration], actions: [FailureClass: FailureAction]
   ) throws(PolicyError) -> LinkPolicy {
-    var own: [FailureClass: Verdict] = [
+    var own: [FailureClass: FailureAction] = [
       .unauthorized: .stop, .closedUnauthorized: .stop,
       // Two clients with one device identity would replace each other forever.
       .closedReplaced: .stop,
     ]
     // `merging` needs dynamic casts, which Embedded Swift does not have.
-    for (row, verdict) in verdicts { own[row] = verdict }
+    for (row, action) in actions { own[row] = action }
     return try LinkPolicy(
       name: name,
       retry: RetryPolicy(
@@ -140,7 +142,7 @@ extension LinkPolicy {
         idle: idle),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(10)),
-      standby: .none, verdicts: usual(but: own))
+      standby: .none, actions: usual(but: own))
   }
 
   /// The policy of Session (requirements 003): a socket with prompts and answers.
@@ -178,7 +180,7 @@ extension LinkPolicy {
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
       standby: .none,
       // Two clients with one identity replace each other, but must not do so in step.
-      verdicts: usual(but: [.closedReplaced: .retrySpread]))
+      actions: usual(but: [.closedReplaced: .retrySpread]))
   }
 
   /// The policy of BottleLink (requirements 002): scan bursts in the foreground, the OS's queued
@@ -208,7 +210,7 @@ extension LinkPolicy {
       // after 30 s, it did not loop and recovered from 6 of 6 drops, with a median of 10 s.
       standby: .queuedConnect(
         QueuePolicy(rearm: .seconds(1), fastFailure: .seconds(2), floor: .seconds(30))),
-      verdicts: [:])
+      actions: [:])
   }
 
   /// The policy of HealthSync (requirements 004): uploads without a link. The requirements give no
@@ -234,7 +236,7 @@ extension LinkPolicy {
         silence: .seconds(60), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3),
       establish: EstablishPolicy(
         milestone: .confirmed, openTimeout: .seconds(30), timeout: .seconds(60)),
-      standby: .none, verdicts: usual, holdsLink: false)
+      standby: .none, actions: usual, holdsLink: false)
   }
 
   /// The policy of HeldSocket for any WebSocket server: unlimited retries, also after the server's
@@ -264,6 +266,6 @@ extension LinkPolicy {
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
       standby: .none,
       // 4000 to 4999 are reserved for applications (RFC 6455 section 7.4.2).
-      verdicts: usual(but: [.closedUnauthorized: .retry, .closedForbidden: .retry]))
+      actions: usual(but: [.closedUnauthorized: .retry, .closedForbidden: .retry]))
   }
 }

@@ -122,7 +122,7 @@ struct SyncServerState: Sendable, Hashable {
     after failures: Int, _ failure: LinkFailure, at now: Instant
   ) -> (due: Instant, isLast: Bool) {
     let schedule = wasReached ? policy.retry.reconnect : policy.retry.first
-    let spread = policy.verdict(on: failure) == .retrySpread ? policy.retry.serverSpread : nil
+    let spread = policy.action(on: failure) == .retrySpread ? policy.retry.serverSpread : nil
     if let due = plan(schedule, failures - 1, spread, at: now) { return (due, false) }
     let last = schedule.attempts.flatMap { $0 > 0 ? plan(schedule, $0 - 1, spread, at: now) : nil }
     return (last ?? retry.earliest(at: now.advanced(by: SyncSettings.longestPause)), true)

@@ -60,7 +60,7 @@ package final class SocketPool: Sendable {
       guard case .failed(let failure) = events.last else {
         return await deliver(events, redaction)
       }
-      if policy.verdict(on: failure) == .refresh { await credentials.refused(token) }
+      if policy.action(on: failure) == .refresh { await credentials.refused(token) }
       await deliver(events.dropLast() + [.failed(redaction.clean(failure))], redaction)
       self?.forget(attempt)
     }

@@ -10,7 +10,7 @@ public struct ClientHandshake: Sendable {
   private var decided = false
 
   /// The result of a handshake.
-  public enum Verdict: Equatable, Sendable {
+  public enum Outcome: Equatable, Sendable {
     /// The connection is a WebSocket now; `rest` contains the bytes after the response, the first
     /// frames.
     case upgraded(headers: [String: String], extensions: DeflateParameters?, rest: [UInt8])
@@ -79,7 +79,7 @@ public struct ClientHandshake: Sendable {
   }
 
   /// Feeds response bytes and returns the result once it is known. Nothing is read afterwards.
-  public mutating func receive(_ bytes: [UInt8]) -> Verdict? {
+  public mutating func receive(_ bytes: [UInt8]) -> Outcome? {
     guard !decided else { return nil }
     reader.receive(bytes)
     do throws(HTTPError) {
@@ -87,7 +87,7 @@ public struct ClientHandshake: Sendable {
       while let head = try reader.next() {
         guard head.status >= 200 || head.status == 101 else { continue }
         decided = true
-        return verdict(head, rest: reader.takeRest())
+        return outcome(head, rest: reader.takeRest())
       }
       return nil
     } catch {
@@ -96,7 +96,7 @@ public struct ClientHandshake: Sendable {
     }
   }
 
-  private func verdict(_ head: HTTPResponseHead, rest: [UInt8]) -> Verdict {
+  private func outcome(_ head: HTTPResponseHead, rest: [UInt8]) -> Outcome {
     guard head.status == 101 else { return .refused(head, bodyPrefix: rest) }
     guard head.minorVersion == 1 else { return .malformed("an upgrade in HTTP/1.0") }
     guard head.headers.tokens("upgrade") == ["websocket"] else {

@@ -1,7 +1,7 @@
 /// The server side of the opening handshake (RFC 6455 section 4.2).
 public enum ServerHandshake {
   /// The response to a request for an upgrade.
-  public enum Verdict: Equatable, Sendable {
+  public enum Outcome: Equatable, Sendable {
     /// Send these bytes; the connection is a WebSocket afterwards.
     case upgrade(response: [UInt8], deflate: DeflateParameters?)
     /// Send a plain response; the connection stays HTTP.
@@ -13,14 +13,14 @@ public enum ServerHandshake {
   /// `extraHeaders` are added to the 101 response, for example the chosen subprotocol.
   public static func accept(
     _ head: HTTPRequestHead, allowsDeflate: Bool, extraHeaders: [(String, String)] = []
-  ) -> Verdict {
+  ) -> Outcome {
     refusal(of: head)
       ?? upgrade(head, allowsDeflate: allowsDeflate, extraHeaders: extraHeaders)
   }
 
   /// Returns a refusal with 400, 405 or 426 if the request is not a valid upgrade to version 13;
   /// otherwise `nil`.
-  public static func refusal(of head: HTTPRequestHead) -> Verdict? {
+  public static func refusal(of head: HTTPRequestHead) -> Outcome? {
     guard head.method == "GET" else {
       return .refuse(
         status: 405, headers: [HTTPField(name: "Allow", value: "GET")],
@@ -52,7 +52,7 @@ public enum ServerHandshake {
 
   private static func upgrade(
     _ head: HTTPRequestHead, allowsDeflate: Bool, extraHeaders: [(String, String)]
-  ) -> Verdict {
+  ) -> Outcome {
     guard let key = head.headers.first("sec-websocket-key") else {
       preconditionFailure("a request without a key was refused before")
     }

@@ -114,7 +114,7 @@ extension BottleReconnect {
     establish.openTimeout = .milliseconds(100)
     return try LinkPolicy(
       name: "passive-only", retry: retry, gate: gate, liveness: usual.liveness,
-      establish: establish, standby: usual.standby, verdicts: usual.verdicts)
+      establish: establish, standby: usual.standby, actions: usual.actions)
   }
 
   /// Returns a policy with scan bursts alone, 5 s apart, by the app's own timers. Nothing is queued
@@ -128,6 +128,6 @@ extension BottleReconnect {
     liveness.idle = nil
     return try LinkPolicy(
       name: "scan-only", retry: retry, gate: gate, liveness: liveness,
-      establish: usual.establish, standby: .none, verdicts: usual.verdicts)
+      establish: usual.establish, standby: .none, actions: usual.actions)
   }
 }

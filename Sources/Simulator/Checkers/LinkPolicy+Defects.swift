@@ -59,19 +59,19 @@ extension LinkPolicy {
 
   var blamingCredentials: LinkPolicy {
     let blamed: [FailureClass] = [.serverError, .unavailable, .notFound]
-    return with(retry, verdicts: verdicts.merging(blamed.map { ($0, .refresh) }) { $1 })
+    return with(retry, actions: actions.merging(blamed.map { ($0, .refresh) }) { $1 })
   }
 
   /// Returns the policy with other parts, or unchanged if the result would be invalid.
   func with(
     _ retry: RetryPolicy, _ liveness: LivenessPolicy? = nil, gate: GatePolicy? = nil,
-    standby: StandbyPolicy? = nil, verdicts: [FailureClass: Verdict]? = nil
+    standby: StandbyPolicy? = nil, actions: [FailureClass: FailureAction]? = nil
   ) -> LinkPolicy {
     do {
       return try LinkPolicy(
         name: name, retry: retry, gate: gate ?? self.gate, liveness: liveness ?? self.liveness,
         establish: establish, standby: standby ?? self.standby,
-        verdicts: verdicts ?? self.verdicts)
+        actions: actions ?? self.actions)
     } catch {
       return self  // the policy has no such rule
     }

@@ -27,7 +27,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
     switch role {
     case .credentials(let event): take(event, standing)
     case .lost(_, let failure), .refused(let failure):
-      isRefused = standing.policy.verdict(on: failure) == .refresh
+      isRefused = standing.policy.action(on: failure) == .refresh
     case .wanted, .left, .changed, .lifecycle, .trigger, .opened, .data, .draining, .heard,
       .answered, .other:
       return

@@ -33,7 +33,7 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
       }
       isForRefusal = false
     case .lost(_, let failure), .refused(let failure):
-      isRefused = standing.policy.verdict(on: failure) == .refresh
+      isRefused = standing.policy.action(on: failure) == .refresh
       if let broughtAt, broughtAt.duration(to: standing.now) >= Self.life { inRow = 0 }
     case .opened, .answered, .wanted, .left, .changed, .lifecycle: inRow = 0
     case .trigger, .data, .draining, .heard, .other: return

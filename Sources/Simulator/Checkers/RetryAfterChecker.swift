@@ -73,7 +73,7 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
     drained = nil
     guard let window, window.attempt == attempt else { return }
     self.window = nil
-    switch standing.policy.verdict(on: failure) {
+    switch standing.policy.action(on: failure) {
     case .retry, .retrySpread: drained = (standing.now, window.length)
     case .refresh, .standby, .standbySlow, .stop: return
     }

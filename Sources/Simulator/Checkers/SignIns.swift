@@ -51,7 +51,7 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
     case .lost(let attempt, let failure):
       if !isLate { lose(attempt, failure, standing) }
     case .refused(let failure):
-      guard standing.policy.verdict(on: failure) == .refresh else { return }
+      guard standing.policy.action(on: failure) == .refresh else { return }
       isAllowed = socket == .renewed || requests == .renewed
       isRefused = true
       requests.refuse()
@@ -103,7 +103,7 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
   ) {
     if let openedAt, openedAt.duration(to: standing.now) >= Self.proof { socket = .fine }
     openedAt = nil
-    guard standing.policy.verdict(on: failure) == .refresh,
+    guard standing.policy.action(on: failure) == .refresh,
       let opening, opening.attempt == attempt, opening.renewals == renewals
     else { return }
     isAllowed = socket == .renewed

@@ -48,7 +48,7 @@ extension LinkPolicy {
     do {
       return try LinkPolicy(
         name: name, retry: retry, gate: gate, liveness: liveness, establish: establish,
-        standby: standby, verdicts: verdicts)
+        standby: standby, actions: actions)
     } catch {
       return self  // the result would be invalid
     }

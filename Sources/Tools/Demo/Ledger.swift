@@ -43,10 +43,10 @@ struct Ledger: Sendable, Hashable {
     }
     let all = ([troubles] + counted).flatMap { $0.lines(style) + [""] }
     let marked = all.map { $0.hasPrefix("\u{2717}") ? style.alarm($0) : $0 }
-    return marked + faults.map { style.alarm("\u{2717}  \($0)") } + [verdict(style)]
+    return marked + faults.map { style.alarm("\u{2717}  \($0)") } + [action(style)]
   }
 
-  private func verdict(_ style: Style) -> String {
+  private func action(_ style: Style) -> String {
     isClean
       ? style.heading("The ledger is clean: nothing lost, nothing twice, everything in order.")
       : style.alarm("The ledger is not clean.")

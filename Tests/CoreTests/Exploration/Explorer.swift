@@ -118,7 +118,7 @@ struct Explorer {
     case .input, .deadline: break
     }
     switch event {
-    case .input(.lost(_, let failure)) where policy.verdict(on: failure) == .refresh:
+    case .input(.lost(_, let failure)) where policy.action(on: failure) == .refresh:
       if effects.contains(.refreshCredentials) { after.refreshedForRefusal = true }
     case .input(.opened), .input(.established), .input(.prepared), .input(.heard),
       .input(.credentials(.available)):

@@ -83,7 +83,7 @@ private let early = Duration.nanoseconds(-1)
       "a slow standby that is none", of: .session,
       "failure.unavailable needs a standby, and there is none"
     ) {
-      $0.verdicts[.unavailable] = .standbySlow
+      $0.actions[.unavailable] = .standbySlow
     },
   ]
 

@@ -9,10 +9,10 @@ import Testing
     let isRule = { (key: String) in key.hasPrefix("failure.") }
     let numbers = policy.values.filter { !isRule($0.key) }.map { "\($0.key) \($0.value)" }
     let rules = Dictionary(grouping: policy.values.filter { isRule($0.key) }) { $0.value }
-    let verdicts = rules.filter { $0.key != "retry" }.sorted { $0.key < $1.key }.map {
+    let actions = rules.filter { $0.key != "retry" }.sorted { $0.key < $1.key }.map {
       "\($0.key): " + $0.value.map { String($0.key.dropFirst(8)) }.joined(separator: " ")
     }
-    #expect(([policy.name] + numbers + verdicts).joined(separator: "\n") == words)
+    #expect(([policy.name] + numbers + actions).joined(separator: "\n") == words)
   }
 }
 

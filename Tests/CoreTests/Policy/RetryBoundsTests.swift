@@ -69,7 +69,7 @@ import Testing
     do throws(PolicyError) {
       _ = try LinkPolicy(
         name: policy.name, retry: retry, gate: policy.gate, liveness: policy.liveness,
-        establish: policy.establish, standby: policy.standby, verdicts: policy.verdicts)
+        establish: policy.establish, standby: policy.standby, actions: policy.actions)
     } catch {
       problems = error.problems
     }

@@ -99,10 +99,10 @@ enum HandshakeProperty {
   private static func asServer(_ bytes: [UInt8], _ choice: UInt8) throws(Broken) {
     for case .request(let head, _) in RequestProperty.read([bytes]) {
       let chosen = head.first("sec-websocket-protocol") ?? ""
-      let verdict = ServerHandshake.accept(
+      let outcome = ServerHandshake.accept(
         head, allowsDeflate: choice & 2 == 0,
         extraHeaders: choice & 4 == 0 ? [] : [("Sec-WebSocket-Protocol", chosen)])
-      switch verdict {
+      switch outcome {
       case .refuse(let status, _, _):
         try hold([400, 405, 426].contains(status), "\(status) is a status of a refused handshake")
       case .upgrade(let response, let deflate):
@@ -120,11 +120,11 @@ enum HandshakeProperty {
     var client = ClientHandshake(
       host: "a", target: "/", headers: [], key: key, offersDeflate: true,
       subprotocols: [subprotocol].compactMap(\.self))
-    let verdict = client.receive(response)
+    let outcome = client.receive(response)
     // A client offers only tokens as subprotocols, so it never offered any other text.
     if let subprotocol, !Text.isToken(subprotocol.utf8) { return }
-    guard case .upgraded(_, let agreed, let rest) = verdict else {
-      throw Broken("an upgrade is understood, not \(String(describing: verdict))")
+    guard case .upgraded(_, let agreed, let rest) = outcome else {
+      throw Broken("an upgrade is understood, not \(String(describing: outcome))")
     }
     try hold(rest.isEmpty, "nothing follows the response")
     try hold(agreed?.serverMaxWindowBits == deflate?.serverMaxWindowBits, "same window")
@@ -132,28 +132,28 @@ enum HandshakeProperty {
   }
 
   private static func asClient(_ bytes: [UInt8], _ choice: UInt8) throws(Broken) {
-    let verdict = try sameHoweverCut(bytes) { pieces -> ClientHandshake.Verdict? in
+    let outcome = try sameHoweverCut(bytes) { pieces -> ClientHandshake.Outcome? in
       var client = ClientHandshake(
         host: "a", target: "/", headers: [], key: key, offersDeflate: choice & 2 == 0,
         subprotocols: choice & 4 == 0 ? [] : ["chat"])
       for piece in pieces {
-        if let verdict = client.receive(piece) { return withoutRest(verdict) }
+        if let outcome = client.receive(piece) { return withoutRest(outcome) }
       }
       return nil
     }
-    guard case .upgraded(let headers, let agreed, _)? = verdict else { return }
+    guard case .upgraded(let headers, let agreed, _)? = outcome else { return }
     try hold(headers["upgrade"]?.lowercased() == "websocket", "an upgrade names its protocol")
     try hold(agreed == nil || choice & 2 == 0, "nothing is agreed that was not offered")
     try hold(8...15 ~= agreed?.serverMaxWindowBits ?? 8, "a window has 8 to 15 bits")
   }
 
   /// Returns a verdict without the bytes after the head. Their number depends on the pieces.
-  private static func withoutRest(_ verdict: ClientHandshake.Verdict) -> ClientHandshake.Verdict {
-    switch verdict {
+  private static func withoutRest(_ outcome: ClientHandshake.Outcome) -> ClientHandshake.Outcome {
+    switch outcome {
     case .upgraded(let headers, let extensions, _):
       .upgraded(headers: headers, extensions: extensions, rest: [])
     case .refused(let head, _): .refused(head, bodyPrefix: [])
-    case .malformed: verdict
+    case .malformed: outcome
     }
   }
 }

@@ -16,9 +16,9 @@ import Testing
       offersDeflate: deflate, subprotocols: subprotocols)
   }
 
-  static func verdict(
+  static func outcome(
     _ text: String, deflate: Bool = false, subprotocols: [String] = []
-  ) -> ClientHandshake.Verdict? {
+  ) -> ClientHandshake.Outcome? {
     var client = client(deflate: deflate, subprotocols: subprotocols)
     return client.receive(octets(text))
   }
@@ -69,8 +69,8 @@ import Testing
       "upgrade": "WebSocket", "connection": "keep-alive, Upgrade",
       "sec-websocket-accept": Self.accept,
     ]
-    let expected = ClientHandshake.Verdict.upgraded(headers: fields, extensions: nil, rest: [0x81])
-    #expect(Self.verdict(Self.answer() + "\u{1}")?.rest == [1])
+    let expected = ClientHandshake.Outcome.upgraded(headers: fields, extensions: nil, rest: [0x81])
+    #expect(Self.outcome(Self.answer() + "\u{1}")?.rest == [1])
     var client = Self.client()
     #expect(client.receive(octets(Self.answer()) + [0x81]) == expected)
     #expect(client.receive(octets(Self.answer())) == nil)
@@ -78,8 +78,8 @@ import Testing
 
   @Test func `interim responses are skipped`() {
     let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
-    #expect(Self.verdict(text) == nil)
-    #expect(Self.verdict(text + Self.answer())?.rest == [])
+    #expect(Self.outcome(text) == nil)
+    #expect(Self.outcome(text + Self.answer())?.rest == [])
   }
 
   @Test(arguments: [(102, true), (199, true), (200, false), (500, false)])
@@ -87,8 +87,8 @@ import Testing
     _ status: Int, _ isInterim: Bool
   ) {
     let head = HTTPResponseHead(status: status, reason: "x", headers: [])
-    let answer = ClientHandshake.Verdict.refused(head, bodyPrefix: [])
-    #expect(Self.verdict("HTTP/1.1 \(status) x\r\n\r\n") == (isInterim ? nil : answer))
+    let answer = ClientHandshake.Outcome.refused(head, bodyPrefix: [])
+    #expect(Self.outcome("HTTP/1.1 \(status) x\r\n\r\n") == (isInterim ? nil : answer))
   }
 
   @Test func `a refusal contains its head and the received part of the body`() {
@@ -96,7 +96,7 @@ import Testing
     let head = HTTPResponseHead(
       status: 401, reason: "Unauthorized",
       headers: [HTTPField(name: "www-authenticate", value: "Bearer")])
-    #expect(Self.verdict(text) == .refused(head, bodyPrefix: octets("{\"a\":")))
+    #expect(Self.outcome(text) == .refused(head, bodyPrefix: octets("{\"a\":")))
   }
 
   static let malformed: [String] = [
@@ -114,8 +114,8 @@ import Testing
 
   @Test(arguments: malformed)
   func `an answer that is not a valid upgrade is malformed`(_ text: String) {
-    guard case .malformed? = Self.verdict(text) else {
-      Issue.record("\(String(describing: Self.verdict(text)))")
+    guard case .malformed? = Self.outcome(text) else {
+      Issue.record("\(String(describing: Self.outcome(text)))")
       return
     }
   }
@@ -132,18 +132,18 @@ import Testing
   @Test func `a response head that reaches the byte limit is malformed`() {
     let head = "HTTP/1.1 200 OK\r\nX: "
     let room = HTTPLimits().maxHeadBytes - head.utf8.count
-    #expect(Self.verdict(head + String(repeating: "x", count: room - 1)) == nil)
-    let verdict = Self.verdict(head + String(repeating: "x", count: room))
-    #expect(verdict == .malformed("a response head beyond the limits"))
+    #expect(Self.outcome(head + String(repeating: "x", count: room - 1)) == nil)
+    let outcome = Self.outcome(head + String(repeating: "x", count: room))
+    #expect(outcome == .malformed("a response head beyond the limits"))
   }
 
   @Test func `the server may choose an offered subprotocol and extension`() {
     let lines =
       "Sec-WebSocket-Protocol: b\r\nSec-WebSocket-Extensions: permessage-deflate; "
       + "server_no_context_takeover\r\n"
-    let verdict = Self.verdict(Self.answer(lines), deflate: true, subprotocols: ["a", "b"])
-    guard case .upgraded(let headers, let extensions, _)? = verdict else {
-      Issue.record("\(String(describing: verdict))")
+    let outcome = Self.outcome(Self.answer(lines), deflate: true, subprotocols: ["a", "b"])
+    guard case .upgraded(let headers, let extensions, _)? = outcome else {
+      Issue.record("\(String(describing: outcome))")
       return
     }
     #expect(headers["sec-websocket-protocol"] == "b")
@@ -152,8 +152,8 @@ import Testing
 
   @Test func `a response with two subprotocols is malformed even if both were offered`() {
     let lines = "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: b\r\n"
-    let verdict = Self.verdict(Self.answer(lines), subprotocols: ["a", "b"])
-    #expect(verdict == .malformed("a subprotocol that was not offered"))
+    let outcome = Self.outcome(Self.answer(lines), subprotocols: ["a", "b"])
+    #expect(outcome == .malformed("a subprotocol that was not offered"))
   }
 
   @Test(arguments: [true, false], [true, false])
@@ -166,9 +166,9 @@ import Testing
       return
     }
     let extra = [("X-Y", "z"), ("Upgrade", "evil")]
-    let verdict = ServerHandshake.accept(head, allowsDeflate: allows, extraHeaders: extra)
-    guard case .upgrade(let response, let deflate) = verdict else {
-      Issue.record("\(verdict)")
+    let outcome = ServerHandshake.accept(head, allowsDeflate: allows, extraHeaders: extra)
+    guard case .upgrade(let response, let deflate) = outcome else {
+      Issue.record("\(outcome)")
       return
     }
     #expect(deflate == (offers && allows ? DeflateParameters() : nil))
@@ -228,7 +228,7 @@ import Testing
   }
 }
 
-extension ClientHandshake.Verdict {
+extension ClientHandshake.Outcome {
   var rest: [UInt8]? {
     guard case .upgraded(_, _, let rest) = self else { return nil }
     return rest

@@ -86,7 +86,7 @@ import Testing
   @Test func `a device that stays busy is removed unless it is paired`() {
     for isBonded in [true, false] {
       var retry = ConnectRetry()
-      let again = ConnectRetry.Verdict.again(after: .milliseconds(250), removes: false)
+      let again = ConnectRetry.Outcome.again(after: .milliseconds(250), removes: false)
       #expect(retry.next(after: .inProgress, isBonded: isBonded) == again)
       #expect(retry.next(after: .timeout, isBonded: isBonded) != again, "counted in a row")
       #expect(retry.next(after: .inProgress, isBonded: isBonded) == again)

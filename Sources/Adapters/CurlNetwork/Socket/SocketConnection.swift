@@ -263,9 +263,9 @@ extension SocketConnection {
     switch stage {
     case .dialing, .over: break
     case .upgrading(let dial, var handshake):
-      let verdict = unsafe handshake.receive(Array(bytes))
+      let outcome = unsafe handshake.receive(Array(bytes))
       stage = .upgrading(dial, handshake)
-      if let verdict { judge(verdict, dial) }
+      if let outcome { judge(outcome, dial) }
     case .refused(let dial, var refusal):
       unsafe refusal.receive(Array(bytes))
       stage = .refused(dial, refusal)
@@ -284,8 +284,8 @@ extension SocketConnection {
     }
   }
 
-  private func judge(_ verdict: ClientHandshake.Verdict, _ dial: Dial) {
-    switch verdict {
+  private func judge(_ outcome: ClientHandshake.Outcome, _ dial: Dial) {
+    switch outcome {
     case .upgraded(let headers, let extensions, let rest):
       let limits = WebSocketLimits(
         maxMessageBytes: maxMessageBytes, maxFragments: maxFragments, oversize: .skip)

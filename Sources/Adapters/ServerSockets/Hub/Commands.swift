@@ -26,10 +26,10 @@ extension SocketHub {
     guard let (connection, exchange, question) = unanswered(request),
       let head = question.upgrade
     else { return }
-    let verdict = ServerHandshake.accept(
+    let outcome = ServerHandshake.accept(
       head, allowsDeflate: bounds.allowsDeflate ?? configuration.allowsDeflate,
       extraHeaders: headers)
-    guard case .upgrade(let answer, let deflate) = verdict else { return }
+    guard case .upgrade(let answer, let deflate) = outcome else { return }
     let early = exchange.reader.takeRest()
     var limits = configuration.webSocket
     if let bytes = bounds.maxMessageBytes { limits.maxMessageBytes = bytes }

@@ -25,7 +25,7 @@ struct LinkEnding {
     guard isOnce else { return nil }
     if status.phase == .connected { wasConnected = true }
     if wasConnected { return status.phase == .connected ? nil : End(failure: nil) }
-    if case .failure(let failure) = status.reason, policy.verdict(on: failure) == .refresh {
+    if case .failure(let failure) = status.reason, policy.action(on: failure) == .refresh {
       return nil
     }
     // A link that only waits for its next attempt may still connect.

@@ -38,7 +38,7 @@ enum PolicyShowCommand {
     lines += PolicyText.lines(of: policy.retry.reconnect, style)
     if policy.holdsLink {
       lines += ["", "Reactions to failures:"]
-      lines += PolicyText.verdicts(of: policy).lines(style)
+      lines += PolicyText.actions(of: policy).lines(style)
     }
     for line in lines { call.console.line(line) }
   }

@@ -17,11 +17,11 @@ enum PolicyText {
     return table
   }
 
-  static func verdicts(of policy: LinkPolicy) -> Table {
+  static func actions(of policy: LinkPolicy) -> Table {
     var table = Table("KEY", "VERDICT", "MEANING")
     for row in FailureClass.allCases {
-      let verdict = policy.verdicts[row] ?? .retry
-      table.row("failure.\(row.rawValue)", verdict.rawValue, meaning(of: verdict))
+      let action = policy.actions[row] ?? .retry
+      table.row("failure.\(row.rawValue)", action.rawValue, meaning(of: action))
     }
     return table
   }
@@ -104,8 +104,8 @@ enum PolicyText {
     return "\(Double(milliseconds) / 1_000)s"
   }
 
-  private static func meaning(of verdict: Verdict) -> String {
-    switch verdict {
+  private static func meaning(of action: FailureAction) -> String {
+    switch action {
     case .retry: "retry by the schedule"
     case .retrySpread: "retry by the schedule, spread over the server's window"
     case .refresh: "refresh the credentials once and retry immediately, then ask for a sign-in"

@@ -190,7 +190,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
   }
 
   private mutating func drawRoundTrip() -> Int64 {
-    HerdPlan.shortestTrip + Int64(Double(HerdPlan.tripSpread) * generator.unit())
+    HerdPlan.shortestTrip + Int64(Double(HerdPlan.tripJitter) * generator.unit())
   }
 }
 

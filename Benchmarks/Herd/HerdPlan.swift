@@ -28,7 +28,7 @@ public struct HerdPlan: Sendable, Hashable {
   /// hundreds of millions of them. An attempt reaches the server after a full round trip (TCP and
   /// TLS precede the upgrade), and its answer takes half of one.
   static let shortestTrip: Int64 = 20_000_000
-  static let tripSpread: Int64 = 100_000_000
+  static let tripJitter: Int64 = 100_000_000
   /// The time-out of a poll, as in message streams.
   static let pollTimeout = Duration.seconds(10)
 }

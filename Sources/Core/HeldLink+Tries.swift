@@ -179,7 +179,7 @@ extension HeldLink {
     _ step: inout Step
   ) {
     var series = failed
-    series.spread = nil
+    series.jitterWindow = nil
     retry.noteFailure(at: step.now, retryAfter: failure.retryAfter)
     switch policy.action(on: failure) {
     case .refresh:
@@ -194,8 +194,8 @@ extension HeldLink {
     case .standbySlow:
       rest(failure, slow: true, &step)
       return
-    case .retrySpread: series.spread = window ?? policy.retry.serverSpread
-    case .retry: series.spread = window
+    case .retryJittered: series.jitterWindow = window ?? policy.retry.serverJitter
+    case .retry: series.jitterWindow = window
     }
     if series.isProbe {
       rest(failure, slow: false, &step)
@@ -642,7 +642,7 @@ extension HeldLink {
     case .stop:
       closeCurrent(.leaving, &step)
       end(.failure(failure), &step)
-    case .retry, .retrySpread, .standby, .standbySlow: return
+    case .retry, .retryJittered, .standby, .standbySlow: return
     }
   }
 

@@ -529,7 +529,7 @@ extension HeldLink {
     case .settling(let settling): expedite(settling.series, after: nil, &step)
     case .waiting(let waiting):
       var series = waiting.series
-      series.spread = nil
+      series.jitterWindow = nil
       expedite(series, after: waiting.failure, &step)
     case .preparing(let trying):
       lost(trying.attempt, .timeout(.response), closing: .timeout, &step)

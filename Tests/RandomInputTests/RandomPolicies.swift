@@ -39,12 +39,12 @@ struct RandomPolicies: RandomSource {
     if oneIn(3) { windows.append(AttemptWindow(attempts: number(1...3), per: time([1, 2, 9]))) }
     let breaker = Breaker(
       failures: number(1...3), within: time([1, 3, 6]), pause: time([1, 2, 5]))
-    let spread = time([0.5, 1, 3])
+    let jitterWindow = time([0.5, 1, 3])
     return RetryPolicy(
       first: anySchedule(), reconnect: anySchedule(), windows: windows,
       breaker: oneIn(3) ? breaker : nil,
       stability: Stability(after: time([0.5, 1, 2, 3]), provenByData: oneIn(2)),
-      serverSpread: spread, maxRetryAfter: spread + time([0, 1, 4]))
+      serverJitter: jitterWindow, maxRetryAfter: jitterWindow + time([0, 1, 4]))
   }
 
   private mutating func anyGate(_ rests: Bool) -> GatePolicy {
@@ -98,7 +98,9 @@ struct RandomPolicies: RandomSource {
 
   private mutating func anyVerdicts(_ rests: Bool) -> [FailureClass: FailureAction] {
     var actions: [FailureClass: FailureAction] = [:]
-    var choices: [FailureAction] = [.retry, .retry, .retrySpread, .retrySpread, .refresh, .refresh]
+    var choices: [FailureAction] = [
+      .retry, .retry, .retryJittered, .retryJittered, .refresh, .refresh,
+    ]
     choices.append(.stop)
     if rests { choices += [.standby, .standbySlow, .standbySlow] }
     for row in FailureClass.allCases { actions[row] = one(choices) }

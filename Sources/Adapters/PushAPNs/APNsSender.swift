@@ -168,8 +168,8 @@ private struct State {
       if !isSecond, tokens.expire(token, at: now) { return nil }
       return .failed(cause: "APNs calls a fresh token expired; is this machine's clock right?")
     case .tooManyForDevice:
-      let spread = generator.duration(below: Holds.duration)
-      let end = now.advanced(by: Holds.duration + spread)
+      let jitterWindow = generator.duration(below: Holds.duration)
+      let end = now.advanced(by: Holds.duration + jitterWindow)
       holds.hold(device, until: end, at: now)
       return .tooMany(retryAfter: now.duration(to: end))
     }

@@ -69,10 +69,10 @@ public struct Retry: Sendable, Hashable {
   /// - Parameters:
   ///   - schedule: The waits between attempts.
   ///   - index: The index of the attempt in the schedule, from 0; `nil` for no scheduled wait.
-  ///   - spread: The jitter window, for a server that may have failed for many clients at once.
+  ///   - jitterWindow: The jitter window, for a server that may have failed for many clients at once.
   ///     A random part of it is added to the wait and to the retry-after.
   public func plan(
-    _ schedule: Schedule, before index: Int?, spread: Duration? = nil, at now: Instant,
+    _ schedule: Schedule, before index: Int?, jitterWindow: Duration? = nil, at now: Instant,
     generator: inout RandomSource
   ) -> Instant? {
     var wait = Duration.zero
@@ -81,10 +81,10 @@ public struct Retry: Sendable, Hashable {
       wait = scheduled
     }
     let due = now.advanced(by: wait)
-    guard let spread else { return earliest(at: due) }
+    guard let jitterWindow else { return earliest(at: due) }
     return earliest(
       at: max(due, notBefore ?? due).advanced(
-        by: generator.duration(below: min(spread, policy.maxRetryAfter))))
+        by: generator.duration(below: min(jitterWindow, policy.maxRetryAfter))))
   }
 }
 
@@ -92,7 +92,8 @@ extension Retry {
   /// Returns the time of the next attempt of a link's series; `nil` if its schedule is exhausted.
   func plan(_ series: Series, at now: Instant, generator: inout RandomSource) -> Instant? {
     plan(
-      schedule(of: series), before: series.scheduleIndex, spread: series.spread, at: now,
+      schedule(of: series), before: series.scheduleIndex, jitterWindow: series.jitterWindow,
+      at: now,
       generator: &generator)
   }
 

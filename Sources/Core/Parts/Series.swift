@@ -14,7 +14,7 @@ struct Series: Sendable, Hashable {
   /// Whether credentials were refreshed in this series because the server rejected them.
   var refreshed = false
   /// The jitter window of the next attempt, set after a refusal or close by the server.
-  var spread: Duration?
+  var jitterWindow: Duration?
   /// Whether the feature prepares the connection before the next attempt.
   var prepares = false
   /// Whether the series is a single attempt from standby; if it fails, standby continues.
@@ -26,7 +26,7 @@ struct Series: Sendable, Hashable {
   /// The series with all of its attempts again, because the network path is a new one.
   var fresh: Series {
     var series = Series(origin: origin, prepares: prepares)
-    series.spread = spread
+    series.jitterWindow = jitterWindow
     return series
   }
 

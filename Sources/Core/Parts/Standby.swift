@@ -88,7 +88,7 @@ struct Standby: Sendable, Hashable {
       state = .polling(
         Polling(
           nextPoll: polls.earliest(at: now.advanced(by: first)),
-          nextProbe: now.advanced(by: poll.spread(poll.probe, &generator)),
+          nextProbe: now.advanced(by: poll.jitterWindow(poll.probe, &generator)),
           server: isAway ? .away : .unknown, failure: failure, isSpreading: failure != nil))
       return
     }
@@ -111,10 +111,10 @@ struct Standby: Sendable, Hashable {
     after failure: LinkFailure, _ polling: inout Polling, _ poll: PollPolicy,
     _ generator: inout RandomSource
   ) -> Duration {
-    if polling.isSlow { return poll.spread(poll.slowProbe, &generator) }
+    if polling.isSlow { return poll.jitterWindow(poll.slowProbe, &generator) }
     let wait = poll.interval * (1 << polling.setbacks)
     guard polling.server == .works, failure.meansServerUnreachable, wait * 2 <= poll.probe else {
-      return poll.spread(poll.probe, &generator)
+      return poll.jitterWindow(poll.probe, &generator)
     }
     polling.setbacks += 1
     return wait + generator.duration(below: wait)
@@ -128,7 +128,7 @@ struct Standby: Sendable, Hashable {
     guard let retryAfter = policy.retry.honored(failure?.retryAfter), retryAfter > .zero else {
       return wait
     }
-    return max(wait, retryAfter + generator.duration(below: spread(poll)))
+    return max(wait, retryAfter + generator.duration(below: jitterWindow(poll)))
   }
 
   /// Returns the wait until the first poll.
@@ -138,13 +138,13 @@ struct Standby: Sendable, Hashable {
   private func firstWait(
     after failure: LinkFailure, _ poll: PollPolicy, _ generator: inout RandomSource
   ) -> Duration {
-    let window = spread(poll)
+    let window = jitterWindow(poll)
     let least = failure.meansServerUnreachable ? window / 5 : .zero
     return least + generator.duration(below: window - least)
   }
 
-  private func spread(_ poll: PollPolicy) -> Duration {
-    min(policy.retry.serverSpread, poll.interval)
+  private func jitterWindow(_ poll: PollPolicy) -> Duration {
+    min(policy.retry.serverJitter, poll.interval)
   }
 
   /// Pauses polls while a link is open but not stable yet. Any other standby is disarmed.
@@ -244,15 +244,16 @@ struct Standby: Sendable, Hashable {
     polling.isAsking = false
     let wait =
       polling.isSpreading
-      ? spread(poll) + generator.duration(below: poll.interval - spread(poll))
-      : poll.spread(poll.interval, &generator)
+      ? jitterWindow(poll) + generator.duration(below: poll.interval - jitterWindow(poll))
+      : poll.jitterWindow(poll.interval, &generator)
     polling.isSpreading = false
     polling.nextPoll = polls.earliest(
       at: now.advanced(by: obeying(failure, wait, poll, &generator)))
     var isTime = false
     if failure == nil, polling.server == .away {
       polling.setbacks = 0
-      let earliest = polling.lastProbe?.advanced(by: poll.spread(poll.interval, &generator)) ?? now
+      let earliest =
+        polling.lastProbe?.advanced(by: poll.jitterWindow(poll.interval, &generator)) ?? now
       isTime = earliest <= now
       polling.nextProbe = min(polling.nextProbe, earliest)
     }
@@ -272,7 +273,7 @@ struct Standby: Sendable, Hashable {
   mutating func noteProbe(at now: Instant, generator: inout RandomSource) {
     guard case .poll(let poll) = policy.standby, case .polling(var polling) = state else { return }
     let wait = polling.isSlow ? poll.slowProbe : poll.probe
-    polling.nextProbe = now.advanced(by: poll.spread(wait, &generator))
+    polling.nextProbe = now.advanced(by: poll.jitterWindow(wait, &generator))
     polling.lastProbe = now
     state = .polling(polling)
   }
@@ -315,7 +316,7 @@ extension StandbyPolicy {
 
 extension PollPolicy {
   /// Returns `wait` with the policy's jitter.
-  fileprivate func spread(_ wait: Duration, _ generator: inout RandomSource) -> Duration {
+  fileprivate func jitterWindow(_ wait: Duration, _ generator: inout RandomSource) -> Duration {
     wait * (1 - jitter + 2 * jitter * generator.unit())
   }
 }

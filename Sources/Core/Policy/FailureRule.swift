@@ -18,7 +18,7 @@ public enum FailureAction: String, Sendable, Hashable, CaseIterable {
   case retry
   /// Retry by the schedule with jitter over the server's window, since it may have dropped all
   /// clients.
-  case retrySpread
+  case retryJittered
   /// Refresh the credentials once, then retry at once; after a second rejection the user must sign
   /// in.
   case refresh

@@ -64,7 +64,7 @@ public struct LinkPolicy: Sendable, Hashable {
   public func action(on failure: LinkFailure) -> FailureAction {
     let action = actions[failure.failureClass] ?? .retry
     // A server that sends a retry-after still offers the link.
-    return action == .standbySlow && failure.retryAfter != nil ? .retrySpread : action
+    return action == .standbySlow && failure.retryAfter != nil ? .retryJittered : action
   }
 }
 
@@ -131,9 +131,9 @@ extension LinkPolicy {
         breaker.within > .zero && breaker.pause > .zero, "retry.breaker must last longer than 0s")
     }
     found.require(retry.stability.after > .zero, "retry.stability must be longer than 0s")
-    found.require(retry.serverSpread > .zero, "retry.spread must be longer than 0s")
+    found.require(retry.serverJitter > .zero, "retry.spread must be longer than 0s")
     found.require(
-      retry.maxRetryAfter >= retry.serverSpread, "retry.longestWish must be at least retry.spread")
+      retry.maxRetryAfter >= retry.serverJitter, "retry.longestWish must be at least retry.spread")
   }
 
   private func checkGate(_ found: inout Problems) {

@@ -457,7 +457,7 @@ extension PolicyKey {
     },
     .duration(
       "retry.spread", "retries after a refusal or close by the server spread over this",
-      { $1(&$0.retry.serverSpread) }),
+      { $1(&$0.retry.serverJitter) }),
     .duration(
       "retry.longestWish", "the longest Retry-After or drain window honored",
       { $1(&$0.retry.maxRetryAfter) }),

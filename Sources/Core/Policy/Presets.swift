@@ -33,8 +33,8 @@ extension LinkPolicy {
   private static let usual: [FailureClass: FailureAction] = [
     .tls: .stop, .badRequest: .stop, .forbidden: .stop, .closedForbidden: .stop,
     .unauthorized: .refresh, .closedUnauthorized: .refresh,
-    .tooManyRequests: .retrySpread, .unavailable: .retrySpread, .serverError: .retrySpread,
-    .closedRestart: .retrySpread,
+    .tooManyRequests: .retryJittered, .unavailable: .retryJittered, .serverError: .retryJittered,
+    .closedRestart: .retryJittered,
   ]
 
   /// Returns the usual failure actions with other ones for some classes.
@@ -58,7 +58,7 @@ extension LinkPolicy {
         // Longer than the jitter window, so that clients of a server that accepts and drops do not
         // return in step.
         stability: Stability(after: .seconds(10), provenByData: true),
-        serverSpread: .seconds(5), maxRetryAfter: .seconds(900)),
+        serverJitter: .seconds(5), maxRetryAfter: .seconds(900)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .seconds(2), networkChange: .reconnect,
@@ -133,7 +133,7 @@ extension LinkPolicy {
         windows: [AttemptWindow(attempts: 30, per: .seconds(60))],
         // The code arrives right after every accept, so data does not show that the link is stable.
         stability: Stability(after: .seconds(30), provenByData: false),
-        serverSpread: .seconds(2), maxRetryAfter: .seconds(60)),
+        serverJitter: .seconds(2), maxRetryAfter: .seconds(60)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .zero, networkChange: .loss, background: background, foreground: .wait),
@@ -161,7 +161,7 @@ extension LinkPolicy {
         // was chosen.
         breaker: Breaker(failures: 42, within: .seconds(600), pause: .seconds(60)),
         stability: Stability(after: .seconds(30), provenByData: true),
-        serverSpread: .seconds(5), maxRetryAfter: .seconds(300)),
+        serverJitter: .seconds(5), maxRetryAfter: .seconds(300)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         // Practice 29: a connection over the old path is not waited for. The requirements allow 25
@@ -180,7 +180,7 @@ extension LinkPolicy {
         milestone: .confirmed, openTimeout: .seconds(10), timeout: .seconds(15)),
       standby: .none,
       // Two clients with one identity replace each other, but must not do so in step.
-      actions: usual(but: [.closedReplaced: .retrySpread]))
+      actions: usual(but: [.closedReplaced: .retryJittered]))
   }
 
   /// The policy of BottleLink (requirements 002): scan bursts in the foreground, the OS's queued
@@ -192,7 +192,7 @@ extension LinkPolicy {
         first: .list([]), reconnect: .list([.seconds(3)]),
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         stability: Stability(after: .seconds(5), provenByData: true),
-        serverSpread: .seconds(1), maxRetryAfter: .seconds(60)),
+        serverJitter: .seconds(1), maxRetryAfter: .seconds(60)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .zero, refreshTimeout: .seconds(15), settle: .zero,
         // The adapter is the network path: without it no open or queued connection remains.
@@ -227,7 +227,7 @@ extension LinkPolicy {
           attempts: nil),
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         stability: Stability(after: .seconds(60), provenByData: true),
-        serverSpread: .seconds(5), maxRetryAfter: .seconds(21_600)),
+        serverJitter: .seconds(5), maxRetryAfter: .seconds(21_600)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .seconds(2), networkChange: .ignore, background: .stay,
@@ -253,7 +253,7 @@ extension LinkPolicy {
         first: schedule, reconnect: schedule,
         windows: [AttemptWindow(attempts: 10, per: .seconds(60))],
         stability: Stability(after: .seconds(10), provenByData: true),
-        serverSpread: .seconds(5), maxRetryAfter: .seconds(900)),
+        serverJitter: .seconds(5), maxRetryAfter: .seconds(900)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         settle: .zero, networkChange: .probe,

@@ -13,20 +13,20 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The rule for when a link counts as stable, so that the next loss starts a new series.
   public var stability: Stability
   /// The jitter window of retries that follow a refusal or a close by the server.
-  public var serverSpread: Duration
+  public var serverJitter: Duration
   /// The longest retry-after or drain window of a server that is honored.
   public var maxRetryAfter: Duration
 
   public init(
     first: Schedule, reconnect: Schedule, windows: [AttemptWindow], breaker: Breaker? = nil,
-    stability: Stability, serverSpread: Duration, maxRetryAfter: Duration
+    stability: Stability, serverJitter: Duration, maxRetryAfter: Duration
   ) {
     self.first = first
     self.reconnect = reconnect
     self.windows = windows
     self.breaker = breaker
     self.stability = stability
-    self.serverSpread = serverSpread
+    self.serverJitter = serverJitter
     self.maxRetryAfter = maxRetryAfter
   }
 

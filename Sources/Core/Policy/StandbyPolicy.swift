@@ -56,7 +56,7 @@ public struct QueuePolicy: Sendable, Hashable {
 public struct PollPolicy: Sendable, Hashable {
   /// The time between polls.
   ///
-  /// The first poll is immediate, or after a failure within `RetryPolicy.serverSpread`. The second
+  /// The first poll is immediate, or after a failure within `RetryPolicy.serverJitter`. The second
   /// one follows anywhere in an interval.
   public var interval: Duration
   /// The jitter of each wait as a share of it, so that a fleet does not poll in step.

@@ -122,16 +122,19 @@ struct SyncServerState: Sendable, Hashable {
     after failures: Int, _ failure: LinkFailure, at now: Instant
   ) -> (due: Instant, isLast: Bool) {
     let schedule = wasReached ? policy.retry.reconnect : policy.retry.first
-    let spread = policy.action(on: failure) == .retrySpread ? policy.retry.serverSpread : nil
-    if let due = plan(schedule, failures - 1, spread, at: now) { return (due, false) }
-    let last = schedule.attempts.flatMap { $0 > 0 ? plan(schedule, $0 - 1, spread, at: now) : nil }
+    let jitterWindow =
+      policy.action(on: failure) == .retryJittered ? policy.retry.serverJitter : nil
+    if let due = plan(schedule, failures - 1, jitterWindow, at: now) { return (due, false) }
+    let last = schedule.attempts.flatMap {
+      $0 > 0 ? plan(schedule, $0 - 1, jitterWindow, at: now) : nil
+    }
     return (last ?? retry.earliest(at: now.advanced(by: SyncSettings.longestPause)), true)
   }
 
   private mutating func plan(
-    _ schedule: Schedule, _ index: Int, _ spread: Duration?, at now: Instant
+    _ schedule: Schedule, _ index: Int, _ jitterWindow: Duration?, at now: Instant
   ) -> Instant? {
-    retry.plan(schedule, before: index, spread: spread, at: now, generator: &generator)
+    retry.plan(schedule, before: index, jitterWindow: jitterWindow, at: now, generator: &generator)
   }
 
   // MARK: The end of a sync

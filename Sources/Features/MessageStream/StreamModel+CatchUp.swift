@@ -224,8 +224,8 @@ extension StreamModel {
   /// Schedules a retry of a catch-up that did not complete the timeline; returns its time.
   private mutating func askAgainLater(retryAfter: Duration = .zero, _ step: inout Step) -> Instant {
     let wait = TimelineCommits.delay(after: recovery.noteFailure())
-    let spread = wait - generator.duration(below: wait / 4)
-    let at = step.now.advanced(by: max(spread, retryAfter))
+    let jitterWindow = wait - generator.duration(below: wait / 4)
+    let at = step.now.advanced(by: max(jitterWindow, retryAfter))
     // While the socket is open, the messages it may have missed are requested until they arrive.
     if link.status.phase == .connected { recovery.wait(until: at) }
     return at

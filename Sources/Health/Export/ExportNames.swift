@@ -110,12 +110,12 @@ struct ExportNames {
     slots[slot] = UInt16(entries.count)
     entries.append(Entry(start: raw.count, count: range.count, kind: kind, number: number))
     for place in range { raw.append(bytes[place]) }
-    if entries.count * 2 > slots.count { spread() }
+    if entries.count * 2 > slots.count { grow() }
     return number
   }
 
   /// Doubles the size of the hash table.
-  private mutating func spread() {
+  private mutating func grow() {
     slots = Array(repeating: .max, count: slots.count * 2)
     for (index, entry) in entries.enumerated() {
       let hash = Self.hash(raw.span, entry.start..<entry.start + entry.count, entry.kind)

@@ -37,7 +37,7 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
   /// The time of the dial counts as time of the connection.
   case countsTheDial
   /// The client reconnects at once after the server closed all connections.
-  case noSpread
+  case noJitter
   /// Timers stop while the process is suspended.
   case timersStopAsleep
   /// Silent connections are never pinged.
@@ -54,7 +54,7 @@ public enum LinkDefect: String, Sendable, Hashable, CaseIterable {
   /// The kinds of findings that may report the defect.
   var kinds: [Finding.Kind] {
     switch self {
-    case .countResetOnOpen, .noStability, .noSpread, .ignoresRetryAfter, .refreshesEarly,
+    case .countResetOnOpen, .noStability, .noJitter, .ignoresRetryAfter, .refreshesEarly,
       .countsTheDial:
       [.storm]
     case .closesAlive, .blamesCredentials: [.needless]
@@ -86,7 +86,7 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     switch defect {
     case .countResetOnOpen: policy.countingFromTheStart
     case .noStability: policy.stable(after: .nanoseconds(1))
-    case .noSpread: policy.spread(over: .nanoseconds(1))
+    case .noJitter: policy.jitterWindow(over: .nanoseconds(1))
     case .noLiveness: policy.withoutPings
     case .closesAlive: policy.hasty
     case .countsTheDial:
@@ -109,7 +109,7 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     switch defect {
     case .takesLateEvents: current.map { Model.renamed(input, to: $0) } ?? input
     case .losesStandby: loses(Model.role(of: input), status) ? nil : input
-    case .noSpread:
+    case .noJitter:
       if case .draining = Model.role(of: input) { nil } else { input }
     case .countResetOnOpen, .noStability, .timersStopAsleep, .noLiveness, .countsTheDial,
       .closesAlive,

@@ -16,9 +16,9 @@ extension LinkPolicy {
     return with(retry)
   }
 
-  func spread(over time: Duration) -> LinkPolicy {
+  func jitterWindow(over time: Duration) -> LinkPolicy {
     var retry = retry
-    retry.serverSpread = time
+    retry.serverJitter = time
     return with(retry)
   }
 
@@ -46,7 +46,7 @@ extension LinkPolicy {
 
   var ignoringRetryAfter: LinkPolicy {
     var retry = retry
-    retry.maxRetryAfter = retry.serverSpread
+    retry.maxRetryAfter = retry.serverJitter
     return with(retry)
   }
 

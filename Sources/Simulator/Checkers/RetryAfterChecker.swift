@@ -74,7 +74,7 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
     guard let window, window.attempt == attempt else { return }
     self.window = nil
     switch standing.policy.action(on: failure) {
-    case .retry, .retrySpread: drained = (standing.now, window.length)
+    case .retry, .retryJittered: drained = (standing.now, window.length)
     case .refresh, .standby, .standbySlow, .stop: return
     }
   }

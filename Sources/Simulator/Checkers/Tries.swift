@@ -24,7 +24,7 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
       if standing.policy.retry.stability.provenByData { count = 0 }
     case .lost(let attempt, let failure):
       end(attempt, standing)
-      isDropped = standing.policy.action(on: failure) == .retrySpread
+      isDropped = standing.policy.action(on: failure) == .retryJittered
     case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .heard, .answered,
       .refused, .other:
       return

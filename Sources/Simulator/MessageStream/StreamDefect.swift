@@ -18,7 +18,7 @@ public enum StreamDefect: String, DeliberateDefect {
   /// Sends without an idempotency key.
   case noIdempotencyKey
   case losesStandby
-  case noSpread
+  case noJitter
   /// Treats positions in a new log as positions in the old one.
   case ignoresEpoch
   case timersStopAsleep
@@ -50,7 +50,7 @@ public enum StreamDefect: String, DeliberateDefect {
     // Only a head shows that nothing was missed.
     case .asksInVain: [.positions]
     case .firstPageOnly, .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents,
-      .losesStandby, .noSpread, .timersStopAsleep, .closesAlive, .ignoresRetryAfter,
+      .losesStandby, .noJitter, .timersStopAsleep, .closesAlive, .ignoresRetryAfter,
       .refreshesEarly,
       .blamesCredentials, .countsTheDial, .leavesPosts, .sendsTwice, .fetchesAfterLeaving,
       .outlivesToken:
@@ -67,7 +67,7 @@ public enum StreamDefect: String, DeliberateDefect {
     case .sendsTwice, .fetchesAfterLeaving: [.storm]
     case .asksInVain: [.needless]
     case .outlivesToken: [.outlived]
-    case .countResetOnOpen, .noStability, .noSpread, .takesLateEvents, .losesStandby,
+    case .countResetOnOpen, .noStability, .noJitter, .takesLateEvents, .losesStandby,
       .timersStopAsleep, .closesAlive, .ignoresRetryAfter, .refreshesEarly, .blamesCredentials,
       .countsTheDial:
       link?.kinds ?? []
@@ -78,7 +78,7 @@ public enum StreamDefect: String, DeliberateDefect {
     switch self {
     // The log must start over while the client is away, a server must close twice, or a stamp must
     // be late.
-    case .ignoresEpoch, .noSpread, .noOverlap: 50
+    case .ignoresEpoch, .noJitter, .noOverlap: 50
     // An answer must be so slow that frames overtake it, and the next catch-up must not reach back.
     case .noBuffer: 100
     // A server must drain for long or refuse for long, or a link must waver.

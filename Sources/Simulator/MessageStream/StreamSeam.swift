@@ -67,7 +67,7 @@ struct StreamSeam: Sendable {
     case .fetchesAfterLeaving: [noteLeaving(input)]
     case .leavesPosts: [noteConnection(input)]
     case .showsBeforeStored, .countResetOnOpen, .noStability, .timersStopAsleep, .takesLateEvents,
-      .losesStandby, .noSpread, .closesAlive, .countsTheDial, .ignoresRetryAfter, .refreshesEarly,
+      .losesStandby, .noJitter, .closesAlive, .countsTheDial, .ignoresRetryAfter, .refreshesEarly,
       .blamesCredentials, .sendsTwice, .outlivesToken, nil:
       [input]
     }
@@ -91,7 +91,7 @@ struct StreamSeam: Sendable {
     case .sendsTwice: return isPost(effect) ? [effect, effect] : [effect]
     case .fetchesAfterLeaving: return withFetch(effect)
     case .showsBeforeStored, .countResetOnOpen, .noStability, .takesLateEvents, .losesStandby,
-      .noSpread, .timersStopAsleep, .closesAlive, .countsTheDial, .ignoresRetryAfter,
+      .noJitter, .timersStopAsleep, .closesAlive, .countsTheDial, .ignoresRetryAfter,
       .refreshesEarly,
       .blamesCredentials, .asksInVain, .outlivesToken, nil:
       return [effect]

@@ -35,7 +35,7 @@ struct LinkShape: Hashable {
       standby = .polling(polling.server, isSlow: polling.isSlow)
     }
     (state, series) = Self.parts(link.state)
-    if series?.spread != nil { series?.spread = .seconds(1) }
+    if series?.jitterWindow != nil { series?.jitterWindow = .seconds(1) }
     switch link.state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       isOlder = trying.generation < link.gate.credentials.generation

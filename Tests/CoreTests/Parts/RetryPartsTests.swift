@@ -9,7 +9,7 @@ private func at(_ milliseconds: Int) -> Instant { .zero.advanced(by: .millisecon
     RetryPolicy(
       first: .list([.seconds(1)]), reconnect: .list([.zero, .seconds(1)]),
       windows: [AttemptWindow(attempts: 2, per: .seconds(10))], breaker: breaker,
-      stability: Stability(after: .seconds(5), provenByData: true), serverSpread: .seconds(2),
+      stability: Stability(after: .seconds(5), provenByData: true), serverJitter: .seconds(2),
       maxRetryAfter: .seconds(60))
   }
 

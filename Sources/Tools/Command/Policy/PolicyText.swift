@@ -107,7 +107,7 @@ enum PolicyText {
   private static func meaning(of action: FailureAction) -> String {
     switch action {
     case .retry: "retry by the schedule"
-    case .retrySpread: "retry by the schedule, spread over the server's window"
+    case .retryJittered: "retry by the schedule, spread over the server's window"
     case .refresh: "refresh the credentials once and retry immediately, then ask for a sign-in"
     case .standby: "standby; the next sign of life or probe retries"
     case .standbySlow: "standby; only the slow probe retries"

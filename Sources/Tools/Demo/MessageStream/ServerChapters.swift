@@ -74,7 +74,7 @@ extension Trouble {
   static let restart = Trouble("restart", "server restart") {
     .init(
       noticed: DemoPolicy.work,
-      whole: $0.retry.serverSpread + $0.longestRetry + DemoPolicy.work)
+      whole: $0.retry.serverJitter + $0.longestRetry + DemoPolicy.work)
   }
 
   static let expiry = Trouble("expiry", "token expiry") {

@@ -423,7 +423,7 @@ extension HeldLink {
         state = .held(Held(blockedReason: blockedReason, series: .first))
         return
       }
-      standby.hurry(at: step.now)
+      standby.pollNow(at: step.now)
       settle(.first, for: after, &step)
     case .ready: probeSuspect(&step)
     case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .failed:
@@ -550,7 +550,7 @@ extension HeldLink {
     case .establishing(let trying) where trigger == .userRefresh:
       state = .establishing(trying.restarted)
     case .resting:
-      standby.hurry(at: step.now)
+      standby.pollNow(at: step.now)
       if gate.intent == .live, !standby.forbidsTriggers { probe(&step) }
     case .failed(.exhausted) where trigger == .userRefresh:
       expedite(.first, after: nil, &step)
@@ -602,7 +602,7 @@ extension HeldLink {
       proceed(.first, after: nil, &step)
     case .resting:
       // A poll that was rejected is repeated with the new credentials.
-      standby.hurry(at: step.now)
+      standby.pollNow(at: step.now)
     case .idle, .held, .settling, .waiting, .preparing, .opening, .establishing, .ready, .failed:
       return
     }

@@ -285,7 +285,7 @@ extension SendQueue {
   }
 
   /// Ends all pauses because the network is back or the app is in the foreground.
-  public mutating func hurry() { pauses = [:] }
+  public mutating func retryNow() { pauses = [:] }
 
   @inlinable
   func waits(_ item: Item) -> Bool {

@@ -210,7 +210,7 @@ struct Standby: Sendable, Hashable {
   }
 
   /// Makes the next poll due as soon as the windows allow, unless a poll is running.
-  mutating func hurry(at now: Instant) {
+  mutating func pollNow(at now: Instant) {
     guard case .polling(var polling) = state, !polling.isAsking else { return }
     polling.nextPoll = min(polling.nextPoll, polls.earliest(at: now))
     state = .polling(polling)

@@ -195,7 +195,7 @@ extension StreamModel {
   private mutating func hear(_ event: LinkEvent, at wall: Timestamp, _ step: inout Step) {
     switch event {
     case .device(.reachability(let reachability)):
-      if case .reachable = reachability { outbox.queue.hurry() }
+      if case .reachable = reachability { outbox.queue.retryNow() }
       noteWhole(at: step.now)
       drive(HeldLink.Input(event), &step)
     case .device(.lifecycle(let lifecycle)):
@@ -343,7 +343,7 @@ extension StreamModel {
       return
     }
     guard link.isWanted else { return }
-    outbox.queue.hurry()
+    outbox.queue.retryNow()
     catchUp(.refresh, &step)
     drive(.trigger(.userRefresh), &step)
   }
@@ -355,7 +355,7 @@ extension StreamModel {
       recovery.connecting.fetchesFirst = true
       drive(.lifecycle(.background), &step)
     case .foreground:
-      outbox.queue.hurry()
+      outbox.queue.retryNow()
       if case .broken = phase { load(&step) }
       drive(.lifecycle(.foreground), &step)
     }
@@ -385,7 +385,7 @@ extension StreamModel {
   ) {
     drive(.opened(attempt), &step)
     guard link.currentAttempt == attempt, link.status.phase == .connected else { return }
-    outbox.queue.hurry()
+    outbox.queue.retryNow()
     recovery.connecting.unprepared = nil
     if recovery.backlog != nil { recovery.endWait() }
     if let head {

@@ -147,7 +147,7 @@ private struct Parcel: QueuedItem {
     #expect(take() == 1)
     _ = retry(1, retryAfter: .milliseconds(retryAfter))
     #expect(queue.deadline == .zero.advanced(by: .milliseconds(wait)))
-    queue.hurry()
+    queue.retryNow()
     #expect(take() == 1)
   }
 

@@ -293,7 +293,7 @@ extension HeldLink {
       case .reconnect, .loss:
         closeCurrent(.networkChanged, &step)
         state = .held(Held(blockedReason: blockedReason, series: .reconnect))
-      case .probe: probeSuspect(&step)
+      case .probe: verify(&step)
       case .ignore: return
       }
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -317,7 +317,7 @@ extension HeldLink {
   private mutating func pathReturned(_ step: inout Step) {
     switch state {
     case .held(let held): settle(held.series.fresh, for: policy.gate.settle, &step)
-    case .ready: probeSuspect(&step)
+    case .ready: verify(&step)
     case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting,
       .failed:
       return  // was never held back
@@ -336,7 +336,7 @@ extension HeldLink {
       case .loss:
         closeCurrent(.networkChanged, &step)
         proceed(.reconnect, after: .unreachable(detail: "the network changed"), &step)
-      case .probe: probeSuspect(&step)
+      case .probe: verify(&step)
       case .ignore: return
       }
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
@@ -354,9 +354,9 @@ extension HeldLink {
   }
 
   /// Verifies with a ping that a connection is alive after an event that may have cut it.
-  mutating func probeSuspect(_ step: inout Step) {
+  mutating func verify(_ step: inout Step) {
     guard case .ready(var ready) = state else { return }
-    let id = ready.liveness.suspect(at: step.now)
+    let id = ready.liveness.verify(at: step.now)
     state = .ready(ready)
     if let id { step.effects.append(.ping(ready.attempt, id)) }
   }
@@ -413,7 +413,7 @@ extension HeldLink {
     gate.lifecycle = .foreground
     if gate.leavesAt != nil {
       gate.leavesAt = nil
-      probeSuspect(&step)
+      verify(&step)
       return
     }
     guard case .connect(let after) = policy.gate.foreground else { return }
@@ -425,7 +425,7 @@ extension HeldLink {
       }
       standby.pollNow(at: step.now)
       settle(.first, for: after, &step)
-    case .ready: probeSuspect(&step)
+    case .ready: verify(&step)
     case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .failed:
       return  // already under way, or only the user's intent can change it
     }
@@ -541,7 +541,7 @@ extension HeldLink {
     switch state {
     case .ready(let ready):
       let quiet = ready.liveness.lastHeard.duration(to: step.now)
-      if trigger == .woke || quiet >= policy.liveness.pongTimeout { probeSuspect(&step) }
+      if trigger == .woke || quiet >= policy.liveness.pongTimeout { verify(&step) }
     case .waiting(let waiting):
       let series = trigger == .userRefresh ? waiting.series.restarted : waiting.series
       expedite(series, after: waiting.failure, &step)

@@ -18,7 +18,7 @@ struct Liveness: Sendable, Hashable {
   /// The number of unanswered pings in a row before the outstanding one.
   var missed = 0
   /// Whether an event may have cut the link; a single unanswered ping then ends it.
-  var isSuspect = false
+  var needsVerification = false
   /// The smoothed round trip; `nil` before the first pong.
   private(set) var roundTrip: RoundTrip?
 
@@ -37,7 +37,7 @@ struct Liveness: Sendable, Hashable {
   mutating func heard(at now: Instant) {
     lastHeard = now
     missed = 0
-    isSuspect = false
+    needsVerification = false
   }
 
   mutating func data(at now: Instant) {
@@ -60,8 +60,8 @@ struct Liveness: Sendable, Hashable {
   }
 
   /// Records a ping that verifies a link after an event that may have cut it, and returns its id.
-  mutating func suspect(at now: Instant) -> UInt64? {
-    isSuspect = true
+  mutating func verify(at now: Instant) -> UInt64? {
+    needsVerification = true
     return probe(at: now)
   }
 
@@ -77,7 +77,7 @@ struct Liveness: Sendable, Hashable {
   var pongTimeout: Duration {
     let second = min(1, policy.liveness.pongTries - 1)
     return policy.liveness.pongTimeout(
-      missed: isSuspect ? max(missed, second) : missed, roundTrip: roundTrip?.expected)
+      missed: needsVerification ? max(missed, second) : missed, roundTrip: roundTrip?.expected)
   }
 
   /// The quality, from the response time and the number of unanswered pings.
@@ -99,7 +99,7 @@ struct Liveness: Sendable, Hashable {
   mutating func due(at now: Instant) -> Due? {
     if let at = silenceEnds, at <= now { return .dead(.silence) }
     if let at = pongDue, at <= now {
-      guard !isSuspect, missed + 1 < policy.liveness.pongTries else { return .dead(.pong) }
+      guard !needsVerification, missed + 1 < policy.liveness.pongTries else { return .dead(.pong) }
       missed += 1
       return .ping(ask(at: now))
     }

@@ -231,7 +231,7 @@ extension Probe {
   var port: (any LinkRuntime.Store)? { nil }
 
   mutating func read(
-    _ event: ServiceEvent<Route>, _ desk: inout ServiceDesk<Self>
+    _ event: ServiceEvent<Route>, _ context: inout ServiceContext<Self>
   ) -> ProbeRules.Input? {
     switch event {
     case .request(let id, let route, _, _): .request(id, isLater: route.isLater)
@@ -241,9 +241,9 @@ extension Probe {
     }
   }
 
-  mutating func perform(_ effect: ProbeRules.Effect, _ desk: inout ServiceDesk<Self>) {
+  mutating func perform(_ effect: ProbeRules.Effect, _ context: inout ServiceContext<Self>) {
     switch effect {
-    case .answer(let id): desk.respond(id, 200, [], [])
+    case .answer(let id): context.respond(id, 200, [], [])
     }
   }
 }

@@ -61,10 +61,10 @@ struct BackendHandler: SocketHandler {
   private func runner<S: Service>(
     of service: S, on hub: SocketHub, _ inject: @escaping Inject
   ) -> any RunningService {
-    let desk = ServiceDesk<S>(hub: hub, log: log, store: service.store) { body in
+    let context = ServiceContext<S>(hub: hub, log: log, store: service.store) { body in
       inject { handler, hub in handler.turn(on: hub) { $0.work(on: S.self, body) } }
     }
-    return ServiceRunner(service, desk)
+    return ServiceRunner(service, context)
   }
 
   /// Releases the server; late results of stores are dropped.

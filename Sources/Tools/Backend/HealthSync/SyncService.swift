@@ -13,7 +13,7 @@ import Synchronization
 
 /// The service of health sync, which stores the batches of phones and reports on them.
 struct SyncService: Service {
-  typealias Desk = ServiceDesk<SyncService>
+  typealias Context = ServiceContext<SyncService>
   typealias Done = Stored<SyncServer.Input>
 
   var rules: SyncServer
@@ -56,12 +56,12 @@ struct SyncService: Service {
   var port: (any LinkRuntime.Store)? { store }
 
   mutating func read(
-    _ event: ServiceEvent<SyncPath>, _ desk: inout Desk
+    _ event: ServiceEvent<SyncPath>, _ context: inout Context
   ) -> SyncServer.Input? {
     switch event {
     case .request(let id, let path, let head, let body):
       let user = secrets.user(of: head.bearer)
-      desk.describe(id, [("user", user?.name)])
+      context.describe(id, [("user", user?.name)])
       let call = Self.call(path, head, body)
       return .request(id, call, user: user, wall: BootClock().wall)
     case .announced(let id, let path, let head):
@@ -87,25 +87,25 @@ struct SyncService: Service {
     }
   }
 
-  mutating func perform(_ effect: SyncServer.Effect, _ desk: inout Desk) {
+  mutating func perform(_ effect: SyncServer.Effect, _ context: inout Context) {
     let store = store
     switch effect {
     case .answer(let id, let answer):
-      desk.respond(id, answer.status, answer.headers, answer.body)
+      context.respond(id, answer.status, answer.headers, answer.body)
     case .ingest(let token, let user, let body, let isGzip):
-      desk.start {
+      context.start {
         await Self.done(token) { () throws(StoreFailure) in
           try await Self.store(body, isGzip: isGzip, of: user.name, in: store)
         }
       }
     case .stamp(let token, let user, let device):
-      desk.start {
+      context.start {
         await Self.done(token) { () throws(StoreFailure) in
           .stamped(try await store.newestStamp(of: user.name, device: device))
         }
       }
     case .check(let token):
-      desk.start {
+      context.start {
         await Self.done(token) { () throws(StoreFailure) in
           try await store.check()
           return .checked
@@ -113,31 +113,31 @@ struct SyncService: Service {
       }
     case .tell(let token, let user, let path, let span, let wall):
       let zones = zones
-      desk.start {
+      context.start {
         await Self.done(token) { () throws(StoreFailure) in
           try await Self.tell(path, span, of: user, at: wall, from: store, zones)
         }
       }
-    case .keep, .finish, .forget: keep(effect, &desk)
+    case .keep, .finish, .forget: keep(effect, &context)
     case .inform(let id, let fields):
-      desk.inform(id, 104, fields.map { ($0.name, $0.value) })
-    case .interrupt(let id): desk.interrupt(id)
+      context.inform(id, 104, fields.map { ($0.name, $0.value) })
+    case .interrupt(let id): context.interrupt(id)
     case .finished: break
     }
   }
 
   /// Carries out an effect on the file of an upload.
-  private func keep(_ effect: SyncServer.Effect, _ desk: inout Desk) {
+  private func keep(_ effect: SyncServer.Effect, _ context: inout Context) {
     let (uploads, store) = (uploads, store)
     switch effect {
     case .keep(let token, let id, let record, let offset, let bytes):
-      desk.start {
+      context.start {
         await Self.done(token) { () throws(StoreFailure) in
           .kept(try uploads.write(bytes, to: id, record, at: offset))
         }
       }
     case .finish(let token, let id, let record, let offset, let bytes):
-      desk.start {
+      context.start {
         await Self.done(token) { () throws(StoreFailure) in
           let end = try uploads.write(bytes, to: id, record, at: offset)
           let whole = try uploads.read(id, record, upTo: end)

@@ -35,7 +35,7 @@ struct RelayService: Service {
     case process(@Sendable (RelayOutcome) -> Void)
   }
 
-  typealias Desk = ServiceDesk<RelayService>
+  typealias Context = ServiceContext<RelayService>
 
   var rules: RelayRules
   let store: any RelayStore
@@ -86,16 +86,16 @@ struct RelayService: Service {
   // MARK: Events
 
   mutating func read(
-    _ event: ServiceEvent<RelayServiceRoute>, _ desk: inout Desk
+    _ event: ServiceEvent<RelayServiceRoute>, _ context: inout Context
   ) -> RelayRules.Input? {
     switch event {
     case .request(let id, .assistant(let route), let head, let body):
-      let address = desk.client(of: desk.hub.connection(of: id), head, through: proxies)
+      let address = context.client(of: context.hub.connection(of: id), head, through: proxies)
       let call = MCPCall(head, route, body: body, address: address)
       return .assistants(.request(id, call, fresh: MCPSessionID(random: .random(16))))
     case .request(let id, .phone(let route), let head, let body):
-      return request(id, route, head, body, &desk).map { .relay($0) }
-    case .upgrade(let id, _, let head): return upgrade(id, head, &desk).map { .relay($0) }
+      return request(id, route, head, body, &context).map { .relay($0) }
+    case .upgrade(let id, _, let head): return upgrade(id, head, &context).map { .relay($0) }
     // A pull is carried out anyway, since every pull may be repeated.
     case .abandoned(let id): return .assistants(.abandoned(id))
     case .heard(let id): return .relay(.heard(id))
@@ -117,20 +117,20 @@ struct RelayService: Service {
 
   private func request(
     _ id: RequestID, _ route: RelayRoute, _ head: HTTPRequestHead, _ body: [UInt8],
-    _ desk: inout Desk
+    _ context: inout Context
   ) -> RelayServer.Input? {
     guard head.method == route.method else {
       let error = RelayReply.error("method_not_allowed", "This route accepts only \(route.method).")
-      desk.respond(id, 405, HTTPFields.json + [("Allow", route.method)], error)
+      context.respond(id, 405, HTTPFields.json + [("Allow", route.method)], error)
       return nil
     }
     switch route {
     case .phone:
       let error = RelayReply.error("upgrade_required", "A phone opens a WebSocket here.")
-      desk.respond(id, 426, HTTPFields.json + HTTPFields.upgradeRequired, error)
+      context.respond(id, 426, HTTPFields.json + HTTPFields.upgradeRequired, error)
     case .health:
       let status = rules.relay.serviceHealth == .draining ? 503 : 200
-      desk.respond(id, status, HTTPFields.json, rules.relay.healthBytes)
+      context.respond(id, status, HTTPFields.json, rules.relay.healthBytes)
     case .lease, .results, .push, .assistants:
       do {
         guard let pull = try route.pull(body) else { return nil }
@@ -138,71 +138,72 @@ struct RelayService: Service {
         return .pull(id, pull, bearer: hash, wall: BootClock().wall)
       } catch {
         let body = RelayReply.error("malformed", error.description)
-        desk.respond(id, 400, HTTPFields.json, body)
+        context.respond(id, 400, HTTPFields.json, body)
       }
     }
     return nil
   }
 
   private func upgrade(
-    _ id: ConnectionID, _ head: HTTPRequestHead, _ desk: inout Desk
+    _ id: ConnectionID, _ head: HTTPRequestHead, _ context: inout Context
   ) -> RelayServer.Input? {
     // A phone is not a web page. A page could pair its visitor's browser with its own assistant.
     guard originPolicy.admit(origin: head.first("origin")) else {
       let error = RelayReply.error("forbidden", OriginPolicy.foreignOrigin)
-      desk.refuse(id, 403, HTTPFields.json, error)
+      context.refuse(id, 403, HTTPFields.json, error)
       return nil
     }
     let arrival = RelayServer.Arrival(
       device: head.first("holdfast-device").flatMap { UUID128($0) },
       resume: head.first("holdfast-resume").map(RelaySecrets.hash),
-      address: desk.client(of: id, head, through: proxies))
+      address: context.client(of: id, head, through: proxies))
     return .phoneOpened(id, arrival, wall: BootClock().wall)
   }
 
   // MARK: Effects
 
-  mutating func perform(_ effect: RelayRules.Effect, _ desk: inout Desk) {
+  mutating func perform(_ effect: RelayRules.Effect, _ context: inout Context) {
     switch effect {
-    case .relay(let effect): perform(effect, &desk)
-    case .assistants(let effect): perform(effect, &desk)
+    case .relay(let effect): perform(effect, &context)
+    case .assistants(let effect): perform(effect, &context)
     }
   }
 
-  private mutating func perform(_ effect: RelayServer.Effect, _ desk: inout Desk) {
+  private mutating func perform(_ effect: RelayServer.Effect, _ context: inout Context) {
     switch effect {
-    case .accept(let id): desk.accept(id)
+    case .accept(let id): context.accept(id)
     case .refuse(let id, let refusal):
-      desk.refuse(id, refusal.status, refusal.headers, refusal.bytes)
-    case .send(let id, let message): desk.hub.send(text: message.bytes, to: id)
-    case .ping(let id): desk.hub.ping(id)
-    case .close(let id, let closure): desk.close(id, closure)
-    case .drop(let id): desk.hub.drop(id)
-    case .answer(let id, let outcome): answer(id, outcome, &desk)
+      context.refuse(id, refusal.status, refusal.headers, refusal.bytes)
+    case .send(let id, let message): context.hub.send(text: message.bytes, to: id)
+    case .ping(let id): context.hub.ping(id)
+    case .close(let id, let closure): context.close(id, closure)
+    case .drop(let id): context.hub.drop(id)
+    case .answer(let id, let outcome): answer(id, outcome, &context)
     case .respond(let id, let reply):
       let response = reply.response
-      desk.respond(id, response.status, response.headers, response.body)
-    case .drawToken(let drawToken): desk.feed(.relay(.tokenDrawn(RelaySecrets.draw(drawToken))))
-    case .store(let token, let changes): desk.write([Write(token: token, changes: changes)])
-    case .push(let phone, let address, let expiresAt): push(phone, address, expiresAt, desk)
+      context.respond(id, response.status, response.headers, response.body)
+    case .drawToken(let drawToken): context.feed(.relay(.tokenDrawn(RelaySecrets.draw(drawToken))))
+    case .store(let token, let changes): context.write([Write(token: token, changes: changes)])
+    case .push(let phone, let address, let expiresAt): push(phone, address, expiresAt, context)
     case .finished: break
     }
   }
 
-  private mutating func perform(_ effect: MCPServer.Effect, _ desk: inout Desk) {
+  private mutating func perform(_ effect: MCPServer.Effect, _ context: inout Context) {
     switch effect {
-    case .answer(let id, let reply): desk.respond(id, reply.status, reply.headers, reply.body)
-    case .watch(let id): desk.watch(id)
+    case .answer(let id, let reply): context.respond(id, reply.status, reply.headers, reply.body)
+    case .watch(let id): context.watch(id)
     case .begin(let id, let session, let origin):
-      desk.begin(
+      context.begin(
         id,
         MCPReply.eventHeaders + MCPReply.headers(of: session) + MCPReply.headers(forPageOf: origin))
-    case .write(let id, let bytes): desk.write(id, bytes)
-    case .end(let id): desk.end(id)
+    case .write(let id, let bytes): context.write(id, bytes)
+    case .end(let id): context.end(id)
     case .call(let id, let call, let bearer, let address):
-      desk.feed(begin(call, as: id, bearer?.hash, from: address, by: .assistant, at: desk.now))
+      context.feed(
+        begin(call, as: id, bearer?.hash, from: address, by: .assistant, at: context.now))
     case .abandon(let id):
-      if calls.removeValue(forKey: id) != nil { desk.feed(.relay(.abandoned(id))) }
+      if calls.removeValue(forKey: id) != nil { context.feed(.relay(.abandoned(id))) }
     }
   }
 
@@ -227,18 +228,18 @@ struct RelayService: Service {
   }
 
   /// Delivers the outcome of a call to its caller.
-  private mutating func answer(_ id: RequestID, _ outcome: RelayOutcome, _ desk: inout Desk) {
+  private mutating func answer(_ id: RequestID, _ outcome: RelayOutcome, _ context: inout Context) {
     guard let call = calls.removeValue(forKey: id) else { return }
     var line = LogLine(.asked)
     (line.route, line.outcome) = (call.kind, outcome.word)
-    line.took = call.since.duration(to: desk.now)
+    line.took = call.since.duration(to: context.now)
     log.note(line)
     switch call.caller {
     case .process(let answer): answer(outcome)
     case .assistant:
       var token: TokenHash?
       if case .loggedIn(let grant) = outcome { token = RelaySecrets.hash(grant.accessToken) }
-      desk.feed(.assistants(.outcome(id, outcome, token: token, wall: BootClock().wall)))
+      context.feed(.assistants(.outcome(id, outcome, token: token, wall: BootClock().wall)))
     }
   }
 
@@ -253,12 +254,12 @@ struct RelayService: Service {
   // MARK: Slow work
 
   private func push(
-    _ phone: PhoneID, _ address: PushAddress, _ expiresAt: Timestamp, _ desk: Desk
+    _ phone: PhoneID, _ address: PushAddress, _ expiresAt: Timestamp, _ context: Context
   ) {
     guard let pushes else { return }
     let push = Push(address: address, expiresAt: expiresAt, collapseID: phone.description)
     let log = log
-    desk.start {
+    context.start {
       let outcome = await pushes.send(push)
       var line = LogLine(.pushed)
       line.outcome = outcome.word

@@ -34,13 +34,13 @@ protocol Service: Sendable {
   /// The first input of the rules, if any.
   var first: Rules.Input? { get }
 
-  /// Turns an event into an input; returns `nil` if there is none or `desk` has answered.
+  /// Turns an event into an input; returns `nil` if there is none or `context` has answered.
   mutating func read(
-    _ event: ServiceEvent<Route>, _ desk: inout ServiceDesk<Self>
+    _ event: ServiceEvent<Route>, _ context: inout ServiceContext<Self>
   ) -> Rules.Input?
 
   /// Carries out an effect.
-  mutating func perform(_ effect: Rules.Effect, _ desk: inout ServiceDesk<Self>)
+  mutating func perform(_ effect: Rules.Effect, _ context: inout ServiceContext<Self>)
 
   /// Makes changes durable in this order and returns the result of each.
   static func commit(_ writes: [Write], to store: Store) async -> [Stored<Rules.Input>]
@@ -48,10 +48,10 @@ protocol Service: Sendable {
   /// Passes an input to the rules and carries out the effects.
   ///
   /// This method is a requirement so that each service gets a copy specialized for its types.
-  mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>)
+  mutating func feed(_ input: Rules.Input, _ context: inout ServiceContext<Self>)
 
   /// Calls the rules at their deadline.
-  mutating func tick(_ desk: inout ServiceDesk<Self>)
+  mutating func tick(_ context: inout ServiceContext<Self>)
 
   /// Tells waiting callers that the backend has stopped.
   mutating func end()
@@ -118,16 +118,16 @@ extension Service {
 
   mutating func end() {}
 
-  mutating func feed(_ input: Rules.Input, _ desk: inout ServiceDesk<Self>) {
-    let effects = rules.handle(input, at: desk.now)
+  mutating func feed(_ input: Rules.Input, _ context: inout ServiceContext<Self>) {
+    let effects = rules.handle(input, at: context.now)
     checkInvariants()
-    carryOut(effects, &desk)
+    carryOut(effects, &context)
   }
 
-  mutating func tick(_ desk: inout ServiceDesk<Self>) {
-    let effects = rules.tick(at: desk.now)
+  mutating func tick(_ context: inout ServiceContext<Self>) {
+    let effects = rules.tick(at: context.now)
     checkInvariants()
-    carryOut(effects, &desk)
+    carryOut(effects, &context)
   }
 
   /// Ends the process if the last step of the rules broke an invariant.
@@ -138,10 +138,10 @@ extension Service {
   }
 
   private mutating func carryOut(
-    _ effects: [Rules.Effect], _ desk: inout ServiceDesk<Self>
+    _ effects: [Rules.Effect], _ context: inout ServiceContext<Self>
   ) {
-    for effect in effects { perform(effect, &desk) }
-    for input in desk.takeInputs() { feed(input, &desk) }
+    for effect in effects { perform(effect, &context) }
+    for input in context.takeInputs() { feed(input, &context) }
   }
 }
 

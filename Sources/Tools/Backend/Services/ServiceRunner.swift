@@ -40,10 +40,10 @@ protocol RunningService: AnyObject {
 /// A runner of one service, which passes events to it and inputs to its rules.
 final class ServiceRunner<S: Service>: RunningService {
   private var service: S
-  private var desk: ServiceDesk<S>
+  private var context: ServiceContext<S>
 
-  init(_ service: S, _ desk: ServiceDesk<S>) {
-    (self.service, self.desk) = (service, desk)
+  init(_ service: S, _ context: ServiceContext<S>) {
+    (self.service, self.context) = (service, context)
   }
 
   var deadline: Instant? { service.rules.deadline }
@@ -63,7 +63,7 @@ final class ServiceRunner<S: Service>: RunningService {
 
   func end() {
     service.end()
-    desk.end()
+    context.end()
   }
 
   func drain(within window: Duration) {
@@ -71,7 +71,7 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   func tick() {
-    service.tick(&desk)
+    service.tick(&context)
   }
 
   func report(to page: inout MetricsPage) {
@@ -79,19 +79,19 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   func feed(_ input: S.Rules.Input) {
-    service.feed(input, &desk)
+    service.feed(input, &context)
   }
 
   func take(
     _ request: RequestID, _ head: HTTPRequestHead, _ path: String, body: [UInt8]?
   ) -> Bool {
     guard let route = S.Route(path: path) else { return false }
-    guard let connection = desk.hub.connection(of: request) else { return true }
+    guard let connection = context.hub.connection(of: request) else { return true }
     if body == nil, route.opensSocket {
-      desk.enter(upgrade: request, on: connection, route)
+      context.enter(upgrade: request, on: connection, route)
       read(.upgrade(connection, route, head))
     } else {
-      desk.enter(request, on: connection, route)
+      context.enter(request, on: connection, route)
       let body = body ?? []
       guard body.isEmpty || route.takesCompressed || head.isPlain else {
         refuseCoding(request)
@@ -105,7 +105,7 @@ final class ServiceRunner<S: Service>: RunningService {
   /// Refuses a body with a content coding and names the accepted one (RFC 9110 section 15.5.16).
   private func refuseCoding(_ request: RequestID) {
     let refusal = HTTPRefusal(415, "bodies of this route must not be compressed")
-    desk.respond(
+    context.respond(
       request, refusal.status, refusal.headers + [("Accept-Encoding", "identity")], refusal.bytes)
   }
 
@@ -124,12 +124,12 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   func abandon(_ request: RequestID) -> Bool {
-    guard let event = desk.abandon(request) else { return false }
+    guard let event = context.abandon(request) else { return false }
     read(event)
     return true
   }
 
-  func owns(_ socket: ConnectionID) -> Bool { desk.owns(socket) }
+  func owns(_ socket: ConnectionID) -> Bool { context.owns(socket) }
 
   func handle(_ event: SocketEvent, on socket: ConnectionID) {
     switch event {
@@ -138,7 +138,7 @@ final class ServiceRunner<S: Service>: RunningService {
     case .binary: read(.binary(socket))
     case .overflow: read(.overflow(socket))
     case .drained: read(.drained(socket))
-    case .closed(_, let ending): read(.closed(socket, code: desk.closed(socket, ending)))
+    case .closed(_, let ending): read(.closed(socket, code: context.closed(socket, ending)))
     case .opened, .pong, .request, .upgrade, .abandoned, .starved, .crowded, .woke,
       .announced, .cut:
       // The rules count a socket as open after `accept`; `heard` already reported a pong's bytes.
@@ -147,12 +147,12 @@ final class ServiceRunner<S: Service>: RunningService {
   }
 
   private func read(_ event: ServiceEvent<S.Route>) {
-    if let input = service.read(event, &desk) { feed(input) }
+    if let input = service.read(event, &context) { feed(input) }
   }
 
   /// Handles the results of the last commit.
   func committed(_ stored: [Stored<S.Rules.Input>]) {
-    desk.commitNext()
+    context.commitNext()
     take(stored)
   }
 
@@ -162,6 +162,6 @@ final class ServiceRunner<S: Service>: RunningService {
 
   /// Passes the rules the input that `make` returns.
   func feed(_ make: (inout S, Instant) -> S.Rules.Input) {
-    feed(make(&service, desk.now))
+    feed(make(&service, context.now))
   }
 }

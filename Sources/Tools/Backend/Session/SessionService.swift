@@ -17,7 +17,7 @@ struct SessionService: Service {
     var changes: [SessionChange]
   }
 
-  typealias Desk = ServiceDesk<SessionService>
+  typealias Context = ServiceContext<SessionService>
 
   var rules: SessionServer
   let store: any SessionStore
@@ -58,14 +58,14 @@ struct SessionService: Service {
   var first: SessionServer.Input? { .restored(kept, wall: BootClock().wall) }
 
   mutating func read(
-    _ event: ServiceEvent<SessionRoute>, _ desk: inout Desk
+    _ event: ServiceEvent<SessionRoute>, _ context: inout Context
   ) -> SessionServer.Input? {
     switch event {
     case .request(let id, _, _, _):
       let refusal = HTTPRefusal(426, "A client opens a WebSocket here.")
-      desk.respond(id, 426, refusal.headers + HTTPFields.upgradeRequired, refusal.bytes)
+      context.respond(id, 426, refusal.headers + HTTPFields.upgradeRequired, refusal.bytes)
       return nil
-    case .upgrade(let id, _, let head): return upgrade(id, head, &desk)
+    case .upgrade(let id, _, let head): return upgrade(id, head, &context)
     case .abandoned, .announced, .cut: return nil
     case .heard(let id): return .heard(id)
     case .text(let id, let bytes): return message(id, bytes)
@@ -78,15 +78,15 @@ struct SessionService: Service {
   }
 
   private func upgrade(
-    _ id: ConnectionID, _ head: HTTPRequestHead, _ desk: inout Desk
+    _ id: ConnectionID, _ head: HTTPRequestHead, _ context: inout Context
   ) -> SessionServer.Input? {
     guard originPolicy.admit(origin: head.first("origin")) else {
       let refusal = HTTPRefusal(403, OriginPolicy.foreignOrigin)
-      desk.refuse(id, 403, refusal.headers, refusal.bytes)
+      context.refuse(id, 403, refusal.headers, refusal.bytes)
       return nil
     }
     let arrival = SessionServer.Arrival(
-      address: desk.client(of: id, head, through: proxies), challenge: [UInt8].challenge())
+      address: context.client(of: id, head, through: proxies), challenge: [UInt8].challenge())
     return .opened(id, arrival, wall: BootClock().wall)
   }
 
@@ -109,28 +109,28 @@ struct SessionService: Service {
     return key.signs(connect.signedText(challenge), as: proof) ? .challenge : .none
   }
 
-  mutating func perform(_ effect: SessionServer.Effect, _ desk: inout Desk) {
+  mutating func perform(_ effect: SessionServer.Effect, _ context: inout Context) {
     switch effect {
-    case .accept(let id): desk.accept(id)
+    case .accept(let id): context.accept(id)
     case .refuse(let id, let refusal):
-      desk.refuse(id, refusal.status, refusal.headers, refusal.bytes)
-    case .send(let id, let message): desk.hub.send(text: message.bytes, to: id)
-    case .noticeDrain(let id): desk.hub.noticeDrain(of: id)
-    case .ping(let id): desk.hub.ping(id)
-    case .close(let id, let closure): desk.close(id, closure)
-    case .drop(let id): desk.hub.drop(id)
-    case .run(let id, let prompt): run(id, prompt, &desk)
+      context.refuse(id, refusal.status, refusal.headers, refusal.bytes)
+    case .send(let id, let message): context.hub.send(text: message.bytes, to: id)
+    case .noticeDrain(let id): context.hub.noticeDrain(of: id)
+    case .ping(let id): context.hub.ping(id)
+    case .close(let id, let closure): context.close(id, closure)
+    case .drop(let id): context.hub.drop(id)
+    case .run(let id, let prompt): run(id, prompt, &context)
     case .cancel(let id): handlers?.cancel(id)
-    case .store(let token, let changes): desk.write([Write(token: token, changes: changes)])
+    case .store(let token, let changes): context.write([Write(token: token, changes: changes)])
     case .finished: break
     }
   }
 
-  private func run(_ id: SessionPromptID, _ prompt: SessionPrompt, _ desk: inout Desk) {
+  private func run(_ id: SessionPromptID, _ prompt: SessionPrompt, _ context: inout Context) {
     guard let handlers else {
-      return desk.feed(.ended(id, .success(text: prompt.text), wall: BootClock().wall))
+      return context.feed(.ended(id, .success(text: prompt.text), wall: BootClock().wall))
     }
-    guard let report = desk.entrance() else { return }
+    guard let report = context.entrance() else { return }
     handlers.start(id, prompt, report: report)
   }
 

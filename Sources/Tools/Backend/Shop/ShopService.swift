@@ -44,11 +44,11 @@ struct ShopService: Service {
   var first: ShopServer.Input? { .removals(removed) }
 
   mutating func read(
-    _ event: ServiceEvent<ShopRoute>, _ desk: inout ServiceDesk<ShopService>
+    _ event: ServiceEvent<ShopRoute>, _ context: inout ServiceContext<ShopService>
   ) -> ShopServer.Input? {
     switch event {
-    case .request(let id, _, let head, let body): return request(id, head, body, &desk)
-    case .upgrade(let id, let route, let head): return upgrade(id, route, head, &desk)
+    case .request(let id, _, let head, let body): return request(id, head, body, &context)
+    case .upgrade(let id, let route, let head): return upgrade(id, route, head, &context)
     case .abandoned(let id): return .abandoned(id)
     case .heard(let id): return .heard(id)
     case .overflow(let id): return .overflowed(id)
@@ -61,24 +61,24 @@ struct ShopService: Service {
 
   private func request(
     _ id: RequestID, _ head: HTTPRequestHead, _ body: [UInt8],
-    _ desk: inout ServiceDesk<ShopService>
+    _ context: inout ServiceContext<ShopService>
   ) -> ShopServer.Input {
     let call = Call.read(
       method: head.method, path: head.wholePath,
       query: head.query.map { (name: $0.name, value: $0.value) },
       key: head.first("idempotency-key"), body: body, limits: limits)
     let credential = call.route.isGuarded ? tokens.credential(of: head) : .missing
-    desk.describe(id, names(credential.user, call.shop))
+    context.describe(id, names(credential.user, call.shop))
     return .request(id, call, credential, wall: BootClock().wall)
   }
 
   private func upgrade(
     _ id: ConnectionID, _ route: ShopRoute, _ head: HTTPRequestHead,
-    _ desk: inout ServiceDesk<ShopService>
+    _ context: inout ServiceContext<ShopService>
   ) -> ShopServer.Input? {
     guard case .stream(let shop) = route else { return nil }
     let credential = tokens.credential(of: head)
-    desk.describe(id, names(credential.user, shop))
+    context.describe(id, names(credential.user, shop))
     let after = head.first(StreamHeader.after.lowercased()).flatMap { Position($0) }
     return .upgrade(id, shop, after: after, credential, wall: BootClock().wall)
   }
@@ -89,29 +89,30 @@ struct ShopService: Service {
   }
 
   mutating func perform(
-    _ effect: ShopServer.Effect, _ desk: inout ServiceDesk<ShopService>
+    _ effect: ShopServer.Effect, _ context: inout ServiceContext<ShopService>
   ) {
     switch effect {
-    case .append(let appends): desk.write(appends)
+    case .append(let appends): context.write(appends)
     case .page(let token, let shop, let query):
-      ask(token, desk) { store throws(StoreFailure) in
+      ask(token, context) { store throws(StoreFailure) in
         let page = try await store.page(query, of: shop)
         return .page(page, total: try await store.count(query, of: shop))
       }
     case .head(let token, let shop):
-      ask(token, desk) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
+      ask(token, context) { store throws(StoreFailure) in try await Self.head(of: shop, in: store) }
     case .answer(let id, let answer):
-      desk.respond(id, answer.status, answer.headers, answer.bytes)
+      context.respond(id, answer.status, answer.headers, answer.bytes)
     case .accept(let id, let head, let after):
       let positions = [(StreamHeader.head, head), (StreamHeader.after, after)]
-      desk.accept(
+      context.accept(
         id, positions.compactMap { name, position in position.map { (name, $0.description) } })
-    case .refuse(let id, let answer): desk.refuse(id, answer.status, answer.headers, answer.bytes)
+    case .refuse(let id, let answer):
+      context.refuse(id, answer.status, answer.headers, answer.bytes)
     case .send(let frame, let listeners):
-      desk.hub.send(frame: WebSocketFrame.text(frame.payload), to: listeners)
-    case .ping(let id): desk.hub.ping(id)
-    case .close(let id, let closure): desk.close(id, closure)
-    case .drop(let id): desk.hub.drop(id)
+      context.hub.send(frame: WebSocketFrame.text(frame.payload), to: listeners)
+    case .ping(let id): context.hub.ping(id)
+    case .close(let id, let closure): context.close(id, closure)
+    case .drop(let id): context.hub.drop(id)
     case .finished: break
     }
   }
@@ -127,12 +128,12 @@ struct ShopService: Service {
   }
 
   private func ask(
-    _ token: StoreToken, _ desk: ServiceDesk<ShopService>,
+    _ token: StoreToken, _ context: ServiceContext<ShopService>,
     _ question:
       @escaping @Sendable (any MessageLog) async throws(StoreFailure) -> ShopServer.StoreAnswer
   ) {
     let store = store
-    desk.start {
+    context.start {
       do throws(StoreFailure) {
         return Stored(input: .stored(token, try await question(store)))
       } catch {

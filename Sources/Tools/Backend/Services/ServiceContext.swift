@@ -8,7 +8,7 @@ import ServerSockets
 ///
 /// A desk is used on the loop of the sockets. Nothing here calls the rules: results reach them
 /// later, as inputs.
-struct ServiceDesk<S: Service> {
+struct ServiceContext<S: Service> {
   /// A request, an upgrade or a socket, with its log line.
   struct Exchange {
     var request: RequestID
@@ -79,7 +79,7 @@ struct ServiceDesk<S: Service> {
 
 // MARK: - Requests
 
-extension ServiceDesk {
+extension ServiceContext {
   mutating func enter(_ request: RequestID, on connection: ConnectionID, _ route: S.Route) {
     requests[request] = exchange(request, connection, route)
   }
@@ -172,7 +172,7 @@ extension ServiceDesk {
 
 // MARK: - Sockets
 
-extension ServiceDesk {
+extension ServiceContext {
   func owns(_ id: ConnectionID) -> Bool { sockets[id] != nil }
 
   /// Completes an upgrade with these header fields in the response.
@@ -241,7 +241,7 @@ extension SocketEnding {
 
 // MARK: - The store, and other slow work
 
-extension ServiceDesk {
+extension ServiceContext {
   /// Writes changes to the store now, or together with others once the store is idle.
   mutating func write(_ writes: [S.Write]) {
     switch lane {

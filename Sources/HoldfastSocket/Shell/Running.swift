@@ -36,7 +36,7 @@ package final class Running<S: FeatureShell>: Sendable {
 
   package let shell: S
   private let driver: Driver<S.Model>
-  private let commands: CommandLane<S.Model>
+  private let commands: CommandQueue<S.Model>
   private let task: Task<Void, Never>
 
   /// Starts the driver.
@@ -60,7 +60,7 @@ package final class Running<S: FeatureShell>: Sendable {
       preconditionFailure("the inbox of a new driver has room for the first inputs")
     }
     (self.shell, self.driver) = (shell, driver)
-    commands = CommandLane(driver)
+    commands = CommandQueue(driver)
     task = Task {
       await Self.run(driver, device)
       await shell.end()

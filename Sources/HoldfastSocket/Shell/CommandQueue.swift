@@ -7,7 +7,7 @@ import Synchronization
 /// A command never waits, so an app that reads slowly can still act. While the inbox is full,
 /// commands are queued here. The queue has no bound, because commands come from a person and none
 /// may be lost.
-final class CommandLane<M: Journaled>: Sendable {
+final class CommandQueue<M: Journaled>: Sendable {
   private let driver: Driver<M>
   private let state = Mutex(State())
 

@@ -11,7 +11,7 @@ actor BottleShell: FeatureShell {
   let sink = InputSink<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
   private let options: BottleOptions
-  private let jobs: Jobs<BottleModel, AttemptID>
+  private let tasks: EffectTasks<BottleModel, AttemptID>
   private let radio: RadioEvents
   /// The most recently requested write and change of the store.
   private var writing: Task<Void, Never>?
@@ -19,7 +19,7 @@ actor BottleShell: FeatureShell {
 
   init(_ options: BottleOptions) {
     self.options = options
-    jobs = Jobs(sink)
+    tasks = EffectTasks(sink)
     radio = RadioEvents(sink, options.clock)
     updates = UpdateChannel(crowd: Self.crowd)
   }
@@ -49,7 +49,7 @@ actor BottleShell: FeatureShell {
     case .connect(let attempt, let id, let isQueued, let rest):
       central.connect(id, attempt: attempt, isQueued: isQueued, after: rest)
     case .cancel(let attempt):
-      jobs.cancel(attempt)
+      tasks.cancel(attempt)
       central.cancel(attempt)
     case .discover(let attempt): discover(attempt)
     case .write(let attempt, let id, let attribute, let bytes):
@@ -61,7 +61,7 @@ actor BottleShell: FeatureShell {
   }
 
   func stop() async {
-    jobs.stop()
+    tasks.stop()
     radio.end()
     await options.radio.close()
     await writing?.value
@@ -72,7 +72,8 @@ actor BottleShell: FeatureShell {
   ///
   /// With this order, a state that changes in between is notified.
   private func discover(_ attempt: AttemptID) {
-    jobs.start(attempt) { [central = options.radio, clock = options.clock] () throws(LinkFailure) in
+    tasks.start(attempt) {
+      [central = options.radio, clock = options.clock] () throws(LinkFailure) in
       try await central.discover(
         BottleAttribute.service, BottleAttribute.required.map(\.id), of: attempt)
       try await central.notify(BottleAttribute.state.id, of: attempt)

@@ -11,7 +11,7 @@ actor PullShell: FeatureShell {
   let updates = UpdateChannel<PullReport> { $0.append($1) }
   private let api: PullAPI
   private let answer: HealthPull.Answering
-  private let jobs: Jobs<PullModel, StepID>
+  private let tasks: EffectTasks<PullModel, StepID>
   /// The messages of a reading, until they are discarded. A pull has only one reading at a time.
   private var messages: [StepID: [PhoneMessage]] = [:]
 
@@ -23,13 +23,13 @@ actor PullShell: FeatureShell {
 
   init(_ api: PullAPI, _ answer: @escaping HealthPull.Answering) {
     (self.api, self.answer) = (api, answer)
-    jobs = Jobs(sink)
+    tasks = EffectTasks(sink)
   }
 
   func perform(_ effect: PullModel.Effect) {
     switch effect {
     case .lease(let step, let max, let time):
-      jobs.start(step) { [api] () throws(LinkFailure) in
+      tasks.start(step) { [api] () throws(LinkFailure) in
         .leased(step, try await api.lease(max, within: time))
       } failing: {
         .failed(step, $0)
@@ -37,7 +37,7 @@ actor PullShell: FeatureShell {
     case .read(let step, let leased): read(step, leased)
     case .discard(let step):
       messages[step] = nil
-      jobs.cancel(step)
+      tasks.cancel(step)
     case .post(let step, let work, let part, let lease, let time):
       // This cannot happen: the model only posts messages of a reading that it has not discarded.
       guard let all = messages[work], all.indices.contains(part) else {
@@ -46,15 +46,15 @@ actor PullShell: FeatureShell {
       send(step, LeasedResult(lease: lease, message: all[part]), within: time)
     case .refuse(let step, let result, let time): send(step, result, within: time)
     case .finish(let report):
-      jobs.stop()
+      tasks.stop()
       updates.put(report)
     }
   }
 
-  func stop() { jobs.stop() }
+  func stop() { tasks.stop() }
 
   private func send(_ step: StepID, _ result: LeasedResult, within time: Duration) {
-    jobs.start(step) { [api] () throws(LinkFailure) in
+    tasks.start(step) { [api] () throws(LinkFailure) in
       try await api.post(result, within: time)
       return .posted(step)
     } failing: {
@@ -63,7 +63,7 @@ actor PullShell: FeatureShell {
   }
 
   private func read(_ step: StepID, _ leased: LeasedQuestion) {
-    jobs.start(step) { [answer] in
+    tasks.start(step) { [answer] in
       let object = await answer(leased.id, leased.question)
       let frames = PhoneMessage.frames(
         answering: leased.question.kind, leased.id, object, atMost: Self.maxMessageBytes)

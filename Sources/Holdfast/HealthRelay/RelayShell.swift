@@ -14,7 +14,7 @@ actor RelayShell: FeatureShell {
   private let environment: RelayEnvironment
   private let notices: Notices
   private let sockets: SocketPool
-  private let readings: Jobs<RelayModel, WorkID>
+  private let readings: EffectTasks<RelayModel, WorkID>
   /// The messages of prepared answers, until the model discards them.
   private var answers: [WorkID: [[UInt8]]] = [:]
 
@@ -26,7 +26,7 @@ actor RelayShell: FeatureShell {
     updates = UpdateChannel(crowd: Self.crowd)
     notices = Notices(environment.notifier)
     sockets = SocketPool(environment.network, policy: configuration.settings.policy)
-    readings = Jobs(sink)
+    readings = EffectTasks(sink)
   }
 
   /// Keeps the newest status and the newest pair, and drops everything else.

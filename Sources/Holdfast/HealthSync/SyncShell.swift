@@ -13,7 +13,7 @@ actor SyncShell: FeatureShell {
   private let configuration: SyncConfiguration
   private let files: PayloadFiles
   private let uploads: any UploadQueue
-  private let jobs: Jobs<SyncModel, Never>
+  private let tasks: EffectTasks<SyncModel, Never>
   private let wakes = GrantedWakes()
 
   init(_ configuration: SyncConfiguration, _ files: PayloadFiles, _ http: any HTTPClient) {
@@ -24,7 +24,7 @@ actor SyncShell: FeatureShell {
       ?? HTTPUploads(
         server: configuration.server, deviceID: configuration.deviceID, http: http, files: files,
         resumesFrom: configuration.resumesFrom, secret: configuration.secret)
-    jobs = Jobs(sink)
+    tasks = EffectTasks(sink)
     updates = UpdateChannel(crowd: Self.crowd)
   }
 
@@ -70,8 +70,8 @@ actor SyncShell: FeatureShell {
     case .split(let path): split(path)
     case .identify: identify()
     case .askSecret:
-      jobs.start { [uploads] in .secret(isNew: await uploads.renewSecret()) }
-    case .refresh: jobs.start { [uploads] in .refreshed(await uploads.refresh()) }
+      tasks.start { [uploads] in .secret(isNew: await uploads.renewSecret()) }
+    case .refresh: tasks.start { [uploads] in .refreshed(await uploads.refresh()) }
     case .giveBack(let id, let result): wakes.take(id)?.giveBack(result)
     case .update(let update): updates.put(update)
     }
@@ -80,7 +80,7 @@ actor SyncShell: FeatureShell {
   func stop() async {
     await configuration.source.stop()
     await uploads.stop()
-    jobs.stop()
+    tasks.stop()
     wakes.giveBackAll()
   }
 
@@ -98,7 +98,7 @@ actor SyncShell: FeatureShell {
   ) {
     let (source, clock) = (configuration.source, configuration.clock)
     let packing = SyncPacking(deviceID: configuration.deviceID)
-    jobs.start { [files] in
+    tasks.start { [files] in
       let page: SourcePage
       do throws(HealthSourceFailure) {
         page = try await source.page(type, from: start, limit: limit)
@@ -119,7 +119,7 @@ actor SyncShell: FeatureShell {
   }
 
   private func identify() {
-    jobs.start { [uploads] in
+    tasks.start { [uploads] in
       do throws(LinkFailure) {
         return .identified(try await uploads.identify())
       } catch {
@@ -129,7 +129,7 @@ actor SyncShell: FeatureShell {
   }
 
   private func commit(_ id: SyncCommitID, _ steps: [SyncQueueStep]) {
-    jobs.start { [queue = configuration.queue] () throws(StoreFailure) in
+    tasks.start { [queue = configuration.queue] () throws(StoreFailure) in
       try await queue.apply(steps)
       return .committed(id)
     } failing: {
@@ -138,7 +138,7 @@ actor SyncShell: FeatureShell {
   }
 
   private func split(_ path: String) {
-    jobs.start { [files] () throws(StoreFailure) in
+    tasks.start { [files] () throws(StoreFailure) in
       guard let halves = SyncPacking.halves(of: try files.read(path)) else {
         return .notSplit(path, nil)
       }

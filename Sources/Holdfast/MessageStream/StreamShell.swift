@@ -16,7 +16,7 @@ actor StreamShell: FeatureShell {
   private let vault: TokenVault
   private let api: ShopAPI
   private let sockets: SocketPool
-  private let jobs: Jobs<StreamModel, Never>
+  private let tasks: EffectTasks<StreamModel, Never>
   private let backpressure: StoreBackpressure
   private var isReaderBehind = false
 
@@ -35,7 +35,7 @@ actor StreamShell: FeatureShell {
     let credentials = RequestCredentials.vault(vault, configuration.authentication)
     api = ShopAPI(configuration, network, credentials)
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
-    jobs = Jobs(sink)
+    tasks = EffectTasks(sink)
     updates = UpdateChannel(crowd: Self.crowd)
     backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
   }
@@ -60,9 +60,9 @@ actor StreamShell: FeatureShell {
     case .open(let attempt, let after): await open(attempt, after: after)
     case .close(let attempt, let code): sockets.close(attempt, code: code)
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
-    case .refreshCredentials: jobs.renew(vault)
+    case .refreshCredentials: tasks.renew(vault)
     case .fetch(let id, let query):
-      jobs.start { [api, backpressure] () throws(LinkFailure) in
+      tasks.start { [api, backpressure] () throws(LinkFailure) in
         let page = try await api.page(query)
         await backpressure.pass(page.messages.count)
         return .fetched(id, page)
@@ -70,7 +70,7 @@ actor StreamShell: FeatureShell {
         .fetchFailed(id, $0)
       }
     case .post(let entry, let number):
-      jobs.start { [api] () throws(LinkFailure) in
+      tasks.start { [api] () throws(LinkFailure) in
         .posted(entry.id, try await api.post(entry))
       } failing: {
         .postFailed(entry.id, try: number, $0)
@@ -88,7 +88,7 @@ actor StreamShell: FeatureShell {
   private func watchReader() {
     guard !isReaderBehind, updates.isFull else { return }
     isReaderBehind = true
-    jobs.start { [weak self, updates, sink] in
+    tasks.start { [weak self, updates, sink] in
       await sink.post([.reader(isBehind: true)])
       await updates.room()
       await sink.post([.reader(isBehind: false)])
@@ -104,7 +104,7 @@ actor StreamShell: FeatureShell {
 
   func stop() async {
     backpressure.open()
-    jobs.stop()
+    tasks.stop()
     bells.close()
     await sockets.stop()
     await vault.end()
@@ -136,7 +136,7 @@ actor StreamShell: FeatureShell {
   }
 
   private func load(_ limit: Int) {
-    jobs.start { [store, shop = configuration.shop] () throws(StoreFailure) in
+    tasks.start { [store, shop = configuration.shop] () throws(StoreFailure) in
       .loaded(try await Self.newest(limit, of: shop, in: store))
     } failing: {
       .loadFailed($0)
@@ -164,7 +164,7 @@ actor StreamShell: FeatureShell {
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {
     backpressure.close()
-    jobs.start { [store, backpressure, bells, shop = configuration.shop] () throws(StoreFailure) in
+    tasks.start { [store, backpressure, bells, shop = configuration.shop] () throws(StoreFailure) in
       defer { backpressure.open() }
       let commit = try await store.commit(change, to: shop)
       if !commit.inserted.isEmpty || !commit.edited.isEmpty { bells.ring() }
@@ -175,7 +175,7 @@ actor StreamShell: FeatureShell {
   }
 
   private func readOlder(than key: TimelineKey, _ limit: Int) {
-    jobs.start { [store, shop = configuration.shop] () throws(StoreFailure) in
+    tasks.start { [store, shop = configuration.shop] () throws(StoreFailure) in
       .older(try await store.older(than: key, in: shop, limit: limit))
     } failing: {
       .olderFailed($0)

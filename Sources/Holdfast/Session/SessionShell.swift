@@ -14,7 +14,7 @@ actor SessionShell: FeatureShell {
   private let configuration: SessionConfiguration
   private let sockets: SocketPool
   private let network: any HTTPClient
-  private let jobs: Jobs<SessionModel, Never>
+  private let tasks: EffectTasks<SessionModel, Never>
   private let backpressure: StoreBackpressure
   /// The most recently read key.
   private var key = ""
@@ -23,7 +23,7 @@ actor SessionShell: FeatureShell {
     let sink = InputSink<SessionModel>()
     sockets = SocketPool(network, policy: configuration.policy)
     self.network = network
-    jobs = Jobs(sink)
+    tasks = EffectTasks(sink)
     updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
     // A response arrives only once on a connection, so nothing is dropped, however slow the store
     // is.
@@ -59,13 +59,13 @@ actor SessionShell: FeatureShell {
 
   func stop() async {
     backpressure.open()
-    jobs.stop()
+    tasks.stop()
     await sockets.stop()
   }
 
   /// Reads the key again. A key that is not available now is requested again later.
   private func readKey() {
-    jobs.start { [configuration, weak self] () throws(LinkFailure) in
+    tasks.start { [configuration, weak self] () throws(LinkFailure) in
       await self?.take(try await configuration.key())
       return .credentials(.available(expiresIn: nil))
     } failing: { failure in
@@ -94,7 +94,7 @@ actor SessionShell: FeatureShell {
   /// A server with TLS is asked over plain HTTP, because only there can a login page answer.
   private func probe(within time: Duration) {
     guard let url = ServerURL.page("/healthz", besides: configuration.url) else { return }
-    jobs.start { [network] () throws(LinkFailure) in
+    tasks.start { [network] () throws(LinkFailure) in
       let answer = try await network.send(
         HTTPCall(method: "GET", url: url, timeout: time, maxBodyBytes: 1 << 20))
       return .probed(isPortal: answer.head.isLoginPage(from: url))
@@ -130,7 +130,7 @@ actor SessionShell: FeatureShell {
   /// A change that the store refuses is committed again, so only a success admits more messages.
   private func commit(_ id: SessionCommitID, _ change: ClientSessionChange) {
     backpressure.close()
-    jobs.start { [store = configuration.store, backpressure] () throws(StoreFailure) in
+    tasks.start { [store = configuration.store, backpressure] () throws(StoreFailure) in
       let news = try await store.commit(change)
       backpressure.open()
       return .committed(id, news)

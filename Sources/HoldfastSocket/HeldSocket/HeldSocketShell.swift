@@ -13,7 +13,7 @@ actor HeldSocketShell: FeatureShell {
   private let openTimeout: Duration
   private let vault: TokenVault?
   private let sockets: SocketPool
-  private let jobs: Jobs<SocketModel, Never>
+  private let tasks: EffectTasks<SocketModel, Never>
   /// The most recently requested change of the stored outbox.
   private var keeping: Task<Void, Never>?
 
@@ -30,7 +30,7 @@ actor HeldSocketShell: FeatureShell {
     }
     sockets = SocketPool(
       network, policy: policy, credentials: vault.map { .vault($0, options.placement) } ?? .none)
-    jobs = Jobs(sink)
+    tasks = EffectTasks(sink)
     updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
     (self.url, self.options, self.sink, self.vault) = (url, options, sink, vault)
     openTimeout = policy.establish.openTimeout
@@ -65,7 +65,7 @@ actor HeldSocketShell: FeatureShell {
     case .ping(let attempt, let id): await sockets.ping(attempt, id: id)
     case .ask(let attempt): await send(language.ping, on: attempt)
     case .refreshCredentials:
-      if let vault { jobs.renew(vault) } else { jobs.start { .credentials(.rejected) } }
+      if let vault { tasks.renew(vault) } else { tasks.start { .credentials(.rejected) } }
     case .store, .remove: keep(effect)
     case .update(let update):
       if let event = HeldSocket.Event(update) { updates.put(event) }
@@ -73,7 +73,7 @@ actor HeldSocketShell: FeatureShell {
   }
 
   func stop() async {
-    jobs.stop()
+    tasks.stop()
     await keeping?.value
     await sockets.stop()
     await vault?.end()

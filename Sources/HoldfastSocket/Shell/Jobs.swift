@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The number of tasks has no bound of its own: each handles one effect, and the machine bounds the
 /// effects in progress.
-package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
+package final class EffectTasks<M: Journaled, Name: Hashable & Sendable>: Sendable {
   package typealias Work = @Sendable () async -> M.Input?
 
   fileprivate struct State {
@@ -79,7 +79,7 @@ package final class Jobs<M: Journaled, Name: Hashable & Sendable>: Sendable {
   }
 }
 
-extension Jobs.State {
+extension EffectTasks.State {
   fileprivate mutating func forget(_ id: UInt64, _ name: Name?) -> Task<Void, Never>? {
     if let name, names[name] == id { names[name] = nil }
     return tasks.removeValue(forKey: id)

@@ -26,7 +26,7 @@ public final class HeldBottle: Sendable, AsyncSequence {
   /// The iterator of a bottle's updates.
   public typealias Iterator = UpdateIterator<BottleUpdate>
 
-  private let running: Running<BottleShell>
+  private let runtime: MachineRuntime<BottleShell>
   private let lastRequest = Mutex<UInt64>(0)
 
   /// Starts to search for the bottle.
@@ -44,23 +44,23 @@ public final class HeldBottle: Sendable, AsyncSequence {
     let kept = try await LinkFailure.local { () throws(StoreFailure) in
       try await options.store.open()
     }
-    running = Running(
+    runtime = MachineRuntime(
       start, BottleShell(options), clock: options.clock,
       device: Device(
         reachability: AlwaysReachable(), lifecycle: options.lifecycle, network: nil,
         clock: options.clock),
       first: [.restored(kept), .start])
-    running.shell.listen()
+    runtime.shell.listen()
   }
 
   /// Returns the only iterator; a bottle has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
 
   /// Connects and synchronizes now. The result is a `.refreshed` update with the returned number.
   @discardableResult
   public func refresh() -> UInt64 {
     let id = nextRequest
-    running.command(.refresh(id))
+    runtime.command(.refresh(id))
     return id
   }
 
@@ -68,43 +68,43 @@ public final class HeldBottle: Sendable, AsyncSequence {
   @discardableResult
   public func perform(_ request: BottleRequest) -> UInt64 {
     let id = nextRequest
-    running.command(.perform(id, request))
+    runtime.command(.perform(id, request))
     return id
   }
 
   /// Holds the connection while it is idle, or releases a hold. Each hold must be released.
-  public func hold(_ isHeld: Bool) { running.command(.hold(isHeld)) }
+  public func hold(_ isHeld: Bool) { runtime.command(.hold(isHeld)) }
 
   /// Uses another bottle, or the first one found if `bottle` is `nil`.
-  public func choose(_ bottle: KnownBottle?) { running.command(.choose(bottle)) }
+  public func choose(_ bottle: KnownBottle?) { runtime.command(.choose(bottle)) }
 
   /// Confirms that every drink up to this number was shown, so no later run shows it again.
-  public func confirm(_ number: UInt64) { running.command(.shown(through: number)) }
+  public func confirm(_ number: UInt64) { runtime.command(.shown(through: number)) }
 
   /// Connects again after `close` or a failure, without waiting for the next burst.
-  public func start() { running.command(.start) }
+  public func start() { runtime.command(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
-    running.command(.link(.device(.lifecycle(lifecycle))))
+    runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 
   /// A snapshot of the model between two steps.
   package var snapshot: BottleModel {
-    get async { await running.snapshot }
+    get async { await runtime.snapshot }
   }
 
   /// Returns when all earlier commands were processed and `isSettled` holds.
   ///
   /// It also returns when the bottle is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (BottleModel) -> Bool) async {
-    await running.settled(isSettled)
+    await runtime.settled(isSettled)
   }
 
   /// Disconnects, cancels every connect that is pending in the system, and ends the sequence.
   ///
   /// The call runs to completion even if the calling task is cancelled.
-  public func close() async { await running.close(.stop) { $0.isStopped } }
+  public func close() async { await runtime.close(.stop) { $0.isStopped } }
 
   private var nextRequest: UInt64 {
     lastRequest.withLock { last in

@@ -62,19 +62,19 @@ public struct HealthPull: Sendable {
   /// - Parameter budget: The time limit of the run, 25 s by docs/seeds/000.md. A push gives an app
   ///   about 30 s.
   public func run(budget: Duration = .seconds(25)) async -> PullReport {
-    let running = Running(
+    let runtime = MachineRuntime(
       MachineStart(PullSettings(budget: budget)), PullShell(api, answer), clock: clock,
       first: [.begin])
     // A cancelled task could not report the cancellation, so the run has a task of its own.
     let pulling = Task {
-      let report = await running.shell.updates.next()
-      await running.end()
+      let report = await runtime.shell.updates.next()
+      await runtime.end()
       return report ?? PullReport(ending: .cancelled)
     }
     return await withTaskCancellationHandler {
       await pulling.value
     } onCancel: {
-      running.command(.cancel)
+      runtime.command(.cancel)
     }
   }
 

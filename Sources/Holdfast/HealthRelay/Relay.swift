@@ -19,7 +19,7 @@ public final class Relay: Sendable, AsyncSequence {
 
   /// The configuration that the relay was created with.
   public let configuration: RelayConfiguration
-  private let running: Running<RelayShell>
+  private let runtime: MachineRuntime<RelayShell>
 
   /// Creates an idle relay.
   ///
@@ -33,7 +33,7 @@ public final class Relay: Sendable, AsyncSequence {
       RelayModel.Birth(configuration.settings), journal: configuration.journal,
       at: environment.clock.wall, notice: notice)
     self.configuration = configuration
-    running = Running(
+    runtime = MachineRuntime(
       start, RelayShell(configuration, environment), clock: environment.clock,
       device: Device(
         reachability: environment.reachability, lifecycle: environment.lifecycle,
@@ -44,43 +44,43 @@ public final class Relay: Sendable, AsyncSequence {
   public typealias Iterator = UpdateIterator<RelayUpdate>
 
   /// Returns the only iterator; a relay has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
 
   /// Connects, or connects again after an error.
-  public func start() { running.command(.start) }
+  public func start() { runtime.command(.start) }
 
   /// Uses the token that an earlier process stored, so the phone stays paired.
   ///
   /// Call it before `start`. A backend that does not know the token starts a new pairing.
-  public func resume(_ token: Secret) { running.command(.resume(token)) }
+  public func resume(_ token: Secret) { runtime.command(.resume(token)) }
 
   /// Ends the connection and the pairing.
-  public func stop() { running.command(.stop) }
+  public func stop() { runtime.command(.stop) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
-    running.command(.link(.device(.lifecycle(lifecycle))))
+    runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 
   /// The token of the pairing, for `resume(_:)` in the next run; `nil` without a pairing.
   public var resumeToken: Secret? {
-    get async { await running.snapshot.resume }
+    get async { await runtime.snapshot.resume }
   }
 
   /// A snapshot of the model between two steps.
   package var snapshot: RelayModel {
-    get async { await running.snapshot }
+    get async { await runtime.snapshot }
   }
 
   /// Returns when all earlier commands were processed and `isSettled` holds.
   ///
   /// It also returns when the relay is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (RelayModel) -> Bool) async {
-    await running.settled(isSettled)
+    await runtime.settled(isSettled)
   }
 
   /// Stops the relay, removes the notification and ends the sequence.
   ///
   /// The call runs to completion even if the calling task is cancelled.
-  public func close() async { await running.close(.stop) { $0.status.state == .idle } }
+  public func close() async { await runtime.close(.stop) { $0.status.state == .idle } }
 }

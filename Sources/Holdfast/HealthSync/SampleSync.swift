@@ -24,7 +24,7 @@ public final class SampleSync: Sendable, AsyncSequence {
   /// The iterator of a sync's updates.
   public typealias Iterator = UpdateIterator<SyncUpdate>
 
-  private let running: Running<SyncShell>
+  private let runtime: MachineRuntime<SyncShell>
 
   /// Starts to read and send samples.
   ///
@@ -59,39 +59,39 @@ public final class SampleSync: Sendable, AsyncSequence {
       lifecycle: configuration.lifecycle, network: network,
       conditions: { .conditions(SyncConditions($0)) }
     ) { .device($0) }
-    running = Running(
+    runtime = MachineRuntime(
       start, shell, clock: clock, device: device,
       first: [
-        .restored(kept, running: uploading, missing: missing), .ask(configuration.types),
+        .restored(kept, runtime: uploading, missing: missing), .ask(configuration.types),
       ])
   }
 
   /// Returns the only iterator; a sync has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
 
   /// Retries at once, without waiting for the next retry.
-  public func again() { running.command(.again) }
+  public func again() { runtime.command(.again) }
 
   /// Reports the current conditions for uploads, if there is no monitor.
-  public func note(_ conditions: SyncConditions) { running.command(.conditions(conditions)) }
+  public func note(_ conditions: SyncConditions) { runtime.command(.conditions(conditions)) }
 
   /// A snapshot of the model between two steps.
   package var snapshot: SyncModel {
-    get async { await running.snapshot }
+    get async { await runtime.snapshot }
   }
 
   /// Returns when all earlier commands were processed and `isSettled` holds.
   ///
   /// It also returns when the sync is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SyncModel) -> Bool) async {
-    await running.settled(isSettled)
+    await runtime.settled(isSettled)
   }
 
   /// Waits at most 2 s until work in progress is stored, and ends the sequence.
   ///
   /// Unsent samples wait for the next run. The call runs to completion even if the calling task is
   /// cancelled.
-  public func close() async { await running.close(.stop) { $0.isStopped } }
+  public func close() async { await runtime.close(.stop) { $0.isStopped } }
 }
 
 extension SyncConditions {

@@ -20,7 +20,7 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// The configuration that the stream was opened with.
   public let configuration: StreamConfiguration
-  private let running: Running<StreamShell>
+  private let runtime: MachineRuntime<StreamShell>
   private let clock: any LinkClock
 
   init(
@@ -30,7 +30,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     let clock = environment.clock
     self.configuration = configuration
     self.clock = clock
-    running = Running(
+    runtime = MachineRuntime(
       start, StreamShell(configuration, environment), clock: clock,
       device: Device(
         reachability: environment.reachability, lifecycle: environment.lifecycle,
@@ -42,44 +42,44 @@ public final class ShopStream: Sendable, AsyncSequence {
   public typealias Iterator = UpdateIterator<StreamUpdate>
 
   /// Returns the only iterator; a stream has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
 
   /// Sends a message, which is kept until the server has stored it.
   ///
   /// An outbox update reports the message once it is stored on this device.
   public func send(_ text: String, parent: MessageID? = nil) {
-    running.command(.send(text: text, parent: parent, at: clock.wall))
+    runtime.command(.send(text: text, parent: parent, at: clock.wall))
   }
 
   /// Sends a failed message again.
-  public func retry(_ id: UUID128) { running.command(.retry(id)) }
+  public func retry(_ id: UUID128) { runtime.command(.retry(id)) }
 
   /// Discards an unsent message.
-  public func discard(_ id: UUID128) { running.command(.discard(id)) }
+  public func discard(_ id: UUID128) { runtime.command(.discard(id)) }
 
   /// Fetches new messages, as for pull to refresh.
-  public func refresh() { running.command(.refresh) }
+  public func refresh() { runtime.command(.refresh) }
 
   /// Loads the next page of older messages. A history update follows.
-  public func loadOlder() { running.command(.loadOlder) }
+  public func loadOlder() { runtime.command(.loadOlder) }
 
   /// Turns real-time messaging on, or off in favor of polling.
-  public func setRealtime(_ isOn: Bool) { running.command(.realtime(isOn)) }
+  public func setRealtime(_ isOn: Bool) { runtime.command(.realtime(isOn)) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
-    running.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
+    runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
   /// Signs out: forgets the token and makes no more attempts until the stream is opened again.
   public func signOut() async {
-    await running.shell.forgetToken()
-    await running.post(.credentials(.cleared))
+    await runtime.shell.forgetToken()
+    await runtime.post(.credentials(.cleared))
   }
 
   /// A snapshot of the model between two steps.
   package var snapshot: StreamModel {
-    get async { await running.snapshot }
+    get async { await runtime.snapshot }
   }
 
   /// Returns when every message of the server is stored and shown.
@@ -91,7 +91,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   ///
   /// It also returns when the stream has ended or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (StreamModel) -> Bool) async {
-    await running.settled(isSettled)
+    await runtime.settled(isSettled)
   }
 
   /// Returns the durable consumer with a name, which is added to the store if it is missing.
@@ -103,7 +103,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   public func consumer(
     _ name: ConsumerName, from start: ConsumerStart = .usual
   ) async throws(StoreFailure) -> ShopConsumer {
-    let shell = running.shell
+    let shell = runtime.shell
     return try await ShopConsumer(
       name, of: configuration.shop, in: shell.store, from: start, bell: shell.bells.add())
   }
@@ -111,7 +111,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Stores all accepted commands, closes the socket with 1000 and ends the sequence.
   ///
   /// The call runs to completion even if the calling task is cancelled.
-  public func close() async { await running.close(.close, until: \.isStored) }
+  public func close() async { await runtime.close(.close, until: \.isStored) }
 }
 
 /// The ports of a stream, each an adapter or a fake of the test kit.

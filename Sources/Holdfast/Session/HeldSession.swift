@@ -27,7 +27,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// The iterator of a session's events.
   public typealias Iterator = UpdateIterator<SessionUpdate>
 
-  private let running: Running<SessionShell>
+  private let runtime: MachineRuntime<SessionShell>
   private let clock: any LinkClock
 
   /// Starts to connect.
@@ -61,7 +61,7 @@ public final class HeldSession: Sendable, AsyncSequence {
     let follow =
       configuration.conversation.map { [SessionModel.Input.follow(conversation: $0)] }
       ?? []
-    running = Running(
+    runtime = MachineRuntime(
       start, SessionShell(configuration, network), clock: clock,
       device: Device(
         reachability: configuration.reachability ?? Platform.reachability(of: host),
@@ -71,55 +71,55 @@ public final class HeldSession: Sendable, AsyncSequence {
   }
 
   /// Returns the only iterator; a session has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
 
   /// Sends a prompt without waiting. Its outcome is reported as events.
   public func prompt(_ text: String, in conversation: String? = nil) {
-    running.command(.prompt(text, conversation: conversation, at: clock.wall))
+    runtime.command(.prompt(text, conversation: conversation, at: clock.wall))
   }
 
   /// Sends a failed prompt again.
-  public func retry(_ key: UUID128) { running.command(.retry(key)) }
+  public func retry(_ key: UUID128) { runtime.command(.retry(key)) }
 
   /// Discards a failed prompt.
-  public func discard(_ key: UUID128) { running.command(.discard(key)) }
+  public func discard(_ key: UUID128) { runtime.command(.discard(key)) }
 
   /// Cancels the work in progress of a conversation.
   public func cancel(conversation: String) {
-    running.command(.cancel(conversation: conversation))
+    runtime.command(.cancel(conversation: conversation))
   }
 
   /// Follows another conversation, which becomes the default for later prompts.
   public func follow(conversation: String) {
-    running.command(.follow(conversation: conversation))
+    runtime.command(.follow(conversation: conversation))
   }
 
   /// Confirms that every message up to this number was shown, so no later run shows it again.
-  public func confirm(_ news: UInt64) { running.command(.shown(through: news)) }
+  public func confirm(_ news: UInt64) { runtime.command(.shown(through: news)) }
 
   /// Connects again after a failure, without waiting for the next retry.
-  public func start() { running.command(.start) }
+  public func start() { runtime.command(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
-    running.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
+    runtime.command(.link(.device(.lifecycle(lifecycle)), at: clock.wall))
   }
 
   /// The default conversation of prompts, a lower-case UUID; empty until the store is read.
   public var conversation: String {
-    get async { await running.snapshot.conversation }
+    get async { await runtime.snapshot.conversation }
   }
 
   /// A snapshot of the model between two steps.
   package var snapshot: SessionModel {
-    get async { await running.snapshot }
+    get async { await runtime.snapshot }
   }
 
   /// Returns when all earlier commands were processed and `isSettled` holds.
   ///
   /// It also returns when the session is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SessionModel) -> Bool) async {
-    await running.settled(isSettled)
+    await runtime.settled(isSettled)
   }
 
   /// Waits for pending work, closes with 1000, and ends the sequence.
@@ -128,5 +128,5 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// messages are confirmed, and the confirmations are stored. Continue to read and to confirm
   /// meanwhile. Prompts without an answer wait for the next run. The call runs to completion even
   /// if the calling task is cancelled.
-  public func close() async { await running.close(.stop) { $0.isStopped } }
+  public func close() async { await runtime.close(.stop) { $0.isStopped } }
 }

@@ -34,7 +34,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
   /// The iterator of a socket's events.
   public typealias Iterator = UpdateIterator<Event>
 
-  private let running: Running<HeldSocketShell>
+  private let runtime: MachineRuntime<HeldSocketShell>
 
   /// Starts to connect.
   ///
@@ -57,7 +57,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
       guard case .durable(let store) = options.outbox else { return [ProvenQueue.Entry]() }
       return try await store.load()
     }
-    running = Running(
+    runtime = MachineRuntime(
       start, HeldSocketShell(url, start.birth, options, network), clock: options.clock,
       device: Device(
         reachability: options.reachability ?? Platform.reachability(of: host),
@@ -66,32 +66,32 @@ public final class HeldSocket: Sendable, AsyncSequence {
   }
 
   /// Returns the only iterator; a socket has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: running.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
 
   /// Sends a text without waiting. Its outcome is reported as an event.
-  public func send(_ text: String) { running.command(.send(.text(text))) }
+  public func send(_ text: String) { runtime.command(.send(.text(text))) }
 
   /// Sends bytes without waiting. Their outcome is reported as an event.
-  public func send(_ bytes: [UInt8]) { running.command(.send(SocketMessage(binary: bytes))) }
+  public func send(_ bytes: [UInt8]) { runtime.command(.send(SocketMessage(binary: bytes))) }
 
   /// Connects again after a failure, without waiting for the next retry.
-  public func start() { running.command(.start) }
+  public func start() { runtime.command(.start) }
 
   /// Reports whether the app is in the foreground, if there is no lifecycle monitor.
   public func turn(_ lifecycle: Lifecycle) {
-    running.command(.link(.device(.lifecycle(lifecycle))))
+    runtime.command(.link(.device(.lifecycle(lifecycle))))
   }
 
   /// A snapshot of the model between two steps.
   package var snapshot: SocketModel {
-    get async { await running.snapshot }
+    get async { await runtime.snapshot }
   }
 
   /// Returns when all earlier commands were processed and `isSettled` holds.
   ///
   /// It also returns when the socket is closed or the task is cancelled.
   package func settled(_ isSettled: @escaping @Sendable (SocketModel) -> Bool) async {
-    await running.settled(isSettled)
+    await runtime.settled(isSettled)
   }
 
   /// Waits for accepted messages to arrive, closes with 1000, and ends the sequence.
@@ -99,5 +99,5 @@ public final class HeldSocket: Sendable, AsyncSequence {
   /// The wait takes at most 2 s. Without a connection, it includes only messages in memory.
   /// `SocketNotice.unsent` counts the messages that are left. The call runs to completion even if
   /// the calling task is cancelled.
-  public func close() async { await running.close(.stop) { $0.isStopped } }
+  public func close() async { await runtime.close(.stop) { $0.isStopped } }
 }

@@ -31,7 +31,7 @@ extension FeatureShell {
 }
 
 /// A running feature: its driver, shell, device monitors, commands and updates.
-package final class Running<S: FeatureShell>: Sendable {
+package final class MachineRuntime<S: FeatureShell>: Sendable {
   package typealias Input = S.Model.Input
 
   package let shell: S

@@ -26,7 +26,7 @@ public final class HeldBottle: Sendable, AsyncSequence {
   /// The iterator of a bottle's updates.
   public typealias Iterator = UpdateIterator<BottleUpdate>
 
-  private let runtime: MachineRuntime<BottleShell>
+  private let runtime: MachineRuntime<BottleEffectHandler>
   private let lastRequest = Mutex<UInt64>(0)
 
   /// Starts to search for the bottle.
@@ -45,16 +45,16 @@ public final class HeldBottle: Sendable, AsyncSequence {
       try await options.store.open()
     }
     runtime = MachineRuntime(
-      start, BottleShell(options), clock: options.clock,
+      start, BottleEffectHandler(options), clock: options.clock,
       device: Device(
         reachability: AlwaysReachable(), lifecycle: options.lifecycle, network: nil,
         clock: options.clock),
       first: [.restored(kept), .start])
-    runtime.shell.listen()
+    runtime.effectHandler.listen()
   }
 
   /// Returns the only iterator; a bottle has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Connects and synchronizes now. The result is a `.refreshed` update with the returned number.
   @discardableResult

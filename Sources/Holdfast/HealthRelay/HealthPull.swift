@@ -63,11 +63,11 @@ public struct HealthPull: Sendable {
   ///   about 30 s.
   public func run(budget: Duration = .seconds(25)) async -> PullReport {
     let runtime = MachineRuntime(
-      MachineStart(PullSettings(budget: budget)), PullShell(api, answer), clock: clock,
+      MachineStart(PullSettings(budget: budget)), PullEffectHandler(api, answer), clock: clock,
       first: [.begin])
     // A cancelled task could not report the cancellation, so the run has a task of its own.
     let pulling = Task {
-      let report = await runtime.shell.updates.next()
+      let report = await runtime.effectHandler.updates.next()
       await runtime.end()
       return report ?? PullReport(ending: .cancelled)
     }

@@ -19,7 +19,7 @@ public final class Relay: Sendable, AsyncSequence {
 
   /// The configuration that the relay was created with.
   public let configuration: RelayConfiguration
-  private let runtime: MachineRuntime<RelayShell>
+  private let runtime: MachineRuntime<RelayEffectHandler>
 
   /// Creates an idle relay.
   ///
@@ -34,7 +34,7 @@ public final class Relay: Sendable, AsyncSequence {
       at: environment.clock.wall, notice: notice)
     self.configuration = configuration
     runtime = MachineRuntime(
-      start, RelayShell(configuration, environment), clock: environment.clock,
+      start, RelayEffectHandler(configuration, environment), clock: environment.clock,
       device: Device(
         reachability: environment.reachability, lifecycle: environment.lifecycle,
         network: environment.network, clock: environment.clock))
@@ -44,7 +44,7 @@ public final class Relay: Sendable, AsyncSequence {
   public typealias Iterator = UpdateIterator<RelayUpdate>
 
   /// Returns the only iterator; a relay has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Connects, or connects again after an error.
   public func start() { runtime.command(.start) }

@@ -24,7 +24,7 @@ public final class SampleSync: Sendable, AsyncSequence {
   /// The iterator of a sync's updates.
   public typealias Iterator = UpdateIterator<SyncUpdate>
 
-  private let runtime: MachineRuntime<SyncShell>
+  private let runtime: MachineRuntime<SyncEffectHandler>
 
   /// Starts to read and send samples.
   ///
@@ -51,8 +51,8 @@ public final class SampleSync: Sendable, AsyncSequence {
     }
     let files = PayloadFiles(in: configuration.directory)
     let missing = files.tidy(Set(kept.batches.map(\.file)))
-    let shell = SyncShell(configuration, files, network)
-    let uploading = await shell.listen()
+    let effectHandler = SyncEffectHandler(configuration, files, network)
+    let uploading = await effectHandler.listen()
     let host = URLComponents(string: configuration.server)?.host ?? configuration.server
     let device = Device<SyncModel.Input>(
       reachability: configuration.reachability ?? Platform.reachability(of: host),
@@ -60,14 +60,14 @@ public final class SampleSync: Sendable, AsyncSequence {
       conditions: { .conditions(SyncConditions($0)) }
     ) { .device($0) }
     runtime = MachineRuntime(
-      start, shell, clock: clock, device: device,
+      start, effectHandler, clock: clock, device: device,
       first: [
         .restored(kept, runtime: uploading, missing: missing), .ask(configuration.types),
       ])
   }
 
   /// Returns the only iterator; a sync has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Retries at once, without waiting for the next retry.
   public func again() { runtime.command(.again) }

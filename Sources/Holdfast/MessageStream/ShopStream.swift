@@ -20,7 +20,7 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// The configuration that the stream was opened with.
   public let configuration: StreamConfiguration
-  private let runtime: MachineRuntime<StreamShell>
+  private let runtime: MachineRuntime<StreamEffectHandler>
   private let clock: any LinkClock
 
   init(
@@ -31,7 +31,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     self.configuration = configuration
     self.clock = clock
     runtime = MachineRuntime(
-      start, StreamShell(configuration, environment), clock: clock,
+      start, StreamEffectHandler(configuration, environment), clock: clock,
       device: Device(
         reachability: environment.reachability, lifecycle: environment.lifecycle,
         network: environment.network, clock: clock),
@@ -42,7 +42,7 @@ public final class ShopStream: Sendable, AsyncSequence {
   public typealias Iterator = UpdateIterator<StreamUpdate>
 
   /// Returns the only iterator; a stream has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Sends a message, which is kept until the server has stored it.
   ///
@@ -73,7 +73,7 @@ public final class ShopStream: Sendable, AsyncSequence {
 
   /// Signs out: forgets the token and makes no more attempts until the stream is opened again.
   public func signOut() async {
-    await runtime.shell.forgetToken()
+    await runtime.effectHandler.forgetToken()
     await runtime.post(.credentials(.cleared))
   }
 
@@ -103,9 +103,10 @@ public final class ShopStream: Sendable, AsyncSequence {
   public func consumer(
     _ name: ConsumerName, from start: ConsumerStart = .usual
   ) async throws(StoreFailure) -> ShopConsumer {
-    let shell = runtime.shell
+    let effectHandler = runtime.effectHandler
     return try await ShopConsumer(
-      name, of: configuration.shop, in: shell.store, from: start, bell: shell.bells.add())
+      name, of: configuration.shop, in: effectHandler.store, from: start,
+      bell: effectHandler.bells.add())
   }
 
   /// Stores all accepted commands, closes the socket with 1000 and ends the sequence.

@@ -27,7 +27,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   /// The iterator of a session's events.
   public typealias Iterator = UpdateIterator<SessionUpdate>
 
-  private let runtime: MachineRuntime<SessionShell>
+  private let runtime: MachineRuntime<SessionEffectHandler>
   private let clock: any LinkClock
 
   /// Starts to connect.
@@ -62,7 +62,7 @@ public final class HeldSession: Sendable, AsyncSequence {
       configuration.conversation.map { [SessionModel.Input.follow(conversation: $0)] }
       ?? []
     runtime = MachineRuntime(
-      start, SessionShell(configuration, network), clock: clock,
+      start, SessionEffectHandler(configuration, network), clock: clock,
       device: Device(
         reachability: configuration.reachability ?? Platform.reachability(of: host),
         lifecycle: configuration.lifecycle, network: network, clock: clock),
@@ -71,7 +71,7 @@ public final class HeldSession: Sendable, AsyncSequence {
   }
 
   /// Returns the only iterator; a session has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Sends a prompt without waiting. Its outcome is reported as events.
   public func prompt(_ text: String, in conversation: String? = nil) {

@@ -34,7 +34,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
   /// The iterator of a socket's events.
   public typealias Iterator = UpdateIterator<Event>
 
-  private let runtime: MachineRuntime<HeldSocketShell>
+  private let runtime: MachineRuntime<HeldSocketEffectHandler>
 
   /// Starts to connect.
   ///
@@ -58,7 +58,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
       return try await store.load()
     }
     runtime = MachineRuntime(
-      start, HeldSocketShell(url, start.birth, options, network), clock: options.clock,
+      start, HeldSocketEffectHandler(url, start.birth, options, network), clock: options.clock,
       device: Device(
         reachability: options.reachability ?? Platform.reachability(of: host),
         lifecycle: options.lifecycle, network: network, clock: options.clock),
@@ -66,7 +66,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
   }
 
   /// Returns the only iterator; a socket has one reader.
-  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.shell.updates) }
+  public func makeAsyncIterator() -> Iterator { Iterator(updates: runtime.effectHandler.updates) }
 
   /// Sends a text without waiting. Its outcome is reported as an event.
   public func send(_ text: String) { runtime.command(.send(.text(text))) }

@@ -5,7 +5,7 @@ import Synchronization
 /// The actor that carries out the effects of one feature.
 ///
 /// It maps effects to calls of this module and of ports, and their results to inputs.
-package protocol FeatureShell: Actor {
+package protocol EffectHandler: Actor {
   associatedtype Model: Journaled
   associatedtype Update: Sendable
 
@@ -21,7 +21,7 @@ package protocol FeatureShell: Actor {
   func stop() async
 }
 
-extension FeatureShell {
+extension EffectHandler {
   /// Stops the shell, closes its sink, and ends the updates.
   fileprivate nonisolated func end() async {
     sink.close()
@@ -31,10 +31,10 @@ extension FeatureShell {
 }
 
 /// A running feature: its driver, shell, device monitors, commands and updates.
-package final class MachineRuntime<S: FeatureShell>: Sendable {
+package final class MachineRuntime<S: EffectHandler>: Sendable {
   package typealias Input = S.Model.Input
 
-  package let shell: S
+  package let effectHandler: S
   private let driver: Driver<S.Model>
   private let commands: CommandQueue<S.Model>
   private let task: Task<Void, Never>
@@ -47,23 +47,23 @@ package final class MachineRuntime<S: FeatureShell>: Sendable {
   ///   - inputs: The machine's next inputs.
   ///   - onEnd: Runs when everything has ended, including the journal.
   package init(
-    _ start: MachineStart<S.Model>, _ shell: S, clock: any LinkClock,
+    _ start: MachineStart<S.Model>, _ effectHandler: S, clock: any LinkClock,
     device: Device<Input>? = nil, first inputs: [Input] = [],
     onEnd: @escaping @Sendable () async -> Void = {}
   ) {
     let driver = Driver(machine: start.machine, clock: clock, journal: start.journal) {
-      effect, _ in await shell.perform(effect)
+      effect, _ in await effectHandler.perform(effect)
     }
-    shell.sink.open(to: driver)
+    effectHandler.sink.open(to: driver)
     let present = device?.present() ?? []
     for input in present + inputs where !driver.tryPost(input) {
       preconditionFailure("the inbox of a new driver has room for the first inputs")
     }
-    (self.shell, self.driver) = (shell, driver)
+    (self.effectHandler, self.driver) = (effectHandler, driver)
     commands = CommandQueue(driver)
     task = Task {
       await Self.run(driver, device)
-      await shell.end()
+      await effectHandler.end()
       await start.journal?.close()
       await onEnd()
     }
@@ -71,7 +71,7 @@ package final class MachineRuntime<S: FeatureShell>: Sendable {
 
   deinit {
     task.cancel()
-    shell.updates.end()
+    effectHandler.updates.end()
   }
 
   /// Runs the driver and reports the device to it until the task is cancelled.
@@ -116,11 +116,11 @@ package final class MachineRuntime<S: FeatureShell>: Sendable {
   ///
   /// The call runs to completion even if the calling task is cancelled.
   package func close(_ last: Input, until isSettled: @escaping @Sendable (S.Model) -> Bool) async {
-    await Task { [driver, commands, shell] in
+    await Task { [driver, commands, effectHandler] in
       await commands.drained()
       await driver.post(last)
       await driver.settle(isSettled)
-      await shell.end()
+      await effectHandler.end()
     }.value
     await end()
   }

@@ -8,7 +8,7 @@ import LinkWire
 import Session
 
 /// The shell of a session: its sockets, key, store and events.
-actor SessionShell: FeatureShell {
+actor SessionEffectHandler: EffectHandler {
   let sink: InputSink<SessionModel>
   let updates: UpdateChannel<SessionUpdate>
   private let configuration: SessionConfiguration

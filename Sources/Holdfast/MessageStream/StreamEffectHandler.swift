@@ -6,7 +6,7 @@ import LinkWire
 import MessageStream
 
 /// The shell of a message stream: its socket, REST exchanges, store and updates.
-actor StreamShell: FeatureShell {
+actor StreamEffectHandler: EffectHandler {
   let sink = InputSink<StreamModel>()
   let updates: UpdateChannel<StreamUpdate>
   private let configuration: StreamConfiguration

@@ -5,7 +5,7 @@ import LinkDriver
 
 /// The shell of a held socket: its connections, the app's functions, its outbox's store, its
 /// events.
-actor HeldSocketShell: FeatureShell {
+actor HeldSocketEffectHandler: EffectHandler {
   let sink: InputSink<SocketModel>
   let updates: UpdateChannel<HeldSocket.Event>
   private let url: String

@@ -7,7 +7,7 @@ import LinkRuntime
 import LinkWire
 
 /// The shell of a relay: its socket, answers, notification and updates.
-actor RelayShell: FeatureShell {
+actor RelayEffectHandler: EffectHandler {
   let sink = InputSink<RelayModel>()
   let updates: UpdateChannel<RelayUpdate>
   private let configuration: RelayConfiguration

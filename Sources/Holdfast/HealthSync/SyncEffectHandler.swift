@@ -7,7 +7,7 @@ import LinkWire
 import Synchronization
 
 /// The shell of a sync: its source, files, queue and uploads.
-actor SyncShell: FeatureShell {
+actor SyncEffectHandler: EffectHandler {
   let sink: InputSink<SyncModel>
   let updates: UpdateChannel<SyncUpdate>
   private let configuration: SyncConfiguration

@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 
 /// The shell of a pull: exchanges with the backend, readings, and the messages they produced.
-actor PullShell: FeatureShell {
+actor PullEffectHandler: EffectHandler {
   let sink = InputSink<PullModel>()
   let updates = UpdateChannel<PullReport> { $0.append($1) }
   private let api: PullAPI

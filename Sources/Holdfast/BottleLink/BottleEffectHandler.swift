@@ -7,7 +7,7 @@ import LinkWire
 import Synchronization
 
 /// The shell of a bottle: its radio, store and updates.
-actor BottleShell: FeatureShell {
+actor BottleEffectHandler: EffectHandler {
   let sink = InputSink<BottleModel>()
   let updates: UpdateChannel<BottleUpdate>
   private let options: BottleOptions

@@ -8,7 +8,7 @@ import Testing
 @testable import Holdfast
 
 /// The shell of a held socket, between an app and a network that the test controls.
-@Suite(.timeLimit(.minutes(10))) struct HeldSocketShellTests {
+@Suite(.timeLimit(.minutes(10))) struct HeldSocketEffectHandlerTests {
   private let network = FakeNetwork(clock: BootClock())
 
   private var options: SocketOptions {

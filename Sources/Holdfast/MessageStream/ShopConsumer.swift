@@ -30,14 +30,14 @@ public final class ShopConsumer: Sendable, AsyncSequence {
   public let name: ConsumerName
   private let shop: ShopID
   private let store: any TimelineStore
-  private let bell: Bell
+  private let signal: ChangeSignal
   private let first: UInt64
 
   init(
     _ name: ConsumerName, of shop: ShopID, in store: any TimelineStore, from start: ConsumerStart,
-    bell: Bell
+    signal: ChangeSignal
   ) async throws(StoreFailure) {
-    (self.name, self.shop, self.store, self.bell) = (name, shop, store, bell)
+    (self.name, self.shop, self.store, self.signal) = (name, shop, store, signal)
     try await store.addConsumer(name, of: shop, from: start)
     let state = try await store.consumers(of: shop).first { $0.name == name }
     first = state?.acknowledged ?? 0
@@ -53,7 +53,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
 
   /// Returns an iterator over the deliveries after the last acknowledged one.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(consumer: self, rings: bell.rings.makeAsyncIterator(), number: first)
+    Iterator(consumer: self, rings: signal.rings.makeAsyncIterator(), number: first)
   }
 
   /// Acknowledges durably every delivery up to a number.
@@ -71,7 +71,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
   }
 
   /// Ends the sequence once every stored delivery has been delivered.
-  public func finish() { bell.finish() }
+  public func finish() { signal.finish() }
 
   /// The iterator of a consumer.
   public struct Iterator: AsyncIteratorProtocol {
@@ -89,7 +89,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(StoreFailure) -> [Delivery]? {
-      while !Task.isCancelled, !consumer.bell.isClosed {
+      while !Task.isCancelled, !consumer.signal.isClosed {
         let batch = try await consumer.store.deliveries(
           to: consumer.name, of: consumer.shop, after: number, limit: ShopConsumer.limit)
         if let last = batch.last {
@@ -106,7 +106,7 @@ public final class ShopConsumer: Sendable, AsyncSequence {
 }
 
 /// A signal to a consumer that its queue may have grown. Several signals may arrive as one.
-final class Bell: Sendable {
+final class ChangeSignal: Sendable {
   let rings: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
   private let isShut = Mutex(false)
@@ -131,40 +131,40 @@ final class Bell: Sendable {
 }
 
 /// The signals of a stream's consumers.
-final class Bells: Sendable {
+final class ChangeSignals: Sendable {
   private struct State {
     /// Weak references, since each consumer owns its signal.
-    var bells: [Weak] = []
+    var signals: [Weak] = []
     var isClosed = false
   }
 
   private struct Weak {
-    weak var bell: Bell?
+    weak var signal: ChangeSignal?
   }
 
   private let state = Mutex(State())
 
   /// Returns a new signal, which is closed if the stream is.
-  func add() -> Bell {
-    let bell = Bell()
+  func add() -> ChangeSignal {
+    let signal = ChangeSignal()
     let isClosed = state.withLock { state in
-      state.bells.removeAll { $0.bell == nil }
-      if !state.isClosed { state.bells.append(Weak(bell: bell)) }
+      state.signals.removeAll { $0.signal == nil }
+      if !state.isClosed { state.signals.append(Weak(signal: signal)) }
       return state.isClosed
     }
-    if isClosed { bell.close() }
-    return bell
+    if isClosed { signal.close() }
+    return signal
   }
 
   /// The number of consumers that can be signaled.
   var count: Int { living.count }
 
-  func ring() { for bell in living { bell.ring() } }
+  func ring() { for signal in living { signal.ring() } }
 
   func close() {
     state.withLock { $0.isClosed = true }
-    for bell in living { bell.close() }
+    for signal in living { signal.close() }
   }
 
-  private var living: [Bell] { state.withLock { $0.bells.compactMap(\.bell) } }
+  private var living: [ChangeSignal] { state.withLock { $0.signals.compactMap(\.signal) } }
 }

@@ -106,7 +106,7 @@ public final class ShopStream: Sendable, AsyncSequence {
     let effectHandler = runtime.effectHandler
     return try await ShopConsumer(
       name, of: configuration.shop, in: effectHandler.store, from: start,
-      bell: effectHandler.bells.add())
+      signal: effectHandler.signals.add())
   }
 
   /// Stores all accepted commands, closes the socket with 1000 and ends the sequence.

@@ -12,7 +12,7 @@ actor StreamEffectHandler: EffectHandler {
   private let configuration: StreamConfiguration
   private let clock: any LinkClock
   let store: any TimelineStore
-  let bells = Bells()
+  let signals = ChangeSignals()
   private let vault: TokenVault
   private let api: ShopAPI
   private let sockets: SocketPool
@@ -105,7 +105,7 @@ actor StreamEffectHandler: EffectHandler {
   func stop() async {
     backpressure.open()
     tasks.stop()
-    bells.close()
+    signals.close()
     await sockets.stop()
     await vault.end()
   }
@@ -164,10 +164,11 @@ actor StreamEffectHandler: EffectHandler {
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {
     backpressure.close()
-    tasks.start { [store, backpressure, bells, shop = configuration.shop] () throws(StoreFailure) in
+    tasks.start {
+      [store, backpressure, signals, shop = configuration.shop] () throws(StoreFailure) in
       defer { backpressure.open() }
       let commit = try await store.commit(change, to: shop)
-      if !commit.inserted.isEmpty || !commit.edited.isEmpty { bells.ring() }
+      if !commit.inserted.isEmpty || !commit.edited.isEmpty { signals.ring() }
       return .committed(id, commit)
     } failing: {
       .commitFailed(id, $0)

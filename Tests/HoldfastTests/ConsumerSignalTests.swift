@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Holdfast
+
+/// The signals that wake the consumers of a stream.
+struct ConsumerSignalTests {
+  @Test func `a released consumer is no longer signaled`() {
+    let signals = ChangeSignals()
+    let kept = signals.add()
+    do {
+      let dropped = signals.add()
+      withExtendedLifetime(dropped) { #expect(signals.count == 2) }
+    }
+    withExtendedLifetime(kept) { #expect(signals.count == 1) }
+  }
+
+  @Test func `a consumer added to a closed stream is closed immediately`() {
+    let signals = ChangeSignals()
+    let before = signals.add()
+    signals.close()
+    #expect(before.isClosed)
+    #expect(signals.add().isClosed)
+  }
+}

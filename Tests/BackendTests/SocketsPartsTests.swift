@@ -37,12 +37,12 @@ struct `Parts of the sockets` {
   @Test(arguments: [(1, true), (2, true), (3, false)])
   func `the connection limit of an address is enforced`(count: Int, isLetIn: Bool) {
     let (here, there) = ("7f000001", "7f000002")
-    var crowd = Crowd(bound: 2)
-    #expect((1...count).map { _ in crowd.enter(here) }.last == isLetIn)
-    let other = crowd.enter(there)
+    var limit = ConnectionLimit(bound: 2)
+    #expect((1...count).map { _ in limit.enter(here) }.last == isLetIn)
+    let other = limit.enter(there)
     #expect(other)
-    crowd.leave(here)
-    let next = crowd.enter(here)
+    limit.leave(here)
+    let next = limit.enter(here)
     #expect(next)
   }
 

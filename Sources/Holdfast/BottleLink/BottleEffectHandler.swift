@@ -21,13 +21,13 @@ actor BottleEffectHandler: EffectHandler {
     self.options = options
     tasks = EffectTasks(sink)
     radio = RadioEvents(sink, options.clock)
-    updates = UpdateChannel(crowd: Self.crowd)
+    updates = UpdateChannel(overflow: Self.overflow)
   }
 
   /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
   ///
   /// Drinks are kept; a bottle holds 600 of them.
-  @Sendable private static func crowd(_ waiting: inout [BottleUpdate], _ next: BottleUpdate) {
+  @Sendable private static func overflow(_ waiting: inout [BottleUpdate], _ next: BottleUpdate) {
     switch (next, waiting.last) {
     case (.notice, _), (.calibration, _): return
     case (.status, .status), (.bottle, .bottle): waiting.removeLast()

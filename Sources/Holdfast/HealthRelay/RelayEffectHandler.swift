@@ -23,14 +23,14 @@ actor RelayEffectHandler: EffectHandler {
   ) {
     self.configuration = configuration
     self.environment = environment
-    updates = UpdateChannel(crowd: Self.crowd)
+    updates = UpdateChannel(overflow: Self.overflow)
     notices = Notices(environment.notifier)
     sockets = SocketPool(environment.network, policy: configuration.settings.policy)
     readings = EffectTasks(sink)
   }
 
   /// Keeps the newest status and the newest pair, and drops everything else.
-  @Sendable private static func crowd(_ waiting: inout [RelayUpdate], _ next: RelayUpdate) {
+  @Sendable private static func overflow(_ waiting: inout [RelayUpdate], _ next: RelayUpdate) {
     switch next {
     case .ended, .problem: return
     case .status: waiting.removeAll { if case .status = $0 { true } else { false } }

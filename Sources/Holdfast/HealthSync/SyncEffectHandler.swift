@@ -25,13 +25,13 @@ actor SyncEffectHandler: EffectHandler {
         server: configuration.server, deviceID: configuration.deviceID, http: http, files: files,
         resumesFrom: configuration.resumesFrom, secret: configuration.secret)
     tasks = EffectTasks(sink)
-    updates = UpdateChannel(crowd: Self.crowd)
+    updates = UpdateChannel(overflow: Self.overflow)
   }
 
   /// Adds an update to the full queue of an app that reads nothing.
   ///
   /// States of batches in progress are dropped, and newer counts of a type replace older ones.
-  @Sendable private static func crowd(_ waiting: inout [SyncUpdate], _ next: SyncUpdate) {
+  @Sendable private static func overflow(_ waiting: inout [SyncUpdate], _ next: SyncUpdate) {
     switch next {
     case .type(let report):
       waiting.removeAll {

@@ -36,7 +36,7 @@ actor StreamEffectHandler: EffectHandler {
     api = ShopAPI(configuration, network, credentials)
     sockets = SocketPool(network, policy: configuration.policy, credentials: credentials)
     tasks = EffectTasks(sink)
-    updates = UpdateChannel(crowd: Self.crowd)
+    updates = UpdateChannel(overflow: Self.overflow)
     backpressure = StoreBackpressure(clock: clock, patience: StoreBackpressure.patience)
   }
 
@@ -44,7 +44,7 @@ actor StreamEffectHandler: EffectHandler {
   ///
   /// Other updates have no bound here, since the model sends no messages while the reader is
   /// behind.
-  @Sendable private static func crowd(_ waiting: inout [StreamUpdate], _ next: StreamUpdate) {
+  @Sendable private static func overflow(_ waiting: inout [StreamUpdate], _ next: StreamUpdate) {
     switch (next, waiting.last) {
     case (.notice, _): return
     case (.status, .status): waiting.removeLast()

@@ -24,7 +24,7 @@ actor SessionEffectHandler: EffectHandler {
     sockets = SocketPool(network, policy: configuration.policy)
     self.network = network
     tasks = EffectTasks(sink)
-    updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
+    updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
     // A response arrives only once on a connection, so nothing is dropped, however slow the store
     // is.
     backpressure = StoreBackpressure(clock: configuration.clock, patience: nil)
@@ -34,7 +34,7 @@ actor SessionEffectHandler: EffectHandler {
   /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
   ///
   /// Messages are kept. The socket is no longer read, so only a few more can arrive.
-  @Sendable private static func crowd(_ waiting: inout [SessionUpdate], _ next: SessionUpdate) {
+  @Sendable private static func overflow(_ waiting: inout [SessionUpdate], _ next: SessionUpdate) {
     switch (next, waiting.last) {
     case (.notice, _), (.record, _), (.part, _): return
     case (.status, .status), (.quality, .quality): waiting.removeLast()

@@ -31,7 +31,7 @@ actor HeldSocketEffectHandler: EffectHandler {
     sockets = SocketPool(
       network, policy: policy, credentials: vault.map { .vault($0, options.placement) } ?? .none)
     tasks = EffectTasks(sink)
-    updates = UpdateChannel(crowd: Self.crowd, bytes: \.bytes)
+    updates = UpdateChannel(overflow: Self.overflow, bytes: \.bytes)
     (self.url, self.options, self.sink, self.vault) = (url, options, sink, vault)
     openTimeout = policy.establish.openTimeout
   }
@@ -39,7 +39,7 @@ actor HeldSocketEffectHandler: EffectHandler {
   /// Replaces the last state by a newer one, and drops notices, while the app reads nothing.
   ///
   /// Messages are kept. The socket is no longer read, so only a few more can arrive.
-  @Sendable private static func crowd(
+  @Sendable private static func overflow(
     _ waiting: inout [HeldSocket.Event], _ next: HeldSocket.Event
   ) {
     switch (next, waiting.last) {

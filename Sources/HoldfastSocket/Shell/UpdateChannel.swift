@@ -8,7 +8,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
   package static var limit: Int { 1024 }
 
   /// Adds an update to a full queue; the update may replace another one or be dropped.
-  package typealias Crowd = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
+  package typealias OverflowPolicy = @Sendable (_ waiting: inout [Update], _ next: Update) -> Void
 
   fileprivate struct State {
     var waiting: [Update] = []
@@ -21,17 +21,19 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     var isEnded = false
   }
 
-  private let crowd: Crowd
+  private let overflow: OverflowPolicy
   private let bytes: @Sendable (Update) -> Int
   private let state = Mutex(State())
 
   /// Creates an empty channel.
   ///
   /// - Parameters:
-  ///   - crowd: Adds an update to a full channel.
+  ///   - overflow: Adds an update to a full channel.
   ///   - bytes: Returns the size of an update's content, if it may be long.
-  package init(crowd: @escaping Crowd, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }) {
-    self.crowd = crowd
+  package init(
+    overflow: @escaping OverflowPolicy, bytes: @escaping @Sendable (Update) -> Int = { _ in 0 }
+  ) {
+    self.overflow = overflow
     self.bytes = bytes
   }
 
@@ -45,7 +47,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
     let reader: CheckedContinuation<Update?, Never>? = state.withLock { state in
       guard !state.isEnded else { return nil }
       if let reader = state.reader.take() { return reader }
-      state.append(update, crowd, load(of:))
+      state.append(update, overflow, load(of:))
       return nil
     }
     reader?.resume(returning: update)
@@ -116,7 +118,7 @@ package final class UpdateChannel<Update: Sendable>: Sendable {
 
 extension UpdateChannel.State {
   mutating func append(
-    _ update: Update, _ crowd: UpdateChannel<Update>.Crowd, _ size: (Update) -> Int
+    _ update: Update, _ overflow: UpdateChannel<Update>.OverflowPolicy, _ size: (Update) -> Int
   ) {
     guard load >= UpdateChannel<Update>.limit else {
       waiting.append(update)
@@ -125,7 +127,7 @@ extension UpdateChannel.State {
     }
     waiting.removeFirst(taken)
     taken = 0
-    crowd(&waiting, update)
+    overflow(&waiting, update)
     load = waiting.reduce(0) { $0 + size($1) }
   }
 

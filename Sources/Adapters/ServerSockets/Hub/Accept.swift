@@ -36,7 +36,7 @@ extension SocketHub {
   private func admit(_ descriptor: Int32) {
     let peer = SocketAddress.peer(of: descriptor)
     let counted = peer?.address.flatMap { configuration.isUncounted($0) ? nil : $0.origin }
-    if let peer, let counted, !crowd.enter(counted) {
+    if let peer, let counted, !limit.enter(counted) {
       emit(.crowded(address: peer.text ?? ""))
       Glibc.close(descriptor)
       return
@@ -46,7 +46,7 @@ extension SocketHub {
     guard tls == nil || stream != nil,
       poller.add(descriptor, .read, token: id.number) == nil
     else {
-      if let counted { crowd.leave(counted) }
+      if let counted { limit.leave(counted) }
       discard(id)
       Glibc.close(descriptor)
       return
@@ -63,10 +63,10 @@ extension SocketHub {
   }
 
   /// Stops counting a connection for its address, since it became a WebSocket or ended.
-  func leaveCrowd(_ connection: Connection) {
+  func leaveLimit(_ connection: Connection) {
     guard let origin = connection.origin else { return }
     connection.origin = nil
-    crowd.leave(origin)
+    limit.leave(origin)
   }
 
   /// Leaves new connections in the kernel's backlog. Without this, the loop would spin on the

@@ -37,7 +37,7 @@ extension SocketHub {
     session.maxQueuedBytes = bounds.maxQueuedBytes
     connection.outgoing.append(answer)
     connection.phase = .open(session)
-    leaveCrowd(connection)
+    leaveLimit(connection)
     emit(.opened(connection.id))
     touch(connection)
     if !early.isEmpty {
@@ -152,7 +152,7 @@ extension SocketHub {
 /// The number of connections for each client address, by origin, without WebSockets.
 ///
 /// WebSockets do not count, since the handler accepts them and has its own limits for them.
-struct Crowd {
+struct ConnectionLimit {
   /// The maximum number of connections of one address; further ones are closed.
   let bound: Int
   private var counts: [String: Int] = [:]

@@ -20,7 +20,7 @@ import LinkProtocols
   static let scratchBytes = 65_536
   var listeners: [Listener] = []
   var acceptance = Acceptance.open
-  var crowd: Crowd
+  var limit: ConnectionLimit
   var alarms = AlarmQueue<ConnectionID>()
   var alarm: Instant?
   /// The time at which the remaining connections are cut, once the server is stopping.
@@ -45,7 +45,7 @@ import LinkProtocols
     _ configuration: SocketServerConfiguration, wakeDescriptor: Int32
   ) throws(SocketServerError) {
     self.configuration = configuration
-    crowd = Crowd(bound: configuration.maxConnectionsPerAddress)
+    limit = ConnectionLimit(bound: configuration.maxConnectionsPerAddress)
     if let files = configuration.tls { tls = try TLSContext(files) } else { tls = nil }
     poller = try Poller()
     if let cause = poller.add(wakeDescriptor, .read, token: 0) {
@@ -108,7 +108,7 @@ import LinkProtocols
       if let request = exchange.unanswered { emit(.abandoned(request)) }
     case .handshake, .leaving, .lingering: break
     }
-    leaveCrowd(connection)
+    leaveLimit(connection)
     poller.remove(connection.descriptor)
     slots[Int(connection.id.slot)] = nil
     free.append(connection.id.slot)

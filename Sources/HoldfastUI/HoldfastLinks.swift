@@ -20,7 +20,7 @@ public import Holdfast
 
   private struct OpenModel {
     let task: Task<any AnyObject & Sendable, any Error>
-    let holdings: Holdings
+    let resources: SharedResources
   }
 
   /// The ports of an app, each with the platform's implementation as its default.
@@ -86,8 +86,8 @@ public import Holdfast
   }
 
   /// Opens the store of this package's imports for a model.
-  func healthStore(_ holdings: Holdings) async throws(StoreFailure) -> any HealthStore {
-    holdings.keep(try await Platform.readableHealthStore(in: folder("health")))
+  func healthStore(_ resources: SharedResources) async throws(StoreFailure) -> any HealthStore {
+    resources.keep(try await Platform.readableHealthStore(in: folder("health")))
   }
 
   /// Returns the model of an id, which all screens share; the first call creates it.
@@ -95,7 +95,7 @@ public import Holdfast
   /// - Parameter make: Creates the model. It adds everything that it opens to the holdings, and
   ///   gives them to the model, which closes them. If it throws, the holdings are closed.
   func shared<Model: AnyObject & Sendable>(
-    _ id: String, _ make: @escaping @MainActor (Holdings) async throws -> Model
+    _ id: String, _ make: @escaping @MainActor (SharedResources) async throws -> Model
   ) async throws -> Model {
     let open = models[id] ?? begin(id, make)
     guard let model = try await open.task.value as? Model else {
@@ -105,18 +105,18 @@ public import Holdfast
   }
 
   private func begin<Model: AnyObject & Sendable>(
-    _ id: String, _ make: @escaping @MainActor (Holdings) async throws -> Model
+    _ id: String, _ make: @escaping @MainActor (SharedResources) async throws -> Model
   ) -> OpenModel {
-    let holdings = Holdings { [weak self] in self?.models[id] = nil }
+    let resources = SharedResources { [weak self] in self?.models[id] = nil }
     let task = Task<any AnyObject & Sendable, any Error> {
       do {
-        return try await make(holdings)
+        return try await make(resources)
       } catch {
-        await holdings.close()
+        await resources.close()
         throw error
       }
     }
-    let open = OpenModel(task: task, holdings: holdings)
+    let open = OpenModel(task: task, resources: resources)
     models[id] = open
     return open
   }
@@ -127,19 +127,19 @@ public import Holdfast
   /// such an app if it is suspended while it holds a lock. Call it at the end of the background
   /// time. No data is lost: changes that could not be stored are stored after `resume()`.
   public func suspend() async {
-    for open in models.values { await open.holdings.suspend() }
+    for open in models.values { await open.resources.suspend() }
   }
 
   /// Acquires the locks again. Call this first when the app runs again.
   ///
   /// - Throws: `.locked` while another process of the app group holds one.
   public func resume() async throws(StoreFailure) {
-    for open in models.values { try await open.holdings.resume() }
+    for open in models.values { try await open.resources.resume() }
   }
 }
 
 /// The stores that were opened for one model of `HoldfastLinks`.
-@MainActor final class Holdings {
+@MainActor final class SharedResources {
   private var stores: [any Store] = []
   /// A function that is called once, when `close()` ends; the next screen then gets a new model.
   private var onClose: (@MainActor () -> Void)?

@@ -58,8 +58,8 @@ import Testing
     let scratch = try Scratch()
     let links = try links(in: scratch)
     await #expect(throws: CancellationError.self) {
-      try await links.shared("shop") { (holdings) async throws -> ShopMessages in
-        _ = holdings.keep(try await Platform.store(in: scratch("shops")))
+      try await links.shared("shop") { (resources) async throws -> ShopMessages in
+        _ = resources.keep(try await Platform.store(in: scratch("shops")))
         throw CancellationError()
       }
     }

@@ -21,15 +21,15 @@ public import Observation
   public private(set) var notice: BottleNotice?
 
   @ObservationIgnored private let bottle: HeldBottle
-  @ObservationIgnored private let holdings: Holdings
+  @ObservationIgnored private let resources: SharedResources
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let refreshes = Answers<BottleRefreshResult>()
   @ObservationIgnored private let requests = Answers<BottleRequestResult>()
   /// The number of drinks that are loaded at first.
   private static let page = 200
 
-  init(_ bottle: HeldBottle, _ store: any DrinkStore, _ holdings: Holdings) async throws {
-    (self.bottle, self.holdings) = (bottle, holdings)
+  init(_ bottle: HeldBottle, _ store: any DrinkStore, _ resources: SharedResources) async throws {
+    (self.bottle, self.resources) = (bottle, resources)
     drinks = try await store.drinks(before: nil, limit: Self.page).map { DrinkRow($0) }
   }
 
@@ -74,7 +74,7 @@ public import Observation
   public func close() async {
     await bottle.close()
     end()
-    await holdings.close()
+    await resources.close()
   }
 
   private func end() {
@@ -125,11 +125,11 @@ extension HoldfastLinks {
   /// - Parameter radio: The radio that finds and connects the bottle; only this model may use it.
   /// - Throws: `LinkFailure`, or `StoreFailure` if the drinks cannot be read.
   public func bottle(_ radio: any Central) async throws -> BottleDrinks {
-    try await shared("bottle") { [self] holdings in
-      let store = holdings.keep(try await Platform.drinkStore(in: folder("bottle")))
+    try await shared("bottle") { [self] resources in
+      let store = resources.keep(try await Platform.drinkStore(in: folder("bottle")))
       var options = BottleOptions(radio: radio, store: store)
       (options.lifecycle, options.clock) = (parts.lifecycle, parts.clock)
-      return try await BottleDrinks(HeldBottle(options), store, holdings)
+      return try await BottleDrinks(HeldBottle(options), store, resources)
     }
   }
 }

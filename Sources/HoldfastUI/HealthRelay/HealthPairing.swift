@@ -23,14 +23,14 @@ public import Observation
   @ObservationIgnored private let relay: Relay
   @ObservationIgnored private let token: ResumeFile
   @ObservationIgnored private let dates: Dates
-  @ObservationIgnored private let holdings: Holdings
+  @ObservationIgnored private let resources: SharedResources
   @ObservationIgnored private let feed = Feed()
   private static let receiptLimit = 100
 
   init(
-    _ relay: Relay, _ token: ResumeFile, _ dates: Dates, _ holdings: Holdings
+    _ relay: Relay, _ token: ResumeFile, _ dates: Dates, _ resources: SharedResources
   ) {
-    (self.relay, self.token, self.dates, self.holdings) = (relay, token, dates, holdings)
+    (self.relay, self.token, self.dates, self.resources) = (relay, token, dates, resources)
   }
 
   /// Starts updating the model, and returns when the task is cancelled or the relay is closed.
@@ -65,7 +65,7 @@ public import Observation
   /// Closes the relay. `HoldfastLinks` then creates a new model on the next request.
   public func close() async {
     await relay.close()
-    await holdings.close()
+    await resources.close()
   }
 
   private func take(_ update: RelayUpdate) async {
@@ -127,11 +127,11 @@ extension HoldfastLinks {
     _ health: (any HealthReading)? = nil, profile: RelayProfile = .foreground,
     zone: TimeZone = .current
   ) async throws -> HealthPairing {
-    try await shared("relay") { [self] holdings in
+    try await shared("relay") { [self] resources in
       let folder = folder("relay")
       let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
       let reading: any HealthReading =
-        if let health { health } else { try await healthStore(holdings) }
+        if let health { health } else { try await healthStore(resources) }
       let configuration = RelayConfiguration(
         server: server.absoluteString, device: try Platform.phoneName(in: folder),
         zone: ZoneRules(zone), profile: profile)
@@ -142,7 +142,7 @@ extension HoldfastLinks {
           reachability: parts.reachability ?? Platform.reachability(of: server.host ?? ""),
           lifecycle: parts.lifecycle, clock: parts.clock))
       return HealthPairing(
-        relay, ResumeFile(in: folder), Dates(clock: parts.clock), holdings)
+        relay, ResumeFile(in: folder), Dates(clock: parts.clock), resources)
     }
   }
 }

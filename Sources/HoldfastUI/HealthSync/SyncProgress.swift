@@ -23,11 +23,11 @@ public import Observation
   public var isComplete: Bool { !types.isEmpty && types.allSatisfy { $0.report.pending == 0 } }
 
   @ObservationIgnored private let sync: SampleSync
-  @ObservationIgnored private let holdings: Holdings
+  @ObservationIgnored private let resources: SharedResources
   @ObservationIgnored private let feed = Feed()
 
-  init(_ sync: SampleSync, _ holdings: Holdings) {
-    (self.sync, self.holdings) = (sync, holdings)
+  init(_ sync: SampleSync, _ resources: SharedResources) {
+    (self.sync, self.resources) = (sync, resources)
   }
 
   /// Starts updating the model, and returns when the task is cancelled or the sync is closed.
@@ -48,7 +48,7 @@ public import Observation
   /// `HoldfastLinks` then creates a new model on the next request.
   public func close() async {
     await sync.close()
-    await holdings.close()
+    await resources.close()
   }
 
   private func take(_ update: SyncUpdate) {
@@ -99,12 +99,12 @@ extension HoldfastLinks {
   public func healthSync(
     _ source: (any HealthSource)? = nil, types: [String] = SyncTypes.usual
   ) async throws -> SyncProgress {
-    try await shared("sync") { [self] holdings in
+    try await shared("sync") { [self] resources in
       let folder = folder("sync")
-      let queue = holdings.keep(try await Platform.syncQueue(in: folder))
+      let queue = resources.keep(try await Platform.syncQueue(in: folder))
       let samples: any HealthSource =
         if let source { source } else {
-          StoredHealthSource(try await healthStore(holdings), clock: parts.clock)
+          StoredHealthSource(try await healthStore(resources), clock: parts.clock)
         }
       var configuration = SyncConfiguration(
         server.absoluteString, source: samples, queue: queue, directory: folder, secret: key)
@@ -113,7 +113,7 @@ extension HoldfastLinks {
       configuration.network = parts.network
       configuration.reachability = parts.reachability
       (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
-      return SyncProgress(try await SampleSync(configuration), holdings)
+      return SyncProgress(try await SampleSync(configuration), resources)
     }
   }
 }

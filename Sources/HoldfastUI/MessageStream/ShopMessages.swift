@@ -27,10 +27,10 @@ import Synchronization
   @ObservationIgnored private let dates: Dates
   @ObservationIgnored private let feed = Feed()
   @ObservationIgnored private let backgroundTime: any BackgroundTime
-  @ObservationIgnored private let holdings: Holdings
+  @ObservationIgnored private let resources: SharedResources
 
-  init(_ stream: ShopStream, _ parts: HoldfastLinks.Parts, _ holdings: Holdings) {
-    (self.stream, self.holdings) = (stream, holdings)
+  init(_ stream: ShopStream, _ parts: HoldfastLinks.Parts, _ resources: SharedResources) {
+    (self.stream, self.resources) = (stream, resources)
     dates = Dates(clock: parts.clock)
     backgroundTime = parts.backgroundTime
   }
@@ -77,7 +77,7 @@ import Synchronization
   /// `HoldfastLinks` then creates a new model on the next request.
   public func close() async {
     await stream.close()
-    await holdings.close()
+    await resources.close()
   }
 
   private func take(_ update: StreamUpdate) {
@@ -163,17 +163,17 @@ extension HoldfastLinks {
   /// - Throws: `LinkFailure` if this platform has no network adapter yet, `StoreFailure` or
   ///   `OpenError`.
   public func shop(_ id: ShopID) async throws -> ShopMessages {
-    try await shared("shop \(id)") { [self] holdings in
+    try await shared("shop \(id)") { [self] resources in
       let stream = try await shopStreams().streams.open(
         StreamConfiguration(server: server.absoluteString, shop: id))
-      return ShopMessages(stream, parts, holdings)
+      return ShopMessages(stream, parts, resources)
     }
   }
 
   private func shopStreams() async throws -> OpenStreams {
-    try await shared("shops") { [self] holdings in
+    try await shared("shops") { [self] resources in
       let network = if let own = parts.network { own } else { try Platform.ownNetwork() }
-      let store = holdings.keep(try await Platform.store(in: folder("shops")))
+      let store = resources.keep(try await Platform.store(in: folder("shops")))
       return OpenStreams(
         ShopStreams(
           StreamEnvironment(

@@ -25,14 +25,14 @@ public import Observation
 
   @ObservationIgnored private let session: HeldSession
   @ObservationIgnored private let dates: Dates
-  @ObservationIgnored private let holdings: Holdings
+  @ObservationIgnored private let resources: SharedResources
   @ObservationIgnored private let feed = Feed()
 
   init(
     _ session: HeldSession, _ store: any ClientSessionStore, _ dates: Dates,
-    _ holdings: Holdings
+    _ resources: SharedResources
   ) async throws {
-    (self.session, self.dates, self.holdings) = (session, dates, holdings)
+    (self.session, self.dates, self.resources) = (session, dates, resources)
     // The session first restores the content of the store.
     await session.settled { !$0.conversation.isEmpty }
     id = await session.conversation
@@ -78,7 +78,7 @@ public import Observation
   /// conversation.
   public func close() async {
     await session.close()
-    await holdings.close()
+    await resources.close()
   }
 
   private func take(_ update: SessionUpdate) {
@@ -147,8 +147,8 @@ extension HoldfastLinks {
   public func conversation(
     _ id: String? = nil, path: String = "session"
   ) async throws -> Conversation {
-    let open: Conversation = try await shared("session") { [self] holdings in
-      let store = holdings.keep(try await Platform.sessionStore(in: folder("session")))
+    let open: Conversation = try await shared("session") { [self] resources in
+      let store = resources.keep(try await Platform.sessionStore(in: folder("session")))
       var configuration = SessionConfiguration(
         server.appending(path: path).socketText, store: store, key: key)
       configuration.conversation = id
@@ -156,7 +156,7 @@ extension HoldfastLinks {
       configuration.reachability = parts.reachability
       (configuration.lifecycle, configuration.clock) = (parts.lifecycle, parts.clock)
       return try await Conversation(
-        HeldSession(configuration), store, Dates(clock: parts.clock), holdings)
+        HeldSession(configuration), store, Dates(clock: parts.clock), resources)
     }
     guard id == nil || open.id == id else {
       throw LinkFailure.local(detail: "the conversation \(open.id) is open; close it first")

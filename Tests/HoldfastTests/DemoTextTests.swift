@@ -18,18 +18,18 @@ import Testing
     ], sections: [Questions(asked: 3, answeredOnce: 2, unanswered: 1).section],
     faults: ["the timeline has 1 holes"])
 
-  private static let story: [StoryEvent] = [
-    StoryEvent(at: .zero, what: .title("A phone follows a shop.")),
-    StoryEvent(at: .zero, what: .told(.story, "Waits are cut.")),
-    StoryEvent(at: .milliseconds(1), what: .chapter(1, "Steady traffic")),
-    StoryEvent(at: .milliseconds(49), what: .told(.server, "runs")),
-    StoryEvent(at: .milliseconds(12_350), what: .told(.phone, "says \"hi\"")),
-    StoryEvent(at: .milliseconds(35_000), what: .told(.assistant, "asks")),
-    StoryEvent(at: .milliseconds(40_001), what: .ledger(ledger)),
+  private static let events: [DemoEvent] = [
+    DemoEvent(at: .zero, what: .title("A phone follows a shop.")),
+    DemoEvent(at: .zero, what: .told(.events, "Waits are cut.")),
+    DemoEvent(at: .milliseconds(1), what: .scenario(1, "Steady traffic")),
+    DemoEvent(at: .milliseconds(49), what: .told(.server, "runs")),
+    DemoEvent(at: .milliseconds(12_350), what: .told(.phone, "says \"hi\"")),
+    DemoEvent(at: .milliseconds(35_000), what: .told(.assistant, "asks")),
+    DemoEvent(at: .milliseconds(40_001), what: .ledger(ledger)),
   ]
 
   private static func told(_ form: Narrator.Form) -> String {
-    story.flatMap(Narrator(form).lines).joined(separator: "\n")
+    events.flatMap(Narrator(form).lines).joined(separator: "\n")
   }
 
   @Test func `prints the story in short lines for people`() {

@@ -18,7 +18,7 @@ enum App: String, Sendable {
   case peripheral = "bottle virtual"
 
   /// The party that the narrator names for the app.
-  var who: StoryEvent.Who {
+  var who: DemoEvent.Who {
     switch self {
     case .feed: .app
     case .peripheral: .bottle

@@ -20,7 +20,7 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
 /// A demonstration in which a phone follows a shop over real sockets while faults are injected.
 public struct Demo: Sendable {
   private let program: String
-  private let chapters: [any Chapter]
+  private let chapters: [any DemoScenario]
   private let seed: UInt64
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
@@ -48,17 +48,17 @@ public struct Demo: Sendable {
   ///
   /// Cancel its task to end the demo early. It leaves no process and no file behind.
   public func run() async throws(DemoFailure) -> Bool {
-    let scratch = try Stage.checked { () throws(any Error) in try Scratch() }
+    let scratch = try DemoEnvironment.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
-    let stage = try await Stage(
+    let environment = try await DemoEnvironment(
       scratch: scratch, chapters: chapters, seed: seed, program: program, narrator: narrator,
       tell: tell)
     do throws(DemoFailure) {
-      let isClean = try await stage.play()
-      await stage.clear()
+      let isClean = try await environment.play()
+      await environment.clear()
       return isClean
     } catch {
-      await stage.clear()
+      await environment.clear()
       throw error
     }
   }

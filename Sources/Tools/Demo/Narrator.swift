@@ -4,15 +4,15 @@ import LinkJSON
 import LinkWire
 
 /// An event of the demo's output.
-struct StoryEvent: Sendable, Hashable {
+struct DemoEvent: Sendable, Hashable {
   /// The party that an event is about.
   enum Who: String, Sendable, Hashable {
-    case server, network, phone, assistant, app, bottle, story
+    case server, network, phone, assistant, app, bottle, events
   }
 
   enum What: Sendable, Hashable {
     case title(String)
-    case chapter(Int, String)
+    case scenario(Int, String)
     case told(Who, String)
     case ledger(Ledger)
   }
@@ -40,20 +40,20 @@ public struct Narrator: Sendable, Hashable {
     self.form = form
   }
 
-  func lines(for event: StoryEvent) -> [String] {
+  func lines(for event: DemoEvent) -> [String] {
     switch form {
     case .people(let style): sentences(for: event, style)
     case .json: [object(for: event)]
     }
   }
 
-  private func sentences(for event: StoryEvent, _ style: Style) -> [String] {
+  private func sentences(for event: DemoEvent, _ style: Style) -> [String] {
     switch event.what {
     case .title(let title):
       return [style.heading(title)]
-    case .chapter(let number, let title):
+    case .scenario(let number, let title):
       return ["", style.heading("\(number). \(title)")]
-    case .told(.story, let text):
+    case .told(.events, let text):
       return [text]
     case .told(let who, let text):
       return [
@@ -70,7 +70,7 @@ public struct Narrator: Sendable, Hashable {
     return width < 0 ? space + text : text + space
   }
 
-  private func object(for event: StoryEvent) -> String {
+  private func object(for event: DemoEvent) -> String {
     var writer = JSONWriter(capacity: 256)
     writer.object { writer in
       writer.entry("seconds", event.at.wholeMilliseconds)
@@ -78,7 +78,7 @@ public struct Narrator: Sendable, Hashable {
       case .title(let title):
         writer.entry("event", "title")
         writer.entry("text", title)
-      case .chapter(let number, let title):
+      case .scenario(let number, let title):
         writer.entry("event", "chapter")
         writer.entry("number", number)
         writer.entry("title", title)

@@ -6,7 +6,7 @@ import LinkRuntime
 import LinkWire
 
 /// The environment of the demo: its parties, and the actions and measurements that scenarios share.
-actor Stage {
+actor DemoEnvironment {
   /// The time that a recovery may take before it counts as failed.
   static let patience = Duration.seconds(12)
 
@@ -24,7 +24,7 @@ actor Stage {
   var ledger = Ledger(counts: Counts(), outcomes: [], sections: [])
   /// The messages that scenarios have waited for. Later scenarios do not wait for them again.
   var awaited: Set<MessageID> = []
-  private let chapters: [any Chapter]
+  private let chapters: [any DemoScenario]
   let program: String
   private let narrator: Narrator
   private let tell: @Sendable (String) -> Void
@@ -35,7 +35,8 @@ actor Stage {
   private static let tokenLife = Duration.seconds(10)
 
   init(
-    scratch: Scratch, chapters: [any Chapter], seed: UInt64, program: String, narrator: Narrator,
+    scratch: Scratch, chapters: [any DemoScenario], seed: UInt64, program: String,
+    narrator: Narrator,
     tell: @escaping @Sendable (String) -> Void
   ) async throws(DemoFailure) {
     self.chapters = chapters
@@ -117,29 +118,29 @@ actor Stage {
     if ledger.hasTraffic {
       say(.title("A phone follows a shop's messages while everything under it breaks."))
       say(
-        .story,
+        .events,
         "Waits are cut to fit a minute: the phone takes 3 s of silence for a dead link where")
       say(
-        .story,
+        .events,
         "it would take 90 s, polls every 1.5 s instead of 30 s, and retries ten times as fast.")
     } else {
       say(.title("A part of the demo, with waits cut to fit a minute."))
     }
-    for (index, chapter) in chapters.enumerated() {
+    for (index, scenario) in chapters.enumerated() {
       try checkWanted()
-      say(.chapter(index + 1, chapter.title))
-      try await chapter.play(on: self)
+      say(.scenario(index + 1, scenario.title))
+      try await scenario.play(on: self)
     }
     say(.ledger(ledger))
     return ledger.isClean
   }
 
-  func say(_ who: StoryEvent.Who, _ text: String) {
+  func say(_ who: DemoEvent.Who, _ text: String) {
     say(.told(who, text))
   }
 
-  private func say(_ what: StoryEvent.What) {
-    let event = StoryEvent(at: Scene.Moment.now - began, what: what)
+  private func say(_ what: DemoEvent.What) {
+    let event = DemoEvent(at: Scene.Moment.now - began, what: what)
     for line in narrator.lines(for: event) { tell(line) }
   }
 
@@ -162,7 +163,7 @@ actor Stage {
   /// `limit`.
   @discardableResult
   func wait(
-    atMost limit: Duration = Stage.patience, until condition: @escaping Scene.Condition
+    atMost limit: Duration = DemoEnvironment.patience, until condition: @escaping Scene.Condition
   ) async throws(DemoFailure) -> Scene.Moment? {
     let met = await scene.wait(atMost: limit, until: condition)
     try checkWanted()
@@ -187,8 +188,8 @@ actor Stage {
   func play(
     _ trouble: Trouble, of app: App = .messages, at moment: Scene.Moment? = nil,
     lasting time: Duration, recovered: String = "is connected and whole again",
-    begin: (isolated Stage) async throws(DemoFailure) -> Void,
-    end: (isolated Stage) async throws(DemoFailure) -> Scene.Condition
+    begin: (isolated DemoEnvironment) async throws(DemoFailure) -> Void,
+    end: (isolated DemoEnvironment) async throws(DemoFailure) -> Scene.Condition
   ) async throws(DemoFailure) {
     let before = await caughtUp()
     let start = moment ?? Scene.Moment.now

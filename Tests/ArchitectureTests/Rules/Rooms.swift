@@ -25,7 +25,7 @@ extension Rules {
     "Sources/SimulatorCommand/JudgedMachine.swift",
     "Sources/Tools/Command/Journal/JournaledMachines.swift",
     "Sources/Tools/Command/HoldfastCommand.swift",
-    "Sources/Tools/Demo/Chapter.swift",
+    "Sources/Tools/Demo/DemoScenario.swift",
     "Sources/Holdfast/Exports.swift",
     "Sources/HoldfastSocket/Exports.swift",
   ]

@@ -7,8 +7,8 @@ struct BottlePlace: Sendable {
   private let directory: String
   private let program: String
 
-  init(_ stage: isolated Stage) throws(DemoFailure) {
-    (directory, program) = (stage.scratch("bottle"), stage.program)
+  init(_ environment: isolated DemoEnvironment) throws(DemoFailure) {
+    (directory, program) = (environment.scratch("bottle"), environment.program)
     do {
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true)
@@ -25,17 +25,17 @@ struct BottlePlace: Sendable {
   }
 
   /// Returns a bottle that sleeps until it is moved. One notification carries four of its records.
-  func bottle(on stage: isolated Stage) -> Phone {
+  func bottle(on environment: isolated DemoEnvironment) -> Phone {
     app(
       .peripheral,
       [
         "virtual", "--socket", "radio", "--flash", "flash", "--mtu", "65", "--interactive",
         "--json",
-      ], on: stage)
+      ], on: environment)
   }
 
   /// Returns the phone's app with shorter waits.
-  func phone(on stage: isolated Stage) -> Phone {
+  func phone(on environment: isolated DemoEnvironment) -> Phone {
     let settings = [
       "gate.background=300ms standby", "gate.foreground=100ms", "standby.fastFailure=100ms",
       "standby.floor=1s", "standby.background=1s", "standby.rest=0s",
@@ -44,22 +44,23 @@ struct BottlePlace: Sendable {
       .bottle,
       ["watch", "--radio", "radio", "--data", "data", "--json"]
         + settings.flatMap { ["--set", $0] },
-      on: stage)
+      on: environment)
   }
 
-  private func app(_ app: App, _ more: [String], on stage: isolated Stage) -> Phone {
-    let phone = Phone(app, words: words(more), scene: stage.scene)
-    stage.atEnd { await phone.quit() }
+  private func app(_ app: App, _ more: [String], on environment: isolated DemoEnvironment) -> Phone
+  {
+    let phone = Phone(app, words: words(more), scene: environment.scene)
+    environment.atEnd { await phone.quit() }
     return phone
   }
 
   /// Waits until the app has recorded every drink that it has shown.
-  func noted(on stage: isolated Stage) async throws(DemoFailure) {
-    let end = Scene.Moment.now + Stage.patience
+  func noted(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
+    let end = Scene.Moment.now + DemoEnvironment.patience
     while Scene.Moment.now < end {
       let lines = try await run(["status", "--data", "data", "--json"])
       if lines.contains(where: { $0.contains("\"unshown\":0") }) { return }
-      try await stage.pause(.milliseconds(20))
+      try await environment.pause(.milliseconds(20))
     }
   }
 

@@ -4,7 +4,7 @@ import LinkCore
 import LinkRuntime
 
 /// A scenario in which an app holds a WebSocket to a server that does not use Holdfast.
-struct HeldFeed: Chapter {
+struct HeldFeed: DemoScenario {
   private typealias Act = (trouble: Trouble, begin: PhoneTrouble.Part, repair: PhoneTrouble.Part)
 
   let name = "feed"
@@ -12,62 +12,66 @@ struct HeldFeed: Chapter {
   let title = "Any WebSocket, held"
   let troubles = [Trouble.feedCut, .feedHalfOpen, .feedRestart]
 
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
+  func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
     let server = FeedServer()
     try await server.start()
-    stage.atEnd { await server.stop() }
+    environment.atEnd { await server.stop() }
     let port = await server.port
-    let proxy = try Stage.checked { () throws(FaultProxyError) in try FaultProxy(upstream: port) }
-    let socket = try await Self.socket(to: proxy, stage.scene)
-    stage.atEnd { await socket.close() }
-    stage.say(.app, "holds a WebSocket to a feed of 20 lines a second, with a protocol of its own")
-    try await stage.pause(.seconds(0.5))
+    let proxy = try DemoEnvironment.checked { () throws(FaultProxyError) in
+      try FaultProxy(upstream: port)
+    }
+    let socket = try await Self.socket(to: proxy, environment.scene)
+    environment.atEnd { await socket.close() }
+    environment.say(
+      .app, "holds a WebSocket to a feed of 20 lines a second, with a protocol of its own")
+    try await environment.pause(.seconds(0.5))
     let acts = Self.acts(server, proxy)
     for (index, act) in acts.enumerated() {
-      try await stage.play(
+      try await environment.play(
         act.trouble, of: .feed, lasting: .seconds(0.3),
         recovered: "is connected, and has every line,", begin: act.begin
-      ) { stage throws(DemoFailure) in
+      ) { environment throws(DemoFailure) in
         socket.send("order \(index + 1)")
-        try await act.repair(stage)
+        try await act.repair(environment)
         let last = await server.count
         return { $0[.feed].status.isConnected && $0.feed.contains(last) }
       }
       // A pong must prove that the order arrived, so that no later loss repeats it.
       for _ in 0..<50 where await !socket.snapshot.queue.entries.isEmpty {
-        try await stage.pause(.seconds(0.1))
+        try await environment.pause(.seconds(0.1))
       }
     }
     let count = await server.end()
-    try await stage.wait { $0.feed.contains(count) }
+    try await environment.wait { $0.feed.contains(count) }
     var counts = FeedCounts(sent: acts.count)
-    counts.count(lines: await stage.scene.facts.feed, of: count, server.orders)
-    stage.say(.app, "has shown \(count) lines; its orders, sent while offline, arrived once each")
-    stage.ledger.sections.append(counts.section)
+    counts.count(lines: await environment.scene.facts.feed, of: count, server.orders)
+    environment.say(
+      .app, "has shown \(count) lines; its orders, sent while offline, arrived once each")
+    environment.ledger.sections.append(counts.section)
   }
 
   private static func acts(_ server: FeedServer, _ proxy: FaultProxy) -> [Act] {
     [
       (
         .feedCut,
-        { stage throws(DemoFailure) in
-          try await stage.set(.reset, on: proxy)
-          stage.say(.network, "resets every connection to the feed")
-        }, { stage throws(DemoFailure) in try await stage.set(.pass, on: proxy) }
+        { environment throws(DemoFailure) in
+          try await environment.set(.reset, on: proxy)
+          environment.say(.network, "resets every connection to the feed")
+        }, { environment throws(DemoFailure) in try await environment.set(.pass, on: proxy) }
       ),
       (
         .feedHalfOpen,
-        { stage throws(DemoFailure) in
-          try await stage.set(
+        { environment throws(DemoFailure) in
+          try await environment.set(
             .blackhole(Blackhole(reach: .both, fate: .held, connects: .hang)), on: proxy)
-          stage.say(.network, "falls silent; the app pings once a second")
-        }, { stage throws(DemoFailure) in try await stage.set(.pass, on: proxy) }
+          environment.say(.network, "falls silent; the app pings once a second")
+        }, { environment throws(DemoFailure) in try await environment.set(.pass, on: proxy) }
       ),
       (
         .feedRestart,
-        { stage throws(DemoFailure) in
+        { environment throws(DemoFailure) in
           await server.stop()
-          stage.say(.server, "of the feed closes with 1001; lines are written all the same")
+          environment.say(.server, "of the feed closes with 1001; lines are written all the same")
         }, { _ throws(DemoFailure) in try await server.start() }
       ),
     ]

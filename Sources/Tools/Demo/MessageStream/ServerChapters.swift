@@ -3,70 +3,72 @@ import LinkCore
 import LinkRuntime
 
 /// A scenario in which the token expires while the phone is connected.
-struct TokenExpiry: Chapter {
+struct TokenExpiry: DemoScenario {
   let name = "expiry"
   let title = "The token expires"
   let troubles = [Trouble.expiry]
 
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    let left = BootClock().wall.duration(to: stage.tokenEnd)
+  func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
+    let left = BootClock().wall.duration(to: environment.tokenEnd)
     guard left > .zero else {
-      stage.note(.expiry, noticed: nil, whole: nil)
-      return stage.say(.story, "The token ran out in an earlier chapter, which took too long.")
+      environment.note(.expiry, noticed: nil, whole: nil)
+      return environment.say(
+        .events, "The token ran out in an earlier chapter, which took too long.")
     }
-    stage.say(.phone, "stays connected; its token has \(left.seconds(1)) s left")
-    try await stage.play(
+    environment.say(.phone, "stays connected; its token has \(left.seconds(1)) s left")
+    try await environment.play(
       .expiry, at: .now + left, lasting: .zero,
       recovered: "has got a new token by itself, and is connected and whole again"
     ) { _ in
-    } end: { stage in
-      await stage.allShown()
+    } end: { environment in
+      await environment.allShown()
     }
-    try await stage.pause(.seconds(0.5))
+    try await environment.pause(.seconds(0.5))
   }
 }
 
 /// A scenario in which the server refuses connections and then offers no stream, so that the phone
 /// polls.
-struct ServerRefusal: Chapter {
+struct ServerRefusal: DemoScenario {
   let name = "refusal"
   let title = "Refused, polling, and back up"
   let troubles = [Trouble.refusal, .noStream]
 
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.play(
+  func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
+    try await environment.play(
       .refusal, lasting: .zero, recovered: "is whole by polling",
       begin: refuse
-    ) { stage throws(DemoFailure) in
-      let polls = try await stage.wait {
+    ) { environment throws(DemoFailure) in
+      let polls = try await environment.wait {
         $0[.messages].ending != nil || $0[.messages].status.isPolling
       }
       if polls != nil {
-        stage.say(.phone, "asks over REST instead, every 1.5 s, for as long as it takes")
+        environment.say(.phone, "asks over REST instead, every 1.5 s, for as long as it takes")
       }
-      try await stage.pause(.seconds(1))
-      try await stage.set(.pass)
-      stage.say(.network, "lets connects through; the server answers, but offers no stream yet")
-      return await stage.allShown { _ in true }
+      try await environment.pause(.seconds(1))
+      try await environment.set(.pass)
+      environment.say(
+        .network, "lets connects through; the server answers, but offers no stream yet")
+      return await environment.allShown { _ in true }
     }
-    try await stage.pause(.seconds(1))
-    try await stage.play(.noStream, lasting: .zero) { stage in
-      await stage.server.crash()
-    } end: { stage throws(DemoFailure) in
-      try await stage.server.start()
-      stage.say(.server, "offers its stream again; the phone's next probe will find it")
-      return await stage.allShown()
+    try await environment.pause(.seconds(1))
+    try await environment.play(.noStream, lasting: .zero) { environment in
+      await environment.server.crash()
+    } end: { environment throws(DemoFailure) in
+      try await environment.server.start()
+      environment.say(.server, "offers its stream again; the phone's next probe will find it")
+      return await environment.allShown()
     }
-    try await stage.pause(.seconds(0.5))
+    try await environment.pause(.seconds(0.5))
   }
 
-  private func refuse(on stage: isolated Stage) async throws(DemoFailure) {
-    try await stage.set(.reset)
-    try await stage.set(.refuse)
-    stage.say(.network, "refuses every connect")
+  private func refuse(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
+    try await environment.set(.reset)
+    try await environment.set(.refuse)
+    environment.say(.network, "refuses every connect")
     // Meanwhile the server restarts without a stream.
-    await stage.server.crash()
-    try await stage.server.start(offersStream: false)
+    await environment.server.crash()
+    try await environment.server.start(offersStream: false)
   }
 }
 

@@ -17,7 +17,7 @@ extension DemoPolicy {
   }
 }
 
-extension Stage {
+extension DemoEnvironment {
   func startCustomers() async throws(DemoFailure) {
     let end = BootClock().wall.advanced(by: .seconds(3600))
     var tokens: [String] = []

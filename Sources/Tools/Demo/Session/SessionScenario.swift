@@ -4,7 +4,7 @@ import LinkCore
 /// A scenario in which prompts are sent over a session while both ends are killed.
 ///
 /// Each prompt must be answered once.
-struct SessionPrompts: Chapter {
+struct SessionPrompts: DemoScenario {
   let name = "session"
   let needsTraffic = false
   let title = "Prompts in a session, each answered once"
@@ -13,38 +13,38 @@ struct SessionPrompts: Chapter {
   private static let count = 24
   private static let conversation = "5e551011-0000-4000-8000-000000000001"
 
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    let server = Server(directory: stage.scratch("session-server"))
+  func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
+    let server = Server(directory: environment.scratch("session-server"))
     try await server.start()
-    stage.atEnd { await server.crash() }
-    let app = stage.app(
+    environment.atEnd { await server.crash() }
+    let app = environment.app(
       .session, at: await server.url,
       ["--key-file", server.directory + "/session-key", "--conversation", Self.conversation]
         + SessionPace.arguments)
     try await app.launch()
-    try await stage.wait { $0[.session].ending != nil || $0[.session].status.isConnected }
-    stage.say(.app, "opens a session with a server that answers every prompt")
+    try await environment.wait { $0[.session].ending != nil || $0[.session].status.isConnected }
+    environment.say(.app, "opens a session with a server that answers every prompt")
     let prompts = (1...Self.count).map { "question \($0)" }
     for prompt in prompts.prefix(Self.count / 2) { await app.type(prompt) }
     // From then on the app must keep the prompts.
-    try await stage.wait { $0.typed.count == Self.count / 2 }
-    try await stage.play(
+    try await environment.wait { $0.typed.count == Self.count / 2 }
+    try await environment.play(
       .bothKilled, of: .session, lasting: .zero, recovered: "is connected, and has every answer,"
-    ) { stage throws(DemoFailure) in
+    ) { environment throws(DemoFailure) in
       await app.kill()
       await server.crash()
-      stage.say(.app, "and its server die, as by kill -9, with prompts on their way")
-    } end: { stage throws(DemoFailure) in
+      environment.say(.app, "and its server die, as by kill -9, with prompts on their way")
+    } end: { environment throws(DemoFailure) in
       try await server.start()
       try await app.launch()
       for prompt in prompts.dropFirst(Self.count / 2) { await app.type(prompt) }
       return { $0.ended.count == Self.count }
     }
     await app.quit()
-    let facts = await stage.scene.facts
+    let facts = await environment.scene.facts
     let counts = SessionCounts(facts.prompts, of: prompts)
-    stage.say(.app, "has the answers to \(counts.answered) prompts")
-    stage.ledger.sections.append(counts.section)
+    environment.say(.app, "has the answers to \(counts.answered) prompts")
+    environment.ledger.sections.append(counts.section)
     await server.crash()
   }
 }

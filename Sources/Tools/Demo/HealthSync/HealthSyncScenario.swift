@@ -5,7 +5,7 @@ import LinkCore
 /// A scenario in which phone and server are killed while health samples are uploaded.
 ///
 /// A newer export then deletes some of the samples.
-struct HealthSyncing: Chapter {
+struct HealthSyncing: DemoScenario {
   let name = "health-sync"
   let needsTraffic = false
   let title = "Health samples reach the server once"
@@ -16,56 +16,58 @@ struct HealthSyncing: Chapter {
   /// The number of bytes on their way when phone and server are killed.
   private static let inTheMiddle = 24_000
 
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    let exports = try SyncExports(seed: stage.seed, in: stage.scratch("sync"))
+  func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
+    let exports = try SyncExports(seed: environment.seed, in: environment.scratch("sync"))
     let samples = try await exports.bring(exports.older)
-    stage.say(.phone, "imports \(samples) health samples")
-    let server = Server(directory: stage.scratch("sync-server"))
+    environment.say(.phone, "imports \(samples) health samples")
+    let server = Server(directory: environment.scratch("sync-server"))
     try await server.start()
-    stage.atEnd { await server.crash() }
+    environment.atEnd { await server.crash() }
     let port = await server.port
-    let proxy = try Stage.checked { () throws(FaultProxyError) in
+    let proxy = try DemoEnvironment.checked { () throws(FaultProxyError) in
       try FaultProxy(upstream: port)
     }
-    let phone = try SyncPhone(stage, server.directory, at: proxy.port, exports.phone)
-    let killed = try await kill(phone, server, proxy, on: stage)
+    let phone = try SyncPhone(environment, server.directory, at: proxy.port, exports.phone)
+    let killed = try await kill(phone, server, proxy, on: environment)
     try await server.start()
     let first = try await phone.sync()
     let whole = Scene.Moment.now - killed
-    stage.note(.syncKilled, noticed: nil, whole: first == 0 ? whole : nil)
+    environment.note(.syncKilled, noticed: nil, whole: first == 0 ? whole : nil)
     if first == 0 {
-      stage.say(.phone, "is launched again, goes on where it was cut, and is done in \(whole.told)")
+      environment.say(
+        .phone, "is launched again, goes on where it was cut, and is done in \(whole.told)")
     } else {
-      stage.ledger.faults.append("the first sync ended with \(first)")
+      environment.ledger.faults.append("the first sync ended with \(first)")
     }
     let deleted = try await exports.bring(exports.newer)
-    stage.say(.phone, "imports a newer export, which lacks some samples (\(-deleted))")
+    environment.say(.phone, "imports a newer export, which lacks some samples (\(-deleted))")
     let second = try await phone.sync()
-    if second != 0 { stage.ledger.faults.append("the second sync ended with \(second)") }
+    if second != 0 { environment.ledger.faults.append("the second sync ended with \(second)") }
     await server.crash()
     let counts = try await exports.compare(with: server.directory)
     if counts.lost == 0, counts.surplus == 0 {
-      stage.say(.phone, "has \(counts.samples) samples, and the server has the same")
+      environment.say(.phone, "has \(counts.samples) samples, and the server has the same")
     }
-    stage.ledger.sections.append(counts.section)
+    environment.ledger.sections.append(counts.section)
   }
 
   /// Kills phone and server in the middle of an upload, and returns the time.
   private func kill(
-    _ phone: SyncPhone, _ server: Server, _ proxy: FaultProxy, on stage: isolated Stage
+    _ phone: SyncPhone, _ server: Server, _ proxy: FaultProxy,
+    on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) -> Scene.Moment {
-    try await stage.set(.rate(bytesPerSecond: Self.slow), on: proxy)
+    try await environment.set(.rate(bytesPerSecond: Self.slow), on: proxy)
     let process = try phone.launch()
-    let end = Scene.Moment.now + Stage.patience
+    let end = Scene.Moment.now + DemoEnvironment.patience
     while await proxy.traffic.bytesUp < Self.inTheMiddle, Scene.Moment.now < end {
-      try await stage.pause(.milliseconds(20))
+      try await environment.pause(.milliseconds(20))
     }
     process.signal(SIGKILL)
     _ = await process.exit()
-    try await stage.set(.cut, on: proxy)
+    try await environment.set(.cut, on: proxy)
     await server.crash()
-    stage.say(.phone, "and the server die, as by kill -9, in the middle of an upload")
-    try await stage.set(.pass, on: proxy)
+    environment.say(.phone, "and the server die, as by kill -9, in the middle of an upload")
+    try await environment.set(.pass, on: proxy)
     return .now
   }
 }
@@ -85,9 +87,9 @@ private struct SyncPhone {
   ///
   /// - Parameter server: The data directory of the server, which contains the secret.
   init(
-    _ stage: isolated Stage, _ server: String, at port: UInt16, _ data: String
+    _ environment: isolated DemoEnvironment, _ server: String, at port: UInt16, _ data: String
   ) throws(DemoFailure) {
-    let file = stage.scratch("sync/secret")
+    let file = environment.scratch("sync/secret")
     do {
       let lines = try String(contentsOfFile: server + "/sync-secrets", encoding: .utf8)
       let words = lines.split(separator: "\n").last?.split(separator: " ") ?? []
@@ -98,7 +100,7 @@ private struct SyncPhone {
     }
     let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
     words = [
-      stage.program, "health", "sync", "--json", "--once", "--server",
+      environment.program, "health", "sync", "--json", "--once", "--server",
       "http://127.0.0.1:\(port)", "--secret-file", file, "--data", data, "--resume-from", "1000",
       "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
       "retry.windows=60/30s", "--set", "retry.spread=100ms",

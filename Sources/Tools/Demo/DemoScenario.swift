@@ -1,18 +1,18 @@
 import LinkCore
 
 /// A scenario of the demo, which plays its faults and fills the ledger.
-protocol Chapter: Sendable {
-  /// The scenario's name for `--chapter`.
+protocol DemoScenario: Sendable {
+  /// The scenario's name for `--scenario`.
   var name: String { get }
   var title: String { get }
   /// Whether the scenario needs the phone that follows the shop's messages.
   var needsTraffic: Bool { get }
   /// The troubles that the scenario plays, in order. Each has a row of the ledger.
   var troubles: [Trouble] { get }
-  func play(on stage: isolated Stage) async throws(DemoFailure)
+  func play(on environment: isolated DemoEnvironment) async throws(DemoFailure)
 }
 
-extension Chapter {
+extension DemoScenario {
   var needsTraffic: Bool { true }
   var troubles: [Trouble] { [] }
 }
@@ -22,7 +22,7 @@ extension Demo {
   /// traffic.
   ///
   /// The token expires early, since the phone's first token must last until then.
-  static let chapters: [any Chapter] = [
+  static let chapters: [any DemoScenario] = [
     SteadyTraffic(), PhoneTrouble.linkCut, TokenExpiry(), PhoneTrouble.halfOpenLink,
     PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
     SessionPrompts(), HeldFeed(), HealthSyncing(), BottleDrinks(), Calm(),
@@ -31,11 +31,11 @@ extension Demo {
   /// Returns the scenarios with the given names, in order; all scenarios for no name.
   ///
   /// If one of them needs the traffic, the beginning and the end of the traffic are included.
-  static func chapters(named names: Set<String>) -> [any Chapter] {
+  static func chapters(named names: Set<String>) -> [any DemoScenario] {
     guard !names.isEmpty else { return chapters }
     let isTraffic = chapters.contains { names.contains($0.name) && $0.needsTraffic }
-    return chapters.filter { chapter in
-      names.contains(chapter.name) || isTraffic && (chapter is SteadyTraffic || chapter is Calm)
+    return chapters.filter { scenario in
+      names.contains(scenario.name) || isTraffic && (scenario is SteadyTraffic || scenario is Calm)
     }
   }
 }
@@ -65,7 +65,7 @@ struct Trouble: Sendable, Hashable {
   static var all: [Trouble] { of(Demo.chapters) }
 
   /// Returns the troubles of some scenarios, in order.
-  static func of(_ chapters: [any Chapter]) -> [Trouble] { chapters.flatMap(\.troubles) }
+  static func of(_ chapters: [any DemoScenario]) -> [Trouble] { chapters.flatMap(\.troubles) }
 }
 
 /// The outcome of one trouble.

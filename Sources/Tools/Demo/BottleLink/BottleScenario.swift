@@ -13,7 +13,7 @@ import LinkCore
 /// background.
 ///
 /// Both are then killed while drinks are synced.
-struct BottleDrinks: Chapter {
+struct BottleDrinks: DemoScenario {
   let name = "bottle"
   let needsTraffic = false
   let title = "A bottle wakes, and each drink is stored once"
@@ -22,52 +22,52 @@ struct BottleDrinks: Chapter {
   /// The number of drinks while the app is open, far from the phone, and at the kill.
   private static let (open, away, last) = (1, 40, 12)
 
-  func play(on stage: isolated Stage) async throws(DemoFailure) {
-    let place = try BottlePlace(stage)
-    let bottle = place.bottle(on: stage)
-    let phone = place.phone(on: stage)
-    try await meet(bottle, phone, on: stage)
-    try await sleep(bottle, phone, on: stage)
-    try await kill(bottle, phone, place, on: stage)
+  func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
+    let place = try BottlePlace(environment)
+    let bottle = place.bottle(on: environment)
+    let phone = place.phone(on: environment)
+    try await meet(bottle, phone, on: environment)
+    try await sleep(bottle, phone, on: environment)
+    try await kill(bottle, phone, place, on: environment)
     await phone.quit()
     let poured = Self.open + Self.away + Self.last
     let counts = DrinkCounts(
-      poured: poured, stored: try await place.stored(), shown: await stage.scene.facts.drinks)
+      poured: poured, stored: try await place.stored(), shown: await environment.scene.facts.drinks)
     if counts.section.isClean {
-      stage.say(.phone, "has stored \(poured) drinks, each once, and shown each once")
+      environment.say(.phone, "has stored \(poured) drinks, each once, and shown each once")
     }
-    stage.ledger.sections.append(counts.section)
+    environment.ledger.sections.append(counts.section)
     await bottle.quit()
   }
 
   /// Lets the phone find the bottle while the app is open.
   private func meet(
-    _ bottle: Phone, _ phone: Phone, on stage: isolated Stage
+    _ bottle: Phone, _ phone: Phone, on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
     try await bottle.launch()
     try await phone.launch()
     await bottle.type("move")
     await bottle.type("pour 250")
-    try await stage.wait { $0[.bottle].ending != nil || $0.shownDrinks == Self.open }
-    stage.say(.phone, "finds a bottle that somebody takes, and has the first drink")
+    try await environment.wait { $0[.bottle].ending != nil || $0.shownDrinks == Self.open }
+    environment.say(.phone, "finds a bottle that somebody takes, and has the first drink")
   }
 
   /// Pours drinks far from a phone whose app is in the background.
   private func sleep(
-    _ bottle: Phone, _ phone: Phone, on stage: isolated Stage
+    _ bottle: Phone, _ phone: Phone, on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
     await phone.signal(SIGUSR1)
-    try await stage.wait { $0[.bottle].ending != nil || !$0[.bottle].status.isConnected }
-    stage.say(.phone, "is put away: the connection ends, and a connect stays queued")
+    try await environment.wait { $0[.bottle].ending != nil || !$0[.bottle].status.isConnected }
+    environment.say(.phone, "is put away: the connection ends, and a connect stays queued")
     await bottle.kill()
     try await bottle.launch()
-    stage.say(.bottle, "starts again, and sleeps")
-    try await stage.play(
+    environment.say(.bottle, "starts again, and sleeps")
+    try await environment.play(
       .bottleAsleep, of: .bottle, lasting: .zero, recovered: "has them all, in background,"
-    ) { stage throws(DemoFailure) in
+    ) { environment throws(DemoFailure) in
       await bottle.type("gone")
-      try await pour(Self.away, after: Self.open, from: bottle, on: stage)
-      stage.say(.bottle, "wakes out of reach, and records \(Self.away) drinks")
+      try await pour(Self.away, after: Self.open, from: bottle, on: environment)
+      environment.say(.bottle, "wakes out of reach, and records \(Self.away) drinks")
     } end: { _ throws(DemoFailure) in
       await bottle.type("back")
       return { $0.shownDrinks == Self.open + Self.away }
@@ -76,22 +76,22 @@ struct BottleDrinks: Chapter {
 
   /// Kills both ends after drinks are stored and before they are acknowledged.
   private func kill(
-    _ bottle: Phone, _ phone: Phone, _ place: BottlePlace, on stage: isolated Stage
+    _ bottle: Phone, _ phone: Phone, _ place: BottlePlace, on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
     let before = Self.open + Self.away
     await bottle.type("gone")
-    try await pour(Self.last, after: before, from: bottle, on: stage)
+    try await pour(Self.last, after: before, from: bottle, on: environment)
     await bottle.type("deaf")
     await bottle.type("back")
-    try await stage.wait { $0[.bottle].ending != nil || $0.shownDrinks > before }
-    try await place.noted(on: stage)
-    try await stage.play(
+    try await environment.wait { $0[.bottle].ending != nil || $0.shownDrinks > before }
+    try await place.noted(on: environment)
+    try await environment.play(
       .bottleKilled, of: .bottle, lasting: .zero, recovered: "has the rest"
-    ) { stage throws(DemoFailure) in
+    ) { environment throws(DemoFailure) in
       await phone.kill()
       await bottle.kill()
-      let count = await stage.scene.facts.shownDrinks - before
-      stage.say(
+      let count = await environment.scene.facts.shownDrinks - before
+      environment.say(
         .phone,
         "and bottle die, as by kill -9, with \(count) of \(Self.last) drinks stored and none"
           + " acknowledged")
@@ -105,11 +105,11 @@ struct BottleDrinks: Chapter {
 
   /// Pours drinks, and returns once the bottle has recorded them.
   private func pour(
-    _ count: Int, after before: Int, from bottle: Phone, on stage: isolated Stage
+    _ count: Int, after before: Int, from bottle: Phone, on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
     await bottle.type("move")
     for _ in 0..<count { await bottle.type("pour 40") }
-    try await stage.wait { $0[.peripheral].ending != nil || $0.records == before + count }
+    try await environment.wait { $0[.peripheral].ending != nil || $0.records == before + count }
   }
 }
 

@@ -22,9 +22,9 @@ import Testing
     _ plan: BottleFeature.Plan, _ defect: BottleFeature.Defect? = nil
   ) -> (findings: [Finding], connected: [ClosedRange<Double>]) {
     var (since, spans): (Double?, [ClosedRange<Double>]) = (nil, [])
-    let outcome = BottleFeature.play(plan, RunSetup(defect: defect)) { _, standing in
-      let now = Double(standing.now.nanoseconds) / 1e9
-      switch (standing.status.phase == .connected, since) {
+    let outcome = BottleFeature.play(plan, RunSetup(defect: defect)) { _, phoneState in
+      let now = Double(phoneState.now.nanoseconds) / 1e9
+      switch (phoneState.status.phase == .connected, since) {
       case (true, nil): since = now
       case (false, let start?): (since, spans) = (nil, spans + [start...now])
       case (true, _?), (false, nil): return

@@ -75,11 +75,11 @@ struct EndlessTests {
     #expect(found.map(\.detail) == ["cracked: it has seen fewer than 7 steps"])
     var steps = 0
     var seventh: Instant?
-    _ = play(Plan.drawn(.cafe, seed: 1), as: Cracked.self) { seen, standing in
+    _ = play(Plan.drawn(.cafe, seed: 1), as: Cracked.self) { seen, phoneState in
       switch seen {
       case .told, .ticked:
         steps += 1
-        if steps == 7 { seventh = standing.now }
+        if steps == 7 { seventh = phoneState.now }
       case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
         .ended, .calm, .fact:
         return
@@ -129,7 +129,7 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
       WorldPlan(seed: 1, acts: [], length: .seconds(60)), setup, watch: nil)
     clients = [SocketModel(SocketSettings(policy: .socket), seed: 1)]
     kernel.bench.views = [
-      PhoneView(Standing(policy: .socket, status: clients[0].status, own: HeldFeature.State()))
+      PhoneView(PhoneState(policy: .socket, status: clients[0].status, own: HeldFeature.State()))
     ]
   }
 

@@ -5,7 +5,7 @@ import MessageStream
 typealias Plan = WorldPlan<StreamFeature>
 typealias Action = Act<StreamVerb>
 typealias Planned = PlannedAct<StreamVerb>
-typealias Facts = Standing<StreamFeature>
+typealias Facts = PhoneState<StreamFeature>
 typealias Happening = Observation<StreamFeature>
 typealias Setup = RunSetup<StreamFeature>
 typealias Outcome = RunOutcome<StreamFeature>

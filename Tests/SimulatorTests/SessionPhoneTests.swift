@@ -121,7 +121,7 @@ private struct PhoneScript {
 
   private mutating func play() {
     prepare()
-    checkers.launched(standing)
+    checkers.launched(phoneState)
     let snapshot = disk.open(as: Self.client)
     give(.restored(snapshot, conversation: Self.conversation, at: Self.wall))
     give(.credentials(.available(expiresIn: nil)))
@@ -137,7 +137,7 @@ private struct PhoneScript {
     pass(.seconds(5))
     give(.stop)
     pass(.seconds(5))
-    checkers.noted(.counted(phone: 0, disk.days), standing)
+    checkers.noted(.counted(phone: 0, disk.days), phoneState)
   }
 
   private mutating func connect() {
@@ -177,15 +177,15 @@ private struct PhoneScript {
     follow(input, model.handle(input, at: now))
   }
 
-  private var standing: Standing<SessionsFeature> {
+  private var phoneState: PhoneState<SessionsFeature> {
     var state = SessionsFeature.State()
     state.mayDrop = true
-    return Standing(now: now, policy: .session, status: model.status, own: state)
+    return PhoneState(now: now, policy: .session, status: model.status, own: state)
   }
 
   private mutating func follow(_ input: SessionModel.Input?, _ effects: [SessionModel.Effect]) {
     let changed = effects.flatMap(change)
-    checkers.stepped(input, isLate: false, changed, standing)
+    checkers.stepped(input, isLate: false, changed, phoneState)
     for effect in changed {
       switch effect {
       case .commit(let id, let change):

@@ -29,39 +29,40 @@ public struct BottleCheckers: FeatureCheckers {
 
   public mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<BottleFeature>
+    _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(standing)
-    scans.told(input, isLate: isLate, standing)
-    idling.told(input, isLate: isLate, standing)
-    keeping.told(input, isLate: isLate, standing)
+    lapse(phoneState)
+    scans.told(input, isLate: isLate, phoneState)
+    idling.told(input, isLate: isLate, phoneState)
+    keeping.told(input, isLate: isLate, phoneState)
     if case .heard(_, .chunk(let news), _)? = input {
       chunk = news.records.filter { !$0.flags.contains(.isDeleted) }.map(\.id)
     }
     for effect in effects {
-      asked(effect, standing)
-      scans.asked(effect, standing)
-      idling.asked(effect, isTick: input == nil, standing)
-      keeping.asked(effect, standing)
+      asked(effect, phoneState)
+      scans.asked(effect, phoneState)
+      idling.asked(effect, isTick: input == nil, phoneState)
+      keeping.asked(effect, phoneState)
     }
-    scans.settled(standing)
-    idling.settled(standing)
+    scans.settled(phoneState)
+    idling.settled(phoneState)
   }
 
   public mutating func asked(
-    _ effect: Feature.Effect, _ standing: Standing<BottleFeature>
+    _ effect: Feature.Effect, _ phoneState: PhoneState<BottleFeature>
   ) {
     switch effect {
     case .write(_, _, .syncControl, BottleSync.acknowledgement.bytes):
-      let missing = chunk.filter { !standing.own.stored.contains($0) }
+      let missing = chunk.filter { !phoneState.own.stored.contains($0) }
       guard let first = missing.first else { return }
-      found.add(.unstored, at: standing.now, "record \(first) was acknowledged before its storage")
+      found.add(
+        .unstored, at: phoneState.now, "record \(first) was acknowledged before its storage")
     case .update(.drink(let drink)):
-      let isKnown = drink.number <= standing.own.confirmed
+      let isKnown = drink.number <= phoneState.own.confirmed
       if isKnown || !shown.insert(drink.number).inserted {
-        found.add(.duplicated, at: standing.now, "drink \(drink.number) was shown twice")
+        found.add(.duplicated, at: phoneState.now, "drink \(drink.number) was shown twice")
       } else if drink.number < lastShown {
-        found.add(.reordered, at: standing.now, "drink \(drink.number) came after \(lastShown)")
+        found.add(.reordered, at: phoneState.now, "drink \(drink.number) came after \(lastShown)")
       }
       lastShown = max(lastShown, drink.number)
     case .scan, .stopScan, .connect, .cancel, .discover, .write, .commit, .confirm, .update: return
@@ -69,15 +70,15 @@ public struct BottleCheckers: FeatureCheckers {
   }
 
   public mutating func met(
-    _ seen: Observation<BottleFeature>, _ standing: Standing<BottleFeature>
+    _ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(standing)
-    scans.met(seen, standing)
-    idling.met(seen, standing)
-    keeping.met(seen, standing)
+    lapse(phoneState)
+    scans.met(seen, phoneState)
+    idling.met(seen, phoneState)
+    keeping.met(seen, phoneState)
     switch seen {
     case .launched: (shown, lastShown, chunk) = ([], 0, [])
-    case .fact(let fact): noted(fact, standing)
+    case .fact(let fact): noted(fact, phoneState)
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm:
       return
@@ -85,49 +86,49 @@ public struct BottleCheckers: FeatureCheckers {
   }
 
   public mutating func noted(
-    _ fact: Feature.Fact, _ standing: Standing<BottleFeature>
+    _ fact: Feature.Fact, _ phoneState: PhoneState<BottleFeature>
   ) {
     switch fact {
-    case .recorded(let id): waiting[id] = standing.now
+    case .recorded(let id): waiting[id] = phoneState.now
     case .gone(let id): waiting[id] = nil
     case .stored(let id):
       waiting[id] = nil
       guard !known.insert(id).inserted else { return }
-      found.add(.duplicated, at: standing.now, "record \(id) was stored twice")
+      found.add(.duplicated, at: phoneState.now, "record \(id) was stored twice")
     case .stamped(let isValid):
       if isValid { return }
-      found.add(.untimed, at: standing.now, "a drink has no time although a phone is connected")
+      found.add(.untimed, at: phoneState.now, "a drink has no time although a phone is connected")
     case .erased: (waiting, known, chunk) = ([:], [], [])
     case .altered(let id):
-      found.add(.untrue, at: standing.now, "record \(id) differs from the one that was made")
+      found.add(.untrue, at: phoneState.now, "record \(id) differs from the one that was made")
     case .advertises, .linked: return
     }
   }
 
   /// Finds records that were not stored in time.
-  private mutating func lapse(_ standing: Standing<BottleFeature>) {
-    guard let clear = standing.own.clearSince,
-      clear.advanced(by: standing.own.bound) < standing.now, !waiting.isEmpty
+  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+    guard let clear = phoneState.own.clearSince,
+      clear.advanced(by: phoneState.own.bound) < phoneState.now, !waiting.isEmpty
     else { return }
     for (id, made) in waiting.sorted(by: { $0.key < $1.key }) {
       // Earlier records wait for the next connection.
-      guard let start = made >= clear ? made : standing.own.freshSince,
-        start.advanced(by: standing.own.bound) < standing.now
+      guard let start = made >= clear ? made : phoneState.own.freshSince,
+        start.advanced(by: phoneState.own.bound) < phoneState.now
       else { continue }
       waiting[id] = nil
-      let seconds = start.duration(to: standing.now).components.seconds
+      let seconds = start.duration(to: phoneState.now).components.seconds
       found.add(
-        .unsynced, at: standing.now,
+        .unsynced, at: phoneState.now,
         "record \(id) is not stored \(seconds) s after phone and bottle could meet")
     }
   }
 
-  public mutating func conclude(_ standing: Standing<BottleFeature>) {
-    let lost = standing.own.expected.sorted()
+  public mutating func conclude(_ phoneState: PhoneState<BottleFeature>) {
+    let lost = phoneState.own.expected.sorted()
     if !lost.isEmpty {
-      found.add(.lost, at: standing.now, "records \(lost) were never stored")
+      found.add(.lost, at: phoneState.now, "records \(lost) were never stored")
     }
-    keeping.conclude(standing)
+    keeping.conclude(phoneState)
   }
 }
 
@@ -147,13 +148,13 @@ struct BottleKeeping: Sendable {
   private static let patience = Duration.seconds(21)
 
   mutating func told(
-    _ input: BottleFeature.Input?, isLate: Bool, _ standing: Standing<BottleFeature>
+    _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(standing)
+    lapse(phoneState)
     switch input {
-    case .refresh(let id): asked[id] = standing.now.advanced(by: Self.patience)
+    case .refresh(let id): asked[id] = phoneState.now.advanced(by: Self.patience)
     case .perform(let id, let request):
-      asked[id] = standing.now.advanced(by: Self.patience)
+      asked[id] = phoneState.now.advanced(by: Self.patience)
       unwritten[id] = BottleRequestKind.written(request)
     case .start: isAway = false
     case .stop: isAway = true
@@ -163,16 +164,16 @@ struct BottleKeeping: Sendable {
     }
   }
 
-  mutating func asked(_ effect: BottleFeature.Effect, _ standing: Standing<BottleFeature>) {
+  mutating func asked(_ effect: BottleFeature.Effect, _ phoneState: PhoneState<BottleFeature>) {
     switch effect {
     case .write(_, _, let attribute, let bytes):
       unwritten = unwritten.filter { $0.value.attribute != attribute || $0.value.bytes != bytes }
-    case .update(.refreshed(let id, _)): answered(id, at: standing.now)
+    case .update(.refreshed(let id, _)): answered(id, at: phoneState.now)
     case .update(.performed(let id, let result)):
       if unwritten.removeValue(forKey: id) != nil, result == .done {
-        found.add(.untrue, at: standing.now, "request \(id) is done and was not written")
+        found.add(.untrue, at: phoneState.now, "request \(id) is done and was not written")
       }
-      answered(id, at: standing.now)
+      answered(id, at: phoneState.now)
     case .scan, .stopScan, .connect, .cancel, .discover, .commit, .confirm, .update: return
     }
   }
@@ -182,36 +183,36 @@ struct BottleKeeping: Sendable {
     found.add(.duplicated, at: now, "request \(id) was answered twice")
   }
 
-  mutating func met(_ seen: Observation<BottleFeature>, _ standing: Standing<BottleFeature>) {
+  mutating func met(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>) {
     switch seen {
     case .launched:
       (asked, unwritten) = ([:], [:])
-      (awakeSince, isTold) = (standing.now, false)
+      (awakeSince, isTold) = (phoneState.now, false)
     case .killed: (asked, unwritten) = ([:], [:])
-    case .resumed: awakeSince = standing.now
+    case .resumed: awakeSince = phoneState.now
     case .suspended:
-      if standing.own.bareSince != nil {
-        tell(standing.now, "is suspended, and nothing is outstanding with the system")
+      if phoneState.own.bareSince != nil {
+        tell(phoneState.now, "is suspended, and nothing is outstanding with the system")
       }
     case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      lapse(standing)
+      lapse(phoneState)
     }
   }
 
-  private mutating func lapse(_ standing: Standing<BottleFeature>) {
-    guard standing.isAwake else { return }
-    if let since = standing.own.bareSince {
-      if since.advanced(by: standing.policy.longestBare) < standing.now {
-        tell(standing.now, "waits, and nothing is outstanding with the system")
+  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+    guard phoneState.isAwake else { return }
+    if let since = phoneState.own.bareSince {
+      if since.advanced(by: phoneState.policy.longestBare) < phoneState.now {
+        tell(phoneState.now, "waits, and nothing is outstanding with the system")
       }
     } else {
       isTold = false
     }
     guard !asked.isEmpty else { return }
     for (id, due) in asked.sorted(by: { $0.key < $1.key })
-    where max(due, awakeSince.advanced(by: .seconds(1))) < standing.now {
+    where max(due, awakeSince.advanced(by: .seconds(1))) < phoneState.now {
       asked[id] = nil
-      found.add(.stuck, at: standing.now, "request \(id) is not answered")
+      found.add(.stuck, at: phoneState.now, "request \(id) is not answered")
     }
   }
 
@@ -220,9 +221,9 @@ struct BottleKeeping: Sendable {
     isTold = true
   }
 
-  mutating func conclude(_ standing: Standing<BottleFeature>) {
-    guard isAway, standing.own.isKept else { return }
-    found.add(.storm, at: standing.now, "was left, and something is outstanding with the system")
+  mutating func conclude(_ phoneState: PhoneState<BottleFeature>) {
+    guard isAway, phoneState.own.isKept else { return }
+    found.add(.storm, at: phoneState.now, "was left, and something is outstanding with the system")
   }
 }
 

@@ -33,13 +33,13 @@ public struct BottleDay: Sendable, Hashable {
     var soon = 0
     var isOver = false
     let setup = RunSetup<BottleFeature>(policy: policy)
-    let outcome = BottleFeature.play(plan(profile, seed: seed), setup) { seen, standing in
+    let outcome = BottleFeature.play(plan(profile, seed: seed), setup) { seen, phoneState in
       if case .calm = seen { isOver = true }
       guard case .fact(let fact) = seen, !isOver else { return }
       switch fact {
-      case .recorded(let id): recorded[id] = standing.now
+      case .recorded(let id): recorded[id] = phoneState.now
       case .stored(let id):
-        let time = recorded[id].map { $0.duration(to: standing.now) }
+        let time = recorded[id].map { $0.duration(to: phoneState.now) }
         if let time, time <= soonest { soon += 1 }
       case .gone, .advertises, .linked, .stamped, .erased, .altered: return
       }

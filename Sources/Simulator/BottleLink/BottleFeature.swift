@@ -176,21 +176,21 @@ public enum BottleFeature: SimulatedFeature {
     return world.play()
   }
 
-  public static func isHealed(_ standing: Standing<BottleFeature>) -> Bool {
-    let own = standing.own
+  public static func isHealed(_ phoneState: PhoneState<BottleFeature>) -> Bool {
+    let own = phoneState.own
     return own.expected.isEmpty && own.unsynced == 0 && own.unshown == 0 && own.requests == 0
   }
 
-  public static func remains(_ standing: Standing<BottleFeature>) -> String {
-    let own = standing.own
+  public static func remains(_ phoneState: PhoneState<BottleFeature>) -> String {
+    let own = phoneState.own
     return ", \(own.expected.count) to store, \(own.unsynced) to mark, \(own.unshown) to show, "
       + "\(own.requests) to answer"
   }
 
   public static func checkBounds(
-    _ standing: Standing<BottleFeature>, _ found: (String, Int, Int) -> Void
+    _ phoneState: PhoneState<BottleFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    if standing.own.requests > 32 { found("requests", standing.own.requests, 32) }
+    if phoneState.own.requests > 32 { found("requests", phoneState.own.requests, 32) }
   }
 }
 

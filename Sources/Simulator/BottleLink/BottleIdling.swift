@@ -23,21 +23,21 @@ struct BottleIdling: Sendable {
   private var awakeSince = Instant.zero
 
   mutating func told(
-    _ input: BottleFeature.Input?, isLate: Bool, _ standing: Standing<BottleFeature>
+    _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(standing)
+    lapse(phoneState)
     guard let input else { return }
-    noteRest(input, isLate: isLate, standing)
+    noteRest(input, isLate: isLate, phoneState)
     switch input {
-    case .refresh, .hold: (used, asked) = (standing.now, standing.now)
+    case .refresh, .hold: (used, asked) = (phoneState.now, phoneState.now)
     case .perform(let id, let request):
       // A request that the app rejects does not use the connection.
       if BottleRequestKind.isRefused(request) { return }
-      (used, asked) = (standing.now, standing.now)
+      (used, asked) = (phoneState.now, phoneState.now)
       if request == .command(.ping) { wished.insert(id) }
-    case .start, .written: used = standing.now
+    case .start, .written: used = phoneState.now
     case .heard(let attempt, .chunk, _):
-      if !isLate, attempt == standing.currentAttempt { used = standing.now }
+      if !isLate, attempt == phoneState.currentAttempt { used = phoneState.now }
     case .stop, .choose, .shown, .link, .central, .discovered, .undiscovered, .heard, .unwritten,
       .restored, .committed, .uncommitted:
       return
@@ -46,23 +46,23 @@ struct BottleIdling: Sendable {
 
   /// Finds a reconnect to a bottle during its rest.
   private mutating func noteRest(
-    _ input: BottleFeature.Input, isLate: Bool, _ standing: Standing<BottleFeature>
+    _ input: BottleFeature.Input, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
     switch input {
     case .discovered(let attempt, _, let state, _):
       // A repeated callback of a discovered connection has an old state.
-      guard !isLate, attempt == standing.currentAttempt, phase != .connected else { return }
+      guard !isLate, attempt == phoneState.currentAttempt, phase != .connected else { return }
       unsynced = state.unsynced
     case .heard(let attempt, .state(let state), _):
-      if !isLate, attempt == standing.currentAttempt { unsynced = state.unsynced }
+      if !isLate, attempt == phoneState.currentAttempt { unsynced = state.unsynced }
     case .central(.connected):
-      guard !isLate, let rested, case .queuedConnect(let queue) = standing.policy.standby else {
+      guard !isLate, let rested, case .queuedConnect(let queue) = phoneState.policy.standby else {
         return
       }
-      let time = rested.duration(to: standing.now)
+      let time = rested.duration(to: phoneState.now)
       self.rested = nil
       guard time < queue.rest else { return }
-      found.add(.needless, at: standing.now, "connects again \(time) after it was done")
+      found.add(.needless, at: phoneState.now, "connects again \(time) after it was done")
     case .start, .stop, .refresh, .hold, .perform, .choose, .shown, .link, .central, .undiscovered,
       .heard, .written, .unwritten, .restored, .committed, .uncommitted:
       if BottleModel.role(of: input).isNewStart { rested = nil }
@@ -70,85 +70,85 @@ struct BottleIdling: Sendable {
   }
 
   mutating func asked(
-    _ effect: BottleFeature.Effect, isTick: Bool, _ standing: Standing<BottleFeature>
+    _ effect: BottleFeature.Effect, isTick: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
     switch effect {
     case .write(_, _, .command, BottleCommand.ping.bytes):
-      pinged = standing.now
-      if standing.own.holds == 0, wished.isEmpty {
-        found.add(.needless, at: standing.now, "keeps a bottle awake that nobody holds")
+      pinged = phoneState.now
+      if phoneState.own.holds == 0, wished.isEmpty {
+        found.add(.needless, at: phoneState.now, "keeps a bottle awake that nobody holds")
       }
     case .update(.performed(let id, _)): wished.remove(id)
-    case .cancel: if isTick { closed(standing) }
+    case .cancel: if isTick { closed(phoneState) }
     case .scan, .stopScan, .connect, .discover, .write, .commit, .confirm, .update: return
     }
   }
 
   /// Handles an attempt that a timer ended.
-  private mutating func closed(_ standing: Standing<BottleFeature>) {
-    let reason = standing.status.reason
+  private mutating func closed(_ phoneState: PhoneState<BottleFeature>) {
+    let reason = phoneState.status.reason
     let isDone = reason == .ended(.idle) || reason == .ended(.background)
-    if phase == .connected, isDone, unsynced == 0, standing.own.requests == 0 {
-      rested = standing.now
+    if phase == .connected, isDone, unsynced == 0, phoneState.own.requests == 0 {
+      rested = phoneState.now
     }
-    guard phase == .connected, standing.status.reason == .ended(.idle),
-      let idle = standing.policy.liveness.idle, let connected
+    guard phase == .connected, phoneState.status.reason == .ended(.idle),
+      let idle = phoneState.policy.liveness.idle, let connected
     else { return }
     // While the app is suspended, its holds do not keep the connection.
-    if standing.own.holds > 0, awakeSince.advanced(by: idle.after) <= standing.now {
-      found.add(.needless, at: standing.now, "closed as idle although somebody holds it")
+    if phoneState.own.holds > 0, awakeSince.advanced(by: idle.after) <= phoneState.now {
+      found.add(.needless, at: phoneState.now, "closed as idle although somebody holds it")
     }
-    let time = max(connected, asked ?? connected).duration(to: standing.now)
+    let time = max(connected, asked ?? connected).duration(to: phoneState.now)
     if time < idle.after {
-      found.add(.needless, at: standing.now, "closed as idle after \(time)")
+      found.add(.needless, at: phoneState.now, "closed as idle after \(time)")
     }
   }
 
-  mutating func met(_ seen: Observation<BottleFeature>, _ standing: Standing<BottleFeature>) {
+  mutating func met(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>) {
     switch seen {
     case .launched:
       let kept = found
       self = BottleIdling()
-      (found, awakeSince) = (kept, standing.now)
-    case .resumed: awakeSince = standing.now
+      (found, awakeSince) = (kept, phoneState.now)
+    case .resumed: awakeSince = phoneState.now
     case .killed, .suspended: return
     case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      lapse(standing)
+      lapse(phoneState)
     }
   }
 
   /// Checks the time that passed since the last observation.
-  private mutating func lapse(_ standing: Standing<BottleFeature>) {
-    held = standing.own.holds > 0 ? held ?? standing.now : nil
-    guard standing.isAwake, phase == .connected else { return }
-    if standing.own.holds == 0 { overstay(standing) } else { neglect(standing) }
+  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+    held = phoneState.own.holds > 0 ? held ?? phoneState.now : nil
+    guard phoneState.isAwake, phase == .connected else { return }
+    if phoneState.own.holds == 0 { overstay(phoneState) } else { neglect(phoneState) }
   }
 
-  private mutating func overstay(_ standing: Standing<BottleFeature>) {
-    guard let used, let idle = standing.policy.liveness.idle else { return }
+  private mutating func overstay(_ phoneState: PhoneState<BottleFeature>) {
+    guard let used, let idle = phoneState.policy.liveness.idle else { return }
     // A hold that was released has pinged recently.
-    let slack = (standing.policy.liveness.ping ?? .zero) + .seconds(1)
+    let slack = (phoneState.policy.liveness.ping ?? .zero) + .seconds(1)
     let start = max(used, awakeSince.advanced(by: .zero - idle.after))
-    guard start.advanced(by: idle.after + slack) < standing.now else { return }
+    guard start.advanced(by: idle.after + slack) < phoneState.now else { return }
     self.used = nil
-    found.add(.storm, at: standing.now, "is connected, and nothing comes")
+    found.add(.storm, at: phoneState.now, "is connected, and nothing comes")
   }
 
-  private mutating func neglect(_ standing: Standing<BottleFeature>) {
-    guard let ping = standing.policy.liveness.ping, let connected, let held else { return }
+  private mutating func neglect(_ phoneState: PhoneState<BottleFeature>) {
+    guard let ping = phoneState.policy.liveness.ping, let connected, let held else { return }
     let start = max(pinged ?? held, connected, held, awakeSince)
-    guard start.advanced(by: ping + .seconds(1)) < standing.now else { return }
-    pinged = standing.now
-    found.add(.stuck, at: standing.now, "is held, and nothing keeps the bottle awake")
+    guard start.advanced(by: ping + .seconds(1)) < phoneState.now else { return }
+    pinged = phoneState.now
+    found.add(.stuck, at: phoneState.now, "is held, and nothing keeps the bottle awake")
   }
 
-  mutating func settled(_ standing: Standing<BottleFeature>) {
-    if standing.status.phase == .connected, phase != .connected {
-      (used, connected) = (standing.now, standing.now)
-      if standing.own.holds > 0, pinged != standing.now {
-        found.add(.stuck, at: standing.now, "connects for a hold, and lets the bottle sleep")
+  mutating func settled(_ phoneState: PhoneState<BottleFeature>) {
+    if phoneState.status.phase == .connected, phase != .connected {
+      (used, connected) = (phoneState.now, phoneState.now)
+      if phoneState.own.holds > 0, pinged != phoneState.now {
+        found.add(.stuck, at: phoneState.now, "connects for a hold, and lets the bottle sleep")
       }
     }
-    phase = standing.status.phase
+    phase = phoneState.status.phase
   }
 }

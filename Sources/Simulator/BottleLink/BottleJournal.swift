@@ -34,15 +34,15 @@ public struct BottleJournal: RunRecord {
     case .start: isWanted = true
     case .stop: isWanted = false
     case .committed(let id, _):
-      tape.standing.own.stored.formUnion(given.removeValue(forKey: id) ?? [])
+      tape.phoneState.own.stored.formUnion(given.removeValue(forKey: id) ?? [])
     case .central(.adapter(let state)):
-      tape.standing.isReachable = state == .on
-      tape.standing.own.isOn = state == .on
+      tape.phoneState.isReachable = state == .on
+      tape.phoneState.own.isOn = state == .on
     case .refresh, .hold, .perform, .choose, .shown, .link, .central, .discovered, .undiscovered,
       .heard, .written, .unwritten, .restored, .uncommitted:
       break
     }
-    tape.standing.isSignedIn = true
+    tape.phoneState.isSignedIn = true
   }
 
   public mutating func note(

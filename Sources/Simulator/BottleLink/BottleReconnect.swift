@@ -61,12 +61,12 @@ public struct BottleReconnect: Sendable, Hashable {
     let (plan, start) = plan(situation, seed: seed)
     var (first, isOver): (Instant?, Bool) = (nil, false)
     let setup = RunSetup<BottleFeature>(policy: policy)
-    let outcome = BottleFeature.play(plan, setup) { seen, standing in
+    let outcome = BottleFeature.play(plan, setup) { seen, phoneState in
       if case .calm = seen { isOver = true }
-      guard first == nil, !isOver, standing.isAwake, standing.now > start,
-        standing.status.phase == .connected
+      guard first == nil, !isOver, phoneState.isAwake, phoneState.now > start,
+        phoneState.status.phase == .connected
       else { return }
-      first = standing.now
+      first = phoneState.now
     }
     return (first.map { start.duration(to: $0) }, outcome.counts[.scanning])
   }

@@ -39,151 +39,151 @@ struct BottleScans: Sendable {
   private static let looks = Duration.seconds(10)
 
   mutating func told(
-    _ input: BottleFeature.Input?, isLate: Bool, _ standing: Standing<BottleFeature>
+    _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
-    lapse(standing)
+    lapse(phoneState)
     guard let input else { return }
     switch BottleModel.role(of: input) {
-    case .wanted, .trigger: prompt(input, standing)
+    case .wanted, .trigger: prompt(input, phoneState)
     case .left, .changed:
-      prompted = standing.now
+      prompted = phoneState.now
       (due, armed, endedFast, leaveBy) = (nil, nil, false, nil)
-    case .lifecycle(let lifecycle): turn(lifecycle, standing)
+    case .lifecycle(let lifecycle): turn(lifecycle, phoneState)
     case .opened: due = nil
-    case .lost(let attempt, _): if !isLate { lost(attempt, standing) }
+    case .lost(let attempt, _): if !isLate { lost(attempt, phoneState) }
     case .credentials, .draining, .data, .heard, .answered, .refused, .other: return
     }
   }
 
   private mutating func prompt(
-    _ input: BottleFeature.Input, _ standing: Standing<BottleFeature>
+    _ input: BottleFeature.Input, _ phoneState: PhoneState<BottleFeature>
   ) {
-    prompted = standing.now
+    prompted = phoneState.now
     switch input {
     case .refresh(let id), .perform(let id, _):
-      looking = standing.now
-      open[id] = standing.now
+      looking = phoneState.now
+      open[id] = phoneState.now
     case .start, .stop, .hold, .choose, .shown, .link, .central, .discovered, .undiscovered,
       .heard, .written, .unwritten, .restored, .committed, .uncommitted:
       return
     }
   }
 
-  private mutating func turn(_ lifecycle: Lifecycle, _ standing: Standing<BottleFeature>) {
+  private mutating func turn(_ lifecycle: Lifecycle, _ phoneState: PhoneState<BottleFeature>) {
     let was = isInFront
     isInFront = lifecycle == .foreground
     (due, endedFast) = (nil, false)
     guard isInFront != was else { return }
     if isInFront {
       leaveBy = nil
-      guard phase == .standby, standing.own.isOn, wasKnown,
-        case .connect(let wait) = standing.policy.gate.foreground
+      guard phase == .standby, phoneState.own.isOn, wasKnown,
+        case .connect(let wait) = phoneState.policy.gate.foreground
       else { return }
-      due = Due(at: standing.now.advanced(by: wait), why: "coming to the front")
-    } else if phase == .connected, case .leave(let wait, _) = standing.policy.gate.background {
-      leaveBy = standing.now.advanced(by: wait)
+      due = Due(at: phoneState.now.advanced(by: wait), why: "coming to the front")
+    } else if phase == .connected, case .leave(let wait, _) = phoneState.policy.gate.background {
+      leaveBy = phoneState.now.advanced(by: wait)
     }
   }
 
-  private mutating func lost(_ attempt: AttemptID, _ standing: Standing<BottleFeature>) {
+  private mutating func lost(_ attempt: AttemptID, _ phoneState: PhoneState<BottleFeature>) {
     leaveBy = nil
-    if isForgiven(standing) { armed = nil }
-    noteEnd(of: attempt, standing)
-    guard phase == .connected, isInFront, case .list(let waits) = standing.policy.retry.reconnect,
+    if isForgiven(phoneState) { armed = nil }
+    noteEnd(of: attempt, phoneState)
+    guard phase == .connected, isInFront, case .list(let waits) = phoneState.policy.retry.reconnect,
       let wait = waits.first
     else { return }
-    due = Due(at: standing.now.advanced(by: wait), why: "an unexpected loss")
+    due = Due(at: phoneState.now.advanced(by: wait), why: "an unexpected loss")
   }
 
   /// Returns whether a short connection ended that followed one that was not short.
-  private mutating func isForgiven(_ standing: Standing<BottleFeature>) -> Bool {
+  private mutating func isForgiven(_ phoneState: PhoneState<BottleFeature>) -> Bool {
     guard let since = connectedSince else { return false }
-    let isShort = since.duration(to: standing.now) < standing.policy.retry.stability.after
+    let isShort = since.duration(to: phoneState.now) < phoneState.policy.retry.stability.after
     defer { wasShort = isShort }
     return isShort && !wasShort
   }
 
-  private mutating func noteEnd(of attempt: AttemptID, _ standing: Standing<BottleFeature>) {
+  private mutating func noteEnd(of attempt: AttemptID, _ phoneState: PhoneState<BottleFeature>) {
     guard let armed, armed.attempt == attempt,
-      case .queuedConnect(let queue) = standing.policy.standby,
-      armed.at.duration(to: standing.now) < queue.fastFailure
+      case .queuedConnect(let queue) = phoneState.policy.standby,
+      armed.at.duration(to: phoneState.now) < queue.fastFailure
     else { return }
     endedFast = true
   }
 
-  mutating func asked(_ effect: BottleFeature.Effect, _ standing: Standing<BottleFeature>) {
+  mutating func asked(_ effect: BottleFeature.Effect, _ phoneState: PhoneState<BottleFeature>) {
     switch effect {
-    case .scan: begin(standing)
+    case .scan: begin(phoneState)
     case .stopScan: scanning = nil
-    case .connect(let attempt, _, true, _): arm(attempt, standing)
-    case .cancel(let attempt): noteEnd(of: attempt, standing)
+    case .connect(let attempt, _, true, _): arm(attempt, phoneState)
+    case .cancel(let attempt): noteEnd(of: attempt, phoneState)
     case .update(.refreshed(let id, _)), .update(.performed(let id, _)): open[id] = nil
     case .connect, .discover, .write, .commit, .confirm, .update: return
     }
   }
 
-  private mutating func begin(_ standing: Standing<BottleFeature>) {
+  private mutating func begin(_ phoneState: PhoneState<BottleFeature>) {
     // Without a known bottle the system searches for any bottle, without a time limit.
-    guard standing.own.isKnown else { return }
-    scanning = standing.now
-    let isAsked = open.values.contains { $0.advanced(by: Self.looks) > standing.now }
-    if let due, standing.now < due.at, prompted != standing.now, !isAsked {
-      found.add(.storm, at: standing.now, "a scan begins too soon after \(due.why)")
+    guard phoneState.own.isKnown else { return }
+    scanning = phoneState.now
+    let isAsked = open.values.contains { $0.advanced(by: Self.looks) > phoneState.now }
+    if let due, phoneState.now < due.at, prompted != phoneState.now, !isAsked {
+      found.add(.storm, at: phoneState.now, "a scan begins too soon after \(due.why)")
     }
     due = nil
-    if !isInFront, prompted != standing.now {
-      found.add(.storm, at: standing.now, "a scan begins in background")
+    if !isInFront, prompted != phoneState.now {
+      found.add(.storm, at: phoneState.now, "a scan begins in background")
     }
-    for window in standing.policy.retry.windows where bursts.count >= window.attempts {
+    for window in phoneState.policy.retry.windows where bursts.count >= window.attempts {
       let first = bursts[bursts.count - window.attempts]
-      guard first.advanced(by: window.per) > standing.now else { continue }
-      found.add(.storm, at: standing.now, "more than \(window.attempts) scans in \(window.per)")
+      guard first.advanced(by: window.per) > phoneState.now else { continue }
+      found.add(.storm, at: phoneState.now, "more than \(window.attempts) scans in \(window.per)")
     }
-    bursts.append(standing.now)
+    bursts.append(phoneState.now)
     if bursts.count > 32 { bursts.removeFirst() }
   }
 
-  private mutating func arm(_ attempt: AttemptID, _ standing: Standing<BottleFeature>) {
-    if let armed, endedFast, case .queuedConnect(let queue) = standing.policy.standby {
-      let wait = armed.at.duration(to: standing.now)
+  private mutating func arm(_ attempt: AttemptID, _ phoneState: PhoneState<BottleFeature>) {
+    if let armed, endedFast, case .queuedConnect(let queue) = phoneState.policy.standby {
+      let wait = armed.at.duration(to: phoneState.now)
       let least = isInFront ? queue.floor : min(queue.floor, queue.background)
       if wait < least {
-        found.add(.storm, at: standing.now, "queued \(wait) after it was, which ended fast")
+        found.add(.storm, at: phoneState.now, "queued \(wait) after it was, which ended fast")
       }
     }
     // The ticket of a bottle that was just found has been pending for a long time.
     if armed?.attempt != attempt {
-      (armed, endedFast) = (wasKnown ? (attempt, standing.now) : nil, false)
+      (armed, endedFast) = (wasKnown ? (attempt, phoneState.now) : nil, false)
     }
   }
 
-  mutating func met(_ seen: Observation<BottleFeature>, _ standing: Standing<BottleFeature>) {
+  mutating func met(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>) {
     switch seen {
     case .launched:
       let kept = found
       self = BottleScans()
-      (found, awakeSince, prompted) = (kept, standing.now, standing.now)
+      (found, awakeSince, prompted) = (kept, phoneState.now, phoneState.now)
     case .killed, .suspended: (due, leaveBy, scanning) = (nil, nil, nil)
-    case .resumed: awakeSince = standing.now
+    case .resumed: awakeSince = phoneState.now
     case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      lapse(standing)
+      lapse(phoneState)
     }
   }
 
   /// Checks the time that passed since the last observation.
-  private mutating func lapse(_ standing: Standing<BottleFeature>) {
-    guard standing.isAwake else { return }
-    let now = standing.now
+  private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
+    guard phoneState.isAwake else { return }
+    let now = phoneState.now
     if let due, due.at.advanced(by: Self.slack) < now {
       self.due = nil
       let isFull = bursts.count >= 10 && bursts[bursts.count - 10].duration(to: now) < .seconds(66)
-      if !isFull, scanning == nil, standing.own.isOn {
+      if !isFull, scanning == nil, phoneState.own.isOn {
         found.add(.stuck, at: now, "no scan follows \(due.why)")
       }
     }
     if let scanning {
       let start = max(scanning, looking?.advanced(by: Self.looks) ?? scanning)
-      let end = start.advanced(by: standing.policy.establish.openTimeout + Self.slack)
+      let end = start.advanced(by: phoneState.policy.establish.openTimeout + Self.slack)
       if end < now {
         self.scanning = nil
         found.add(.storm, at: now, "scans for longer than a burst")
@@ -195,16 +195,16 @@ struct BottleScans: Sendable {
     }
   }
 
-  mutating func settled(_ standing: Standing<BottleFeature>) {
-    if standing.status.phase == .connected {
-      connectedSince = connectedSince ?? standing.now
+  mutating func settled(_ phoneState: PhoneState<BottleFeature>) {
+    if phoneState.status.phase == .connected {
+      connectedSince = connectedSince ?? phoneState.now
       // A connection that was established ends a series of fast failures.
       endedFast = false
     } else {
       (leaveBy, connectedSince) = (nil, nil)
     }
-    phase = standing.status.phase
-    wasKnown = standing.own.isKnown
+    phase = phoneState.status.phase
+    wasKnown = phoneState.own.isKnown
     // A scan for an unknown bottle has no time limit.
     if !wasKnown { scanning = nil }
   }

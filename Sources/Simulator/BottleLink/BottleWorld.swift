@@ -55,7 +55,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     if case .queuedConnect(let queue) = setup.policy.standby { state.bound += queue.rest }
     kernel.bench.views = [
       PhoneView(
-        Standing<BottleFeature>(policy: setup.policy, status: model.link.status, own: state))
+        PhoneState<BottleFeature>(policy: setup.policy, status: model.link.status, own: state))
     ]
   }
 
@@ -246,7 +246,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   /// Whether everything is complete. Requires a connection, so that a step of the model follows.
   var isComplete: Bool {
     clients[0].isConnected && !clients[0].sync.isRunning
-      && BottleFeature.isHealed(kernel.bench.views[0].standing)
+      && BottleFeature.isHealed(kernel.bench.views[0].phoneState)
   }
 
   mutating func prepareCalm() {

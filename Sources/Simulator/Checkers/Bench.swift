@@ -8,22 +8,22 @@ public protocol FeatureCheckers: Sendable {
   /// Checks a step of a phone's model: its effects, and the input, or `nil` for a tick.
   mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<Feature>)
+    _ phoneState: PhoneState<Feature>)
   /// Checks an input of a step, with its effects.
   mutating func told(
     _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<Feature>)
+    _ phoneState: PhoneState<Feature>)
   /// Checks one effect of a step.
-  mutating func asked(_ effect: Feature.Effect, _ standing: Standing<Feature>)
+  mutating func asked(_ effect: Feature.Effect, _ phoneState: PhoneState<Feature>)
   /// Checks any other observation, with the resulting state of the phone that it concerns, or of
   /// the first phone.
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
   /// Handles the start of a phone's process.
-  mutating func launched(_ standing: Standing<Feature>)
+  mutating func launched(_ phoneState: PhoneState<Feature>)
   /// Checks a fact that only the feature can observe.
-  mutating func noted(_ fact: Feature.Fact, _ standing: Standing<Feature>)
+  mutating func noted(_ fact: Feature.Fact, _ phoneState: PhoneState<Feature>)
   /// Concludes the checks at the end of the run.
-  mutating func conclude(_ standing: Standing<Feature>)
+  mutating func conclude(_ phoneState: PhoneState<Feature>)
   /// The broken promises so far.
   var findings: [Finding] { get }
 }
@@ -31,60 +31,60 @@ public protocol FeatureCheckers: Sendable {
 extension FeatureCheckers {
   public mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<Feature>
+    _ phoneState: PhoneState<Feature>
   ) {
-    if let input { told(input, isLate: isLate, effects, standing) }
-    for effect in effects { asked(effect, standing) }
+    if let input { told(input, isLate: isLate, effects, phoneState) }
+    for effect in effects { asked(effect, phoneState) }
   }
   public mutating func told(
     _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<Feature>
+    _ phoneState: PhoneState<Feature>
   ) {}
-  public mutating func asked(_ effect: Feature.Effect, _ standing: Standing<Feature>) {}
-  public mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  public mutating func asked(_ effect: Feature.Effect, _ phoneState: PhoneState<Feature>) {}
+  public mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     switch seen {
-    case .launched: launched(standing)
-    case .fact(let fact): noted(fact, standing)
+    case .launched: launched(phoneState)
+    case .fact(let fact): noted(fact, phoneState)
     case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm:
       return
     }
   }
-  public mutating func launched(_ standing: Standing<Feature>) {}
-  public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<Feature>) {}
-  public mutating func conclude(_ standing: Standing<Feature>) {}
+  public mutating func launched(_ phoneState: PhoneState<Feature>) {}
+  public mutating func noted(_ fact: Feature.Fact, _ phoneState: PhoneState<Feature>) {}
+  public mutating func conclude(_ phoneState: PhoneState<Feature>) {}
 }
 
 /// The state of a phone, together with the checkers of its link. Checkers read the state in place,
 /// since a copy would retain everything that it holds.
 struct PhoneView<Feature: SimulatedFeature>: Sendable {
-  var standing: Standing<Feature>
+  var phoneState: PhoneState<Feature>
   private(set) var checkers = LinkCheckers<Feature>()
 
-  init(_ standing: Standing<Feature>) {
-    self.standing = standing
+  init(_ phoneState: PhoneState<Feature>) {
+    self.phoneState = phoneState
   }
 
   fileprivate mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ own: inout Feature.Checkers
   ) {
-    checkers.stepped(input, isLate: isLate, effects, standing)
-    own.stepped(input, isLate: isLate, effects, standing)
+    checkers.stepped(input, isLate: isLate, effects, phoneState)
+    own.stepped(input, isLate: isLate, effects, phoneState)
   }
 
   fileprivate mutating func met(_ seen: Observation<Feature>) {
-    checkers.met(seen, standing)
-    checkers.settled(standing)
+    checkers.met(seen, phoneState)
+    checkers.settled(phoneState)
   }
 
   fileprivate mutating func met(_ seen: Observation<Feature>, _ own: inout Feature.Checkers) {
-    own.met(seen, standing)
+    own.met(seen, phoneState)
   }
 
-  fileprivate mutating func conclude() { checkers.conclude(standing) }
+  fileprivate mutating func conclude() { checkers.conclude(phoneState) }
 
-  fileprivate var wholeBy: Instant? { checkers.wholeBy(standing.policy) }
+  fileprivate var wholeBy: Instant? { checkers.wholeBy(phoneState.policy) }
 }
 
 /// The checkers of a run: those of each phone's link, and the feature's own.
@@ -124,7 +124,7 @@ struct Bench<Feature: SimulatedFeature>: Sendable {
   }
 
   mutating func conclude() {
-    own.conclude(views[0].standing)
+    own.conclude(views[0].phoneState)
     for phone in views.indices { views[phone].conclude() }
   }
 
@@ -169,88 +169,88 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   /// Returns the time by which everything must be complete; `nil` before calm.
   func wholeBy(_ policy: LinkPolicy) -> Instant? { healing.limit(policy) }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
-    outstanding.told(role, isLate: isLate, standing)
-    tries.told(role, isLate: isLate, standing)
-    refreshes.told(role, isLate: isLate, standing)
-    connectedness.told(role, isLate: isLate, standing)
-    lateness.told(role, isLate: isLate, standing)
-    healing.told(role, isLate: isLate, standing)
-    haste.told(role, isLate: isLate, standing)
-    retryAfterChecker.told(role, isLate: isLate, standing)
-    refreshTimes.told(role, isLate: isLate, standing)
-    signIns.told(role, isLate: isLate, standing)
-    leaving.told(role, isLate: isLate, standing)
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+    outstanding.told(role, isLate: isLate, phoneState)
+    tries.told(role, isLate: isLate, phoneState)
+    refreshes.told(role, isLate: isLate, phoneState)
+    connectedness.told(role, isLate: isLate, phoneState)
+    lateness.told(role, isLate: isLate, phoneState)
+    healing.told(role, isLate: isLate, phoneState)
+    haste.told(role, isLate: isLate, phoneState)
+    retryAfterChecker.told(role, isLate: isLate, phoneState)
+    refreshTimes.told(role, isLate: isLate, phoneState)
+    signIns.told(role, isLate: isLate, phoneState)
+    leaving.told(role, isLate: isLate, phoneState)
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) {
-    outstanding.ticked(standing)
-    tries.ticked(standing)
-    refreshes.ticked(standing)
-    connectedness.ticked(standing)
-    lateness.ticked(standing)
-    haste.ticked(standing)
-    refreshTimes.ticked(standing)
-    signIns.ticked(standing)
+  mutating func ticked(_ phoneState: PhoneState<Feature>) {
+    outstanding.ticked(phoneState)
+    tries.ticked(phoneState)
+    refreshes.ticked(phoneState)
+    connectedness.ticked(phoneState)
+    lateness.ticked(phoneState)
+    haste.ticked(phoneState)
+    refreshTimes.ticked(phoneState)
+    signIns.ticked(phoneState)
   }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
-    outstanding.asked(role, effect, standing)
-    windows.asked(role, effect, standing)
-    tries.asked(role, effect, standing)
-    refreshes.asked(role, effect, standing)
-    lateness.asked(role, effect, standing)
-    secrecy.asked(role, effect, standing)
+    outstanding.asked(role, effect, phoneState)
+    windows.asked(role, effect, phoneState)
+    tries.asked(role, effect, phoneState)
+    refreshes.asked(role, effect, phoneState)
+    lateness.asked(role, effect, phoneState)
+    secrecy.asked(role, effect, phoneState)
     // Most effects only show something and are skipped here.
     if role == .other { return }
-    healing.asked(role, effect, standing)
-    haste.asked(role, effect, standing)
-    retryAfterChecker.asked(role, effect, standing)
-    refreshTimes.asked(role, effect, standing)
-    signIns.asked(role, effect, standing)
-    leaving.asked(role, effect, standing)
+    healing.asked(role, effect, phoneState)
+    haste.asked(role, effect, phoneState)
+    retryAfterChecker.asked(role, effect, phoneState)
+    refreshTimes.asked(role, effect, phoneState)
+    signIns.asked(role, effect, phoneState)
+    leaving.asked(role, effect, phoneState)
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     // Most observations are facts of the feature, which do not concern the link.
-    if case .fact = seen { return passed(standing) }
-    outstanding.met(seen, standing)
-    windows.met(seen, standing)
-    tries.met(seen, standing)
-    refreshes.met(seen, standing)
-    connectedness.met(seen, standing)
-    lateness.met(seen, standing)
-    bounds.met(seen, standing)
-    healing.met(seen, standing)
-    haste.met(seen, standing)
-    retryAfterChecker.met(seen, standing)
-    refreshTimes.met(seen, standing)
-    signIns.met(seen, standing)
-    leaving.met(seen, standing)
+    if case .fact = seen { return passed(phoneState) }
+    outstanding.met(seen, phoneState)
+    windows.met(seen, phoneState)
+    tries.met(seen, phoneState)
+    refreshes.met(seen, phoneState)
+    connectedness.met(seen, phoneState)
+    lateness.met(seen, phoneState)
+    bounds.met(seen, phoneState)
+    healing.met(seen, phoneState)
+    haste.met(seen, phoneState)
+    retryAfterChecker.met(seen, phoneState)
+    refreshTimes.met(seen, phoneState)
+    signIns.met(seen, phoneState)
+    leaving.met(seen, phoneState)
   }
 
-  private mutating func passed(_ standing: Standing<Feature>) {
-    outstanding.passed(standing)
-    connectedness.passed(standing)
+  private mutating func passed(_ phoneState: PhoneState<Feature>) {
+    outstanding.passed(phoneState)
+    connectedness.passed(phoneState)
     lateness.passed()
-    refreshTimes.passed(standing)
+    refreshTimes.passed(phoneState)
   }
 
-  mutating func settled(_ standing: Standing<Feature>) {
-    outstanding.settled(standing)
-    connectedness.settled(standing)
-    lateness.settled(standing)
-    bounds.settled(standing)
-    healing.settled(standing)
-    haste.settled(standing)
-    refreshTimes.settled(standing)
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
+    outstanding.settled(phoneState)
+    connectedness.settled(phoneState)
+    lateness.settled(phoneState)
+    bounds.settled(phoneState)
+    healing.settled(phoneState)
+    haste.settled(phoneState)
+    refreshTimes.settled(phoneState)
   }
 
-  mutating func conclude(_ standing: Standing<Feature>) {
-    outstanding.conclude(standing)
-    healing.conclude(standing)
+  mutating func conclude(_ phoneState: PhoneState<Feature>) {
+    outstanding.conclude(phoneState)
+    healing.conclude(phoneState)
   }
 }
 
@@ -261,27 +261,28 @@ protocol LinkChecker: Sendable {
   var found: Findings { get }
 
   /// Handles an input of the model. The resulting effects follow.
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>)
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>)
   /// Handles a tick of the model. The resulting effects follow.
-  mutating func ticked(_ standing: Standing<Feature>)
-  mutating func asked(_ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>)
+  mutating func ticked(_ phoneState: PhoneState<Feature>)
+  mutating func asked(
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>)
   /// Handles any other observation.
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>)
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
   /// Handles the resulting state.
-  mutating func settled(_ standing: Standing<Feature>)
+  mutating func settled(_ phoneState: PhoneState<Feature>)
   /// Handles the end of the run.
-  mutating func conclude(_ standing: Standing<Feature>)
+  mutating func conclude(_ phoneState: PhoneState<Feature>)
 }
 
 extension LinkChecker {
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {}
-  mutating func ticked(_ standing: Standing<Feature>) {}
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {}
+  mutating func ticked(_ phoneState: PhoneState<Feature>) {}
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {}
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {}
-  mutating func settled(_ standing: Standing<Feature>) {}
-  mutating func conclude(_ standing: Standing<Feature>) {}
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {}
+  mutating func settled(_ phoneState: PhoneState<Feature>) {}
+  mutating func conclude(_ phoneState: PhoneState<Feature>) {}
 
   /// The broken promises so far.
   var findings: [Finding] { found.all }
@@ -289,14 +290,14 @@ extension LinkChecker {
   /// Handles a step of the model in order: the input, the effects, and the resulting state.
   mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<Feature>
+    _ phoneState: PhoneState<Feature>
   ) {
     if let input {
-      told(Feature.Model.role(of: input), isLate: isLate, standing)
+      told(Feature.Model.role(of: input), isLate: isLate, phoneState)
     } else {
-      ticked(standing)
+      ticked(phoneState)
     }
-    for effect in effects { asked(Feature.Model.role(of: effect), effect, standing) }
-    settled(standing)
+    for effect in effects { asked(Feature.Model.role(of: effect), effect, phoneState) }
+    settled(phoneState)
   }
 }

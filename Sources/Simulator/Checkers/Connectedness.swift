@@ -20,19 +20,19 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
     var since: Duration
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
-    clock.pass(standing)
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+    clock.pass(phoneState)
     guard let dead, !isLate, role.attempt == dead.attempt else { return }
     self.dead?.since = clock.awake
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) { clock.pass(standing) }
+  mutating func ticked(_ phoneState: PhoneState<Feature>) { clock.pass(phoneState) }
 
   /// Records an observation that does not concern the link.
-  mutating func passed(_ standing: Standing<Feature>) { clock.pass(standing) }
+  mutating func passed(_ phoneState: PhoneState<Feature>) { clock.pass(phoneState) }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    passed(standing)
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+    passed(phoneState)
     switch seen {
     case .launched:
       taken = []
@@ -48,19 +48,20 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  mutating func settled(_ standing: Standing<Feature>) {
-    guard standing.isAwake, standing.status.phase == .connected,
-      let attempt = standing.currentAttempt,
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
+    guard phoneState.isAwake, phoneState.status.phase == .connected,
+      let attempt = phoneState.currentAttempt,
       attempt != toldOf
     else { return }
     if attempt != known, taken.contains(attempt) { known = attempt }
     if attempt != known {
-      tell(attempt, "connected, and the server never took it", standing.now)
+      tell(attempt, "connected, and the server never took it", phoneState.now)
     }
-    guard let dead, dead.attempt == attempt, let bound = standing.policy.liveness.bound,
+    guard let dead, dead.attempt == attempt, let bound = phoneState.policy.liveness.bound,
       clock.awake - dead.since > bound + Feature.patience
     else { return }
-    tell(attempt, "connected for \(clock.awake - dead.since) over a dead connection", standing.now)
+    tell(
+      attempt, "connected for \(clock.awake - dead.since) over a dead connection", phoneState.now)
   }
 
   private mutating func tell(_ attempt: AttemptID, _ detail: String, _ now: Instant) {
@@ -74,9 +75,9 @@ struct Awake: Sendable {
   private(set) var awake = Duration.zero
   private var last: (now: Instant, isAwake: Bool)?
 
-  mutating func pass<Feature>(_ standing: Standing<Feature>) {
-    if let last, last.isAwake { awake += last.now.duration(to: standing.now) }
-    last = (standing.now, standing.isAwake)
+  mutating func pass<Feature>(_ phoneState: PhoneState<Feature>) {
+    if let last, last.isAwake { awake += last.now.duration(to: phoneState.now) }
+    last = (phoneState.now, phoneState.isAwake)
   }
 }
 

@@ -79,16 +79,16 @@ struct Bounds<Feature: SimulatedFeature>: LinkChecker {
   /// The bounds reported so far, since each is reported once in a run of the process.
   private var told: [String] = []
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .launched = seen { told = [] }
   }
 
-  mutating func settled(_ standing: Standing<Feature>) {
-    guard standing.isAwake else { return }
-    Feature.checkBounds(standing) { what, count, bound in
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
+    guard phoneState.isAwake else { return }
+    Feature.checkBounds(phoneState) { what, count, bound in
       guard !told.contains(what) else { return }
       told.append(what)
-      found.add(.unbounded, at: standing.now, "\(what): \(count), and the bound is \(bound)")
+      found.add(.unbounded, at: phoneState.now, "\(what): \(count), and the bound is \(bound)")
     }
   }
 }

@@ -29,48 +29,48 @@ struct Haste<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isTick = false
-    if case .lifecycle(let lifecycle) = role { turn(lifecycle, standing) }
+    if case .lifecycle(let lifecycle) = role { turn(lifecycle, phoneState) }
     guard !isLate, let attempt = role.attempt else { return }
-    if case .opened = role { line = Line(attempt: attempt, heard: standing.now) }
-    if line?.attempt == attempt { line?.heard = standing.now }
+    if case .opened = role { line = Line(attempt: attempt, heard: phoneState.now) }
+    if line?.attempt == attempt { line?.heard = phoneState.now }
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) { isTick = true }
+  mutating func ticked(_ phoneState: PhoneState<Feature>) { isTick = true }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if case .ping(let attempt) = role, attempt == line?.attempt {
       // The first ping that may be unanswered.
-      let first = line?.pinged ?? standing.now
+      let first = line?.pinged ?? phoneState.now
       line?.pinged = first
     }
     guard case .close(let attempt) = role, let line, line.attempt == attempt else { return }
     self.line = nil
-    guard isTick, wasConnected, standing.status.reason != .ended(.idle),
-      leavesAt.map({ standing.now < $0 }) ?? true,
-      line.lives(at: standing.now, standing.policy.liveness)
+    guard isTick, wasConnected, phoneState.status.reason != .ended(.idle),
+      leavesAt.map({ phoneState.now < $0 }) ?? true,
+      line.lives(at: phoneState.now, phoneState.policy.liveness)
     else { return }
-    let quiet = line.heard.duration(to: standing.now)
-    found.add(.needless, at: standing.now, "closed as silent \(quiet) after a sign of life")
+    let quiet = line.heard.duration(to: phoneState.now)
+    found.add(.needless, at: phoneState.now, "closed as silent \(quiet) after a sign of life")
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     line = nil
     leavesAt = nil
   }
 
-  mutating func settled(_ standing: Standing<Feature>) {
-    wasConnected = standing.status.phase == .connected
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
+    wasConnected = phoneState.status.phase == .connected
   }
 
-  private mutating func turn(_ lifecycle: Lifecycle, _ standing: Standing<Feature>) {
-    switch (lifecycle, standing.policy.gate.background) {
+  private mutating func turn(_ lifecycle: Lifecycle, _ phoneState: PhoneState<Feature>) {
+    switch (lifecycle, phoneState.policy.gate.background) {
     case (.background, .leave(let after, _)):
-      leavesAt = leavesAt ?? standing.now.advanced(by: after)
+      leavesAt = leavesAt ?? phoneState.now.advanced(by: after)
     case (.background, .stay), (.foreground, _): leavesAt = nil
     }
   }

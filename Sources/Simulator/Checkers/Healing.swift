@@ -19,49 +19,49 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
     calm.map { max($0, notBefore ?? $0).advanced(by: policy.calmLimit) }
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     if case .left = role { isLeft = true }
     if case .wanted = role { isLeft = false }
     guard case .lost(let attempt, let failure) = role, !isLate,
       calm == nil || attempt == lastAttempt,
-      let retryAfter = standing.policy.retry.honored(failure.retryAfter)
+      let retryAfter = phoneState.policy.retry.honored(failure.retryAfter)
     else { return }
-    let until = standing.now.advanced(by: retryAfter)
+    let until = phoneState.now.advanced(by: retryAfter)
     notBefore = max(notBefore ?? until, until)
   }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if case .open(let attempt) = role, calm == nil { lastAttempt = attempt }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    if case .calm = seen { calm = standing.now }
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+    if case .calm = seen { calm = phoneState.now }
     // A new process has no stored `Retry-After`.
     if case .launched = seen { (notBefore, lastAttempt) = (nil, nil) }
   }
 
-  mutating func settled(_ standing: Standing<Feature>) {
-    if !isWhole, let until = Feature.restsUntil(standing) {
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
+    if !isWhole, let until = Feature.restsUntil(phoneState) {
       notBefore = max(notBefore ?? until, until)
     }
-    guard let limit = limit(standing.policy), !isWhole else { return }
-    let isHeld = standing.status.phase == .connected || !standing.policy.holdsLink
-    isWhole = isHeld && Feature.isHealed(standing) && standing.now <= limit
+    guard let limit = limit(phoneState.policy), !isWhole else { return }
+    let isHeld = phoneState.status.phase == .connected || !phoneState.policy.holdsLink
+    isWhole = isHeld && Feature.isHealed(phoneState) && phoneState.now <= limit
   }
 
-  mutating func conclude(_ standing: Standing<Feature>) {
-    if let calm, let limit = limit(standing.policy), !isWhole {
+  mutating func conclude(_ phoneState: PhoneState<Feature>) {
+    if let calm, let limit = limit(phoneState.policy), !isWhole {
       let seconds = calm.duration(to: limit).components.seconds
       found.add(
-        .unhealed, at: standing.now,
-        "not whole within \(seconds) s of calm: \(standing.status.words)"
-          + Feature.remains(standing))
+        .unhealed, at: phoneState.now,
+        "not whole within \(seconds) s of calm: \(phoneState.status.words)"
+          + Feature.remains(phoneState))
     }
-    if isLeft, let deadline = standing.deadline {
+    if isLeft, let deadline = phoneState.deadline {
       found.add(
-        .storm, at: standing.now, "was left, and still waits for \(deadline.nanoseconds) ns")
+        .storm, at: phoneState.now, "was left, and still waits for \(deadline.nanoseconds) ns")
     }
   }
 }

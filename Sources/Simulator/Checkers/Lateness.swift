@@ -10,36 +10,36 @@ struct Lateness<Feature: SimulatedFeature>: LinkChecker {
 
   private static var name: String { "an event of an older attempt" }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     // An action that is due anyway may happen with any input.
-    self.isLate = isLate && deadline.map { $0 > standing.now } ?? true
+    self.isLate = isLate && deadline.map { $0 > phoneState.now } ?? true
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) { isLate = false }
+  mutating func ticked(_ phoneState: PhoneState<Feature>) { isLate = false }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard isLate else { return }
     switch role {
     case .close, .notice, .signIn: return
     case .open, .ping, .refreshCredentials, .request, .store, .other:
       let word = "\(effect)".prefix { $0 != "(" }
-      found.add(.late, at: standing.now, "\(Self.name) led to \(word)")
+      found.add(.late, at: phoneState.now, "\(Self.name) led to \(word)")
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) { passed() }
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) { passed() }
 
   /// Records an observation that is not a step of the model.
   mutating func passed() { isLate = false }
 
-  mutating func settled(_ standing: Standing<Feature>) {
-    if isLate, standing.status.phase != phase {
-      found.add(.late, at: standing.now, "\(Self.name) made \(phase) \(standing.status.phase)")
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
+    if isLate, phoneState.status.phase != phase {
+      found.add(.late, at: phoneState.now, "\(Self.name) made \(phase) \(phoneState.status.phase)")
     }
     isLate = false
-    phase = standing.status.phase
-    deadline = standing.deadline
+    phase = phoneState.status.phase
+    deadline = phoneState.deadline
   }
 }

@@ -23,65 +23,66 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     var isIdle: Bool
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
-    lapse(until: standing.now)
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+    lapse(until: phoneState.now)
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) {
-    lapse(until: standing.now)
-    guard let deadline = standing.deadline, deadline <= standing.now else { return }
-    tell(standing.now, "was woken, and its deadline did not move")
+  mutating func ticked(_ phoneState: PhoneState<Feature>) {
+    lapse(until: phoneState.now)
+    guard let deadline = phoneState.deadline, deadline <= phoneState.now else { return }
+    tell(phoneState.now, "was woken, and its deadline did not move")
   }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if role.asks { asks = true }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     switch seen {
     case .launched, .killed:
       before = nil
       heldSince = nil
       sleeping = nil
       isTold = false
-      awakeSince = standing.now
-    case .suspended: sleeping = .some(standing.deadline)
+      awakeSince = phoneState.now
+    case .suspended: sleeping = .some(phoneState.deadline)
     case .resumed:
-      awakeSince = standing.now
+      awakeSince = phoneState.now
       heldSince = nil
-      if let sleeping, sleeping != standing.deadline {
-        tell(standing.now, "its deadline moved while it was suspended")
+      if let sleeping, sleeping != phoneState.deadline {
+        tell(phoneState.now, "its deadline moved while it was suspended")
       }
       sleeping = nil
     case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
-      passed(standing)
+      passed(phoneState)
     }
   }
 
   /// Records an observation that does not concern the link.
-  mutating func passed(_ standing: Standing<Feature>) { lapse(until: standing.now) }
+  mutating func passed(_ phoneState: PhoneState<Feature>) { lapse(until: phoneState.now) }
 
-  mutating func settled(_ standing: Standing<Feature>) {
-    let isIdle = standing.isIdle && !asks
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
+    let isIdle = phoneState.isIdle && !asks
     asks = false
     if !isIdle, before?.isIdle ?? false { isTold = false }
     before = Moment(
-      now: standing.now, deadline: standing.deadline, isAwake: standing.isAwake, isIdle: isIdle)
-    guard standing.isHeldInVain else {
+      now: phoneState.now, deadline: phoneState.deadline, isAwake: phoneState.isAwake,
+      isIdle: isIdle)
+    guard phoneState.isHeldInVain else {
       heldSince = nil
       return
     }
-    let since = heldSince ?? standing.now
+    let since = heldSince ?? phoneState.now
     heldSince = since
-    if since.advanced(by: standing.longestHold) < standing.now {
-      tell(standing.now, "is held without a cause: \(standing.status.words)")
+    if since.advanced(by: phoneState.longestHold) < phoneState.now {
+      tell(phoneState.now, "is held without a cause: \(phoneState.status.words)")
     }
   }
 
   /// Checks the time until the end of the run.
-  mutating func conclude(_ standing: Standing<Feature>) { lapse(until: standing.now) }
+  mutating func conclude(_ phoneState: PhoneState<Feature>) { lapse(until: phoneState.now) }
 
   /// Checks the time that passed since the last observation.
   private mutating func lapse(until now: Instant) {
@@ -98,7 +99,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   }
 }
 
-extension Standing {
+extension PhoneState {
   /// Whether the link is wanted and nothing would ever happen again, although nothing blocks it and
   /// no failure ended it.
   fileprivate var isIdle: Bool {
@@ -135,23 +136,23 @@ struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   private var tries: [Instant] = []
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard case .open = role else { return }
-    let windows = standing.policy.retry.windows
+    let windows = phoneState.policy.retry.windows
     for window in windows where tries.count >= window.attempts {
-      guard tries[tries.count - window.attempts].advanced(by: window.per) > standing.now else {
+      guard tries[tries.count - window.attempts].advanced(by: window.per) > phoneState.now else {
         continue
       }
       let detail = "more than \(window.attempts) tries within \(window.per)"
-      found.add(.storm, at: standing.now, detail)
+      found.add(.storm, at: phoneState.now, detail)
     }
-    tries.append(standing.now)
+    tries.append(phoneState.now)
     let kept = windows.map(\.attempts).max() ?? 0
     if tries.count > kept { tries.removeFirst(tries.count - kept) }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .launched = seen { tries = [] }
   }
 }
@@ -162,7 +163,7 @@ struct Leaving<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isAway = true
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     switch role {
     case .wanted: isAway = false
     case .left: isAway = true
@@ -173,7 +174,7 @@ struct Leaving<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard isAway else { return }
     let what: String
@@ -184,10 +185,10 @@ struct Leaving<Feature: SimulatedFeature>: LinkChecker {
     case .request: what = "a request was sent"
     case .close, .store, .notice, .signIn, .other: return
     }
-    found.add(.storm, at: standing.now, "\(what) after the user left")
+    found.add(.storm, at: phoneState.now, "\(what) after the user left")
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .launched = seen { isAway = true }
   }
 }

@@ -21,62 +21,63 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
 
   private static var slack: Duration { .seconds(1) }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
-    lapse(standing)
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+    lapse(phoneState)
     isRefused = false
     switch role {
-    case .credentials(let event): take(event, standing)
+    case .credentials(let event): take(event, phoneState)
     case .lost(_, let failure), .refused(let failure):
-      isRefused = standing.policy.action(on: failure) == .refresh
+      isRefused = phoneState.policy.action(on: failure) == .refresh
     case .wanted, .left, .changed, .lifecycle, .trigger, .opened, .data, .draining, .heard,
       .answered, .other:
       return
     }
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) {
-    lapse(standing)
+  mutating func ticked(_ phoneState: PhoneState<Feature>) {
+    lapse(phoneState)
     isRefused = false
   }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard case .refreshCredentials = role else { return }
-    let now = standing.now
+    let now = phoneState.now
     if isThere, !isRefused, allowed.map({ now < $0 }) ?? true {
       let detail =
         allowed.map { "\(now.duration(to: $0)) before they are due" } ?? "without a cause"
       found.add(.storm, at: now, "credentials were refreshed \(detail)")
     }
     // A refresh without an answer fails after its time-out, and the next waits as long again.
-    allowed = now.advanced(by: standing.policy.gate.refreshTimeout * 2)
+    allowed = now.advanced(by: phoneState.policy.gate.refreshTimeout * 2)
     due = nil
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
-    lapse(standing)
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+    lapse(phoneState)
     guard case .launched = seen else { return }
     isThere = false
     allowed = nil
     due = nil
   }
 
-  mutating func passed(_ standing: Standing<Feature>) { lapse(standing) }
+  mutating func passed(_ phoneState: PhoneState<Feature>) { lapse(phoneState) }
 
-  mutating func settled(_ standing: Standing<Feature>) {
+  mutating func settled(_ phoneState: PhoneState<Feature>) {
     let isReady =
-      standing.isAwake && standing.isWanted && standing.status.phase != .failed
-      && standing.status.phase != .disconnected
+      phoneState.isAwake && phoneState.isWanted && phoneState.status.phase != .failed
+      && phoneState.status.phase != .disconnected
     if !isReady {
       readySince = nil
     } else if readySince == nil {
-      readySince = standing.now
+      readySince = phoneState.now
     }
   }
 
-  private mutating func take(_ event: HeldLink.CredentialsEvent, _ standing: Standing<Feature>) {
-    let gate = standing.policy.gate
+  private mutating func take(_ event: HeldLink.CredentialsEvent, _ phoneState: PhoneState<Feature>)
+  {
+    let gate = phoneState.policy.gate
     due = nil
     allowed = nil
     switch event {
@@ -84,20 +85,20 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
       isThere = true
       guard let life, life > .zero else { return }
       let rest = max(life - min(gate.refreshLead, life / 2), gate.refreshTimeout)
-      allowed = standing.now.advanced(by: rest)
+      allowed = phoneState.now.advanced(by: rest)
       due = gate.needsCredentials ? allowed : nil
-    case .refreshFailed: allowed = standing.now.advanced(by: gate.refreshTimeout)
+    case .refreshFailed: allowed = phoneState.now.advanced(by: gate.refreshTimeout)
     case .rejected: return
     case .cleared: isThere = false
     }
   }
 
   /// Checks the time that passed since the last observation.
-  private mutating func lapse(_ standing: Standing<Feature>) {
+  private mutating func lapse(_ phoneState: PhoneState<Feature>) {
     guard let due, let readySince,
-      max(due, readySince).advanced(by: Self.slack) < standing.now
+      max(due, readySince).advanced(by: Self.slack) < phoneState.now
     else { return }
     self.due = nil
-    found.add(.stuck, at: standing.now, "credentials were due to be refreshed, and were not")
+    found.add(.stuck, at: phoneState.now, "credentials were due to be refreshed, and were not")
   }
 }

@@ -22,46 +22,46 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   /// The permitted causes: one for the socket, one for the requests outside it.
   private static var causes: Int { 2 }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isRefused = false
     switch role {
     case .credentials(let event):
       running = nil
       if case .available = event {
-        broughtAt = standing.now
+        broughtAt = phoneState.now
         if isForRefusal { inRow += 1 }
       }
       isForRefusal = false
     case .lost(_, let failure), .refused(let failure):
-      isRefused = standing.policy.action(on: failure) == .refresh
-      if let broughtAt, broughtAt.duration(to: standing.now) >= Self.life { inRow = 0 }
+      isRefused = phoneState.policy.action(on: failure) == .refresh
+      if let broughtAt, broughtAt.duration(to: phoneState.now) >= Self.life { inRow = 0 }
     case .opened, .answered, .wanted, .left, .changed, .lifecycle: inRow = 0
     case .trigger, .data, .draining, .heard, .other: return
     }
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) { isRefused = false }
+  mutating func ticked(_ phoneState: PhoneState<Feature>) { isRefused = false }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     // After a sign-in request, the next credentials are the user's.
     if case .signIn = role { inRow = 0 }
     guard case .refreshCredentials = role else { return }
-    let time = standing.policy.gate.refreshTimeout
-    if let running, running.duration(to: standing.now) < time {
-      found.add(.storm, at: standing.now, "credentials were refreshed while a refresh runs")
+    let time = phoneState.policy.gate.refreshTimeout
+    if let running, running.duration(to: phoneState.now) < time {
+      found.add(.storm, at: phoneState.now, "credentials were refreshed while a refresh runs")
     }
-    running = standing.now
+    running = phoneState.now
     isForRefusal = isRefused
     guard isRefused else { return }
     if inRow == Self.causes {
       found.add(
-        .storm, at: standing.now, "refreshed \(inRow + 1) times in a row for refusals")
+        .storm, at: phoneState.now, "refreshed \(inRow + 1) times in a row for refusals")
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     running = nil
     isForRefusal = false

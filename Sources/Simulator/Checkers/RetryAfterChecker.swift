@@ -22,19 +22,19 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
   /// The sum of doublings for the number of returns that chance does not exceed.
   private var bound: Int { 30 + 3 * returns }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     if role.isNewStart { drained = nil }
     guard !isLate else { return }
-    let retry = standing.policy.retry
+    let retry = phoneState.policy.retry
     switch role {
     case .draining(let attempt, let length):
       window = (attempt, min(max(length, .zero), retry.maxRetryAfter))
     case .lost(let attempt, let failure):
       if let retryAfter = retry.honored(failure.retryAfter) {
-        let until = standing.now.advanced(by: retryAfter)
+        let until = phoneState.now.advanced(by: retryAfter)
         notBefore = max(notBefore ?? until, until)
       }
-      noteReturn(attempt, failure, standing)
+      noteReturn(attempt, failure, phoneState)
     case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .opened, .data, .heard,
       .answered, .refused, .other:
       return
@@ -42,25 +42,25 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
   }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard case .open = role else { return }
-    if let notBefore, standing.now < notBefore {
-      let early = standing.now.duration(to: notBefore)
-      found.add(.storm, at: standing.now, "tried \(early) before the server wants it")
+    if let notBefore, phoneState.now < notBefore {
+      let early = phoneState.now.duration(to: notBefore)
+      found.add(.storm, at: phoneState.now, "tried \(early) before the server wants it")
     }
     guard let drained else { return }
     self.drained = nil
     returns += 1
-    doublings += drained.window.doublings(of: drained.at.duration(to: standing.now))
+    doublings += drained.window.doublings(of: drained.at.duration(to: phoneState.now))
     if doublings > bound {
       let detail = "came back \(returns) times too early in the window of a drain"
-      found.add(.storm, at: standing.now, detail)
+      found.add(.storm, at: phoneState.now, detail)
       (returns, doublings) = (0, 0)
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     notBefore = nil
     window = nil
@@ -68,13 +68,13 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
   }
 
   private mutating func noteReturn(
-    _ attempt: AttemptID, _ failure: LinkFailure, _ standing: Standing<Feature>
+    _ attempt: AttemptID, _ failure: LinkFailure, _ phoneState: PhoneState<Feature>
   ) {
     drained = nil
     guard let window, window.attempt == attempt else { return }
     self.window = nil
-    switch standing.policy.action(on: failure) {
-    case .retry, .retryJittered: drained = (standing.now, window.length)
+    switch phoneState.policy.action(on: failure) {
+    case .retry, .retryJittered: drained = (phoneState.now, window.length)
     case .refresh, .standby, .standbySlow, .stop: return
     }
   }

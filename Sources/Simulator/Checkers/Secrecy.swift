@@ -6,17 +6,17 @@ struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   private var logged = LogSample()
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     var leak: String?
     Feature.expose(effect) { text, place in
-      if leak == nil, standing.secrets.appear(in: text) { leak = place }
+      if leak == nil, phoneState.secrets.appear(in: text) { leak = place }
     }
     if leak == nil, Feature.isLogged(effect), logged.takesNext() {
-      if standing.secrets.appear(in: "\(effect)") { leak = "a log" }
+      if phoneState.secrets.appear(in: "\(effect)") { leak = "a log" }
     }
     guard let leak else { return }
-    found.add(.leaked, at: standing.now, "a token stands in \(leak)")
+    found.add(.leaked, at: phoneState.now, "a token stands in \(leak)")
   }
 }
 

@@ -37,21 +37,21 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
   /// credentials.
   private static var echo: Duration { .seconds(30) }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isAllowed = false
     switch role {
-    case .credentials(let event): take(event, at: standing.now)
+    case .credentials(let event): take(event, at: phoneState.now)
     case .opened:
       guard !isLate else { return }
       requests = .fine
-      openedAt = standing.now
+      openedAt = phoneState.now
     case .answered:
-      let isProof = renewedAt.map { $0.duration(to: standing.now) >= Self.echo } ?? true
+      let isProof = renewedAt.map { $0.duration(to: phoneState.now) >= Self.echo } ?? true
       if isProof { requests = .fine }
     case .lost(let attempt, let failure):
-      if !isLate { lose(attempt, failure, standing) }
+      if !isLate { lose(attempt, failure, phoneState) }
     case .refused(let failure):
-      guard standing.policy.action(on: failure) == .refresh else { return }
+      guard phoneState.policy.action(on: failure) == .refresh else { return }
       isAllowed = socket == .renewed || requests == .renewed
       isRefused = true
       requests.refuse()
@@ -60,20 +60,20 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) { isAllowed = false }
+  mutating func ticked(_ phoneState: PhoneState<Feature>) { isAllowed = false }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if case .open(let attempt) = role {
       opening = (attempt, renewals)
       openedAt = nil
     }
     guard case .signIn = role, !isAllowed else { return }
-    found.add(.needless, at: standing.now, "the user is asked to sign in without need")
+    found.add(.needless, at: phoneState.now, "the user is asked to sign in without need")
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .launched = seen {
       let before = found
       self = SignIns()
@@ -99,11 +99,11 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
   }
 
   private mutating func lose(
-    _ attempt: AttemptID, _ failure: LinkFailure, _ standing: Standing<Feature>
+    _ attempt: AttemptID, _ failure: LinkFailure, _ phoneState: PhoneState<Feature>
   ) {
-    if let openedAt, openedAt.duration(to: standing.now) >= Self.proof { socket = .fine }
+    if let openedAt, openedAt.duration(to: phoneState.now) >= Self.proof { socket = .fine }
     openedAt = nil
-    guard standing.policy.action(on: failure) == .refresh,
+    guard phoneState.policy.action(on: failure) == .refresh,
       let opening, opening.attempt == attempt, opening.renewals == renewals
     else { return }
     isAllowed = socket == .renewed

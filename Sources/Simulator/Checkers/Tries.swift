@@ -14,64 +14,64 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
   /// The number of attempts in the same instant as such a loss.
   private var prompt = 0
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ standing: Standing<Feature>) {
+  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isDropped = false
     if role.isNewStart { count = 0 }
     guard !isLate else { return }
     switch role {
-    case .opened(let attempt): connection = (attempt, standing.now)
+    case .opened(let attempt): connection = (attempt, phoneState.now)
     case .data:
-      if standing.policy.retry.stability.provenByData { count = 0 }
+      if phoneState.policy.retry.stability.provenByData { count = 0 }
     case .lost(let attempt, let failure):
-      end(attempt, standing)
-      isDropped = standing.policy.action(on: failure) == .retryJittered
+      end(attempt, phoneState)
+      isDropped = phoneState.policy.action(on: failure) == .retryJittered
     case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .heard, .answered,
       .refused, .other:
       return
     }
   }
 
-  mutating func ticked(_ standing: Standing<Feature>) { isDropped = false }
+  mutating func ticked(_ phoneState: PhoneState<Feature>) { isDropped = false }
 
   mutating func asked(
-    _ role: EffectRole, _ effect: Feature.Effect, _ standing: Standing<Feature>
+    _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     switch role {
-    case .open: tryOnce(standing)
-    case .close(let attempt): end(attempt, standing)
+    case .open: tryOnce(phoneState)
+    case .close(let attempt): end(attempt, phoneState)
     case .ping, .refreshCredentials, .request, .store, .notice, .signIn, .other: return
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ standing: Standing<Feature>) {
+  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     count = 0
     last = nil
     connection = nil
   }
 
-  private mutating func end(_ attempt: AttemptID, _ standing: Standing<Feature>) {
+  private mutating func end(_ attempt: AttemptID, _ phoneState: PhoneState<Feature>) {
     guard let stood = connection, stood.attempt == attempt else { return }
     connection = nil
-    let time = stood.since.duration(to: standing.now)
-    if time >= standing.policy.retry.stability.after { count = 0 }
+    let time = stood.since.duration(to: phoneState.now)
+    if time >= phoneState.policy.retry.stability.after { count = 0 }
   }
 
-  private mutating func tryOnce(_ standing: Standing<Feature>) {
+  private mutating func tryOnce(_ phoneState: PhoneState<Feature>) {
     if isDropped {
       prompt += 1
       if prompt > 1 {
         found.add(
-          .storm, at: standing.now, "tried again at once when the server closed, not spread")
+          .storm, at: phoneState.now, "tried again at once when the server closed, not spread")
       }
     }
     count += 1
-    defer { last = standing.now }
-    let policy = standing.policy
+    defer { last = phoneState.now }
+    let policy = phoneState.policy
     guard let allowed = policy.longestSeries, count > allowed, let last,
-      last.duration(to: standing.now) < policy.restOfStandby
+      last.duration(to: phoneState.now) < policy.restOfStandby
     else { return }
-    found.add(.storm, at: standing.now, "try \(count) of a series that ends after \(allowed)")
+    found.add(.storm, at: phoneState.now, "try \(count) of a series that ends after \(allowed)")
     count = 0
   }
 }

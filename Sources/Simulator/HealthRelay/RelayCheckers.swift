@@ -55,27 +55,27 @@ public struct RelayCheckers: FeatureCheckers {
 
   public mutating func stepped(
     _ input: RelayModel.Input?, isLate: Bool, _ effects: [RelayModel.Effect],
-    _ standing: Standing<RelayFeature>
+    _ phoneState: PhoneState<RelayFeature>
   ) {
-    checkRunning(standing)
-    switch standing.own.state {
+    checkRunning(phoneState)
+    switch phoneState.own.state {
     // A phone that ended by itself need not answer.
-    case .idle, .error, .stopping: dues.trouble(standing.own.phone, at: standing.now)
+    case .idle, .error, .stopping: dues.trouble(phoneState.own.phone, at: phoneState.now)
     case .starting, .running, .reconnecting: break
     }
-    phones[standing.own.phone, default: RelayPhoneChecker()]
-      .stepped(input, effects, standing, &found)
+    phones[phoneState.own.phone, default: RelayPhoneChecker()]
+      .stepped(input, effects, phoneState, &found)
   }
 
   public mutating func met(
-    _ seen: Observation<RelayFeature>, _ standing: Standing<RelayFeature>
+    _ seen: Observation<RelayFeature>, _ phoneState: PhoneState<RelayFeature>
   ) {
     switch seen {
-    case .fact(let fact): see(fact, standing)
+    case .fact(let fact): see(fact, phoneState)
     case .began(let act):
       if act.verb == .common(.serverClock) { clockError += act.time.magnitude }
-      dues.began(act, standing.now)
-    case .ended(let act): dues.ended(act, standing.now)
+      dues.began(act, phoneState.now)
+    case .ended(let act): dues.ended(act, phoneState.now)
     case .launched(let host, _):
       greeted[host.index] = []
       phones[host.index] = nil
@@ -84,11 +84,11 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  private mutating func see(_ fact: RelayFact, _ standing: Standing<RelayFeature>) {
-    let now = standing.now
+  private mutating func see(_ fact: RelayFact, _ phoneState: PhoneState<RelayFeature>) {
+    let now = phoneState.now
     switch fact {
-    case .asked(let ask, let facts): asked(ask, facts, standing)
-    case .told(let ask, let outcome): told(ask, outcome, standing)
+    case .asked(let ask, let facts): asked(ask, facts, phoneState)
+    case .told(let ask, let outcome): told(ask, outcome, phoneState)
     case .left(let ask): leave(ask, now)
     case .filed(let ask, let kept): checkFiled(ask, kept, now)
     case .backendEnded: endBackend(now)
@@ -117,13 +117,13 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   private mutating func asked(
-    _ ask: RequestID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+    _ ask: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) {
-    open[ask] = (standing.now, facts)
+    open[ask] = (phoneState.now, facts)
     if facts.isLogout, let token = facts.token { grants[token]?.isEnding = true }
     guard facts.question != nil else { return }
-    lines.asked(ask, facts, isPaired: isPaired(facts), standing.now)
-    dues.asked(ask, facts, standing)
+    lines.asked(ask, facts, isPaired: isPaired(facts), phoneState.now)
+    dues.asked(ask, facts, phoneState)
   }
 
   private mutating func leave(_ ask: RequestID, _ now: Instant) {
@@ -171,21 +171,21 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   /// Checks that a phone runs only over a socket on which the backend sent it a code.
-  private mutating func checkRunning(_ standing: Standing<RelayFeature>) {
-    let phone = standing.own.phone
-    guard standing.isAwake, standing.status.phase == .connected,
-      let attempt = standing.currentAttempt, reported[phone] != attempt,
+  private mutating func checkRunning(_ phoneState: PhoneState<RelayFeature>) {
+    let phone = phoneState.own.phone
+    guard phoneState.isAwake, phoneState.status.phase == .connected,
+      let attempt = phoneState.currentAttempt, reported[phone] != attempt,
       !(greeted[phone]?.contains(attempt) ?? false)
     else { return }
     reported[phone] = attempt
     found.add(
-      .falselyRunning, at: standing.now, "phone \(phone) runs, and the backend told it no code")
+      .falselyRunning, at: phoneState.now, "phone \(phone) runs, and the backend told it no code")
   }
 
   private mutating func told(
-    _ ask: RequestID, _ outcome: RelayOutcome, _ standing: Standing<RelayFeature>
+    _ ask: RequestID, _ outcome: RelayOutcome, _ phoneState: PhoneState<RelayFeature>
   ) {
-    let now = standing.now
+    let now = phoneState.now
     guard !left.contains(ask) else {
       return found.add(.afterLeaving, at: now, "\(ask) was told an outcome after it had left")
     }
@@ -195,14 +195,15 @@ public struct RelayCheckers: FeatureCheckers {
     checkTime(ask, since, now)
     lines.ended(ask, of: facts.phone, now, &found)
     dues.hold(facts.phone, until: lines.leased(facts.phone), now)
-    dues.told(ask, outcome, isEntitled: isEntitled(facts, standing) && isPaired(facts), now, &found)
+    dues.told(
+      ask, outcome, isEntitled: isEntitled(facts, phoneState) && isPaired(facts), now, &found)
     door.told(facts, outcome, now, &found)
     switch outcome {
     case .loggedIn(let grant):
       grants[grant.accessToken] = Grant(phone: facts.phone, askedAt: since, since: now)
     case .loggedOut: if let token = facts.token { grants[token]?.isOver = true }
-    case .data(let object): check(object, facts, since: since, standing)
-    case .refused(let reason): check(reason, facts, standing)
+    case .data(let object): check(object, facts, since: since, phoneState)
+    case .refused(let reason): check(reason, facts, phoneState)
     }
     let isFit =
       switch outcome {
@@ -226,30 +227,31 @@ public struct RelayCheckers: FeatureCheckers {
 
   private mutating func check(
     _ object: HealthObject, _ facts: RelayCallFacts, since: Instant,
-    _ standing: Standing<RelayFeature>
+    _ phoneState: PhoneState<RelayFeature>
   ) {
     guard object.succeeded, let number = facts.question else { return }
     guard let grant = facts.token.flatMap({ grants[$0] }), !grant.isOver else {
       return found.add(
-        .wrongAnswer, at: standing.now, "data went to an assistant that is not signed in")
+        .wrongAnswer, at: phoneState.now, "data went to an assistant that is not signed in")
     }
-    if grant.since.duration(to: since) > life(standing) + Self.clockSlack + clockError {
-      found.add(.wrongAnswer, at: standing.now, "data went to an assistant whose token had expired")
+    if grant.since.duration(to: since) > life(phoneState) + Self.clockSlack + clockError {
+      found.add(
+        .wrongAnswer, at: phoneState.now, "data went to an assistant whose token had expired")
     }
     if newer(than: grant, where: { !$0.isEnding }) >= RelayServerPolicy().tokensPerPhone {
-      found.add(.wrongAnswer, at: standing.now, "data went to one assistant too many")
+      found.add(.wrongAnswer, at: phoneState.now, "data went to one assistant too many")
     }
-    let bytes = standing.own.numbers.answerBytes
+    let bytes = phoneState.own.numbers.answerBytes
     if object != .answer(of: grant.phone, to: number, bytes: bytes) {
       found.add(
-        .wrongAnswer, at: standing.now,
+        .wrongAnswer, at: phoneState.now,
         "question \(number) to phone \(grant.phone) got another's answer")
     }
   }
 
   /// Returns the lifetime of the tokens of a run.
-  private func life(_ standing: Standing<RelayFeature>) -> Duration {
-    standing.own.numbers.tokenLife
+  private func life(_ phoneState: PhoneState<RelayFeature>) -> Duration {
+    phoneState.own.numbers.tokenLife
   }
 
   /// Returns the number of later grants for the same phone.
@@ -259,17 +261,17 @@ public struct RelayCheckers: FeatureCheckers {
 
   /// Returns whether an assistant is certainly signed in and is not logging out.
   private func isEntitled(
-    _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+    _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) -> Bool {
     guard let grant = facts.token.flatMap({ grants[$0] }), !grant.isEnding, !grant.isOver else {
       return false
     }
-    let life = life(standing) - Self.clockSlack - clockError
+    let life = life(phoneState) - Self.clockSlack - clockError
     // A login in progress signs another assistant out before its outcome is received.
     let logins =
       open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
       + untold.count { $0.phone == grant.phone && $0.at > grant.since }
-    return grant.askedAt.duration(to: standing.now) < life
+    return grant.askedAt.duration(to: phoneState.now) < life
       && newer(than: grant) + logins < RelayServerPolicy().tokensPerPhone
   }
 
@@ -280,14 +282,14 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   private mutating func check(
-    _ reason: RelayRefusal, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+    _ reason: RelayRefusal, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) {
     guard facts.question != nil, let grant = facts.token.flatMap({ grants[$0] }) else { return }
     if reason == .cancelled, !grant.isEnding {
-      found.add(.dishonest, at: standing.now, "a question is cancelled that was not taken back")
+      found.add(.dishonest, at: phoneState.now, "a question is cancelled that was not taken back")
     }
-    guard isEntitled(facts, standing) else { return }
-    let now = standing.now
+    guard isEntitled(facts, phoneState) else { return }
+    let now = phoneState.now
     switch reason {
     case .notSignedIn, .tokenExpired, .signedOut:
       found.add(.dishonest, at: now, "\(reason) to an assistant that is signed in")
@@ -301,9 +303,9 @@ public struct RelayCheckers: FeatureCheckers {
     }
   }
 
-  public mutating func conclude(_ standing: Standing<RelayFeature>) {
+  public mutating func conclude(_ phoneState: PhoneState<RelayFeature>) {
     for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
-      checkTime(ask, call.at, standing.now)
+      checkTime(ask, call.at, phoneState.now)
     }
   }
 }

@@ -45,16 +45,16 @@ struct RelayDues: Sendable {
 
   /// Records that a question reached the backend.
   mutating func asked(
-    _ ask: RequestID, _ facts: RelayCallFacts, _ standing: Standing<RelayFeature>
+    _ ask: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) {
-    let (phone, now) = (facts.phone, standing.now)
+    let (phone, now) = (facts.phone, phoneState.now)
     let limit = RelayServerPolicy().callLimit
     load[phone] = (load[phone] ?? [:]).filter { $0.value.duration(to: now) <= limit }
     load[phone]?[ask] = now
     guard facts.isSound, troubledAt[phone].map({ $0.duration(to: now) > Self.rest }) ?? true,
       !troubles.contains(where: { Self.concerns($0, phone) })
     else { return }
-    let time = standing.own.turn * (load[phone]?.count ?? 1)
+    let time = phoneState.own.turn * (load[phone]?.count ?? 1)
     guard time < limit else { return }
     due[ask] = Due(since: now, phone: phone, time: time, held: held(phone, now))
   }

@@ -65,10 +65,10 @@ public enum RelayFeature: SimulatedFeature {
   }
 
   public static func checkBounds(
-    _ standing: Standing<RelayFeature>, _ found: (String, Int, Int) -> Void
+    _ phoneState: PhoneState<RelayFeature>, _ found: (String, Int, Int) -> Void
   ) {
     // The shell reads for one question at a time.
-    if standing.own.held > 1 { found("answers held by the shell", standing.own.held, 1) }
+    if phoneState.own.held > 1 { found("answers held by the shell", phoneState.own.held, 1) }
   }
 
   public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {

@@ -13,42 +13,42 @@ struct RelayPhoneChecker: Sendable {
 
   mutating func stepped(
     _ input: RelayModel.Input?, _ effects: [RelayModel.Effect],
-    _ standing: Standing<RelayFeature>, _ found: inout Findings
+    _ phoneState: PhoneState<RelayFeature>, _ found: inout Findings
   ) {
-    let name = "phone \(standing.own.phone)"
+    let name = "phone \(phoneState.own.phone)"
     var ended = 0
     for effect in effects {
       switch effect {
       case .update(.ended): ended += 1
-      case .update(.problem): checkProblem(standing.now, name, &found)
+      case .update(.problem): checkProblem(phoneState.now, name, &found)
       case .notify: isNotified = true
       case .unnotify: isNotified = false
       case .open, .close, .ping, .read, .send, .discard, .fail, .refuse, .update: continue
       }
     }
-    checkQuestions(input, ended: ended, standing, name, &found)
-    let isTrue = isNotified == (standing.own.hasNotification && standing.own.state.isUp)
+    checkQuestions(input, ended: ended, phoneState, name, &found)
+    let isTrue = isNotified == (phoneState.own.hasNotification && phoneState.own.state.isUp)
     if !isTrue, !isReported {
-      found.add(.misleading, at: standing.now, "\(name) has a wrong notification")
+      found.add(.misleading, at: phoneState.now, "\(name) has a wrong notification")
     }
     isReported = !isTrue
   }
 
   /// Checks the questions. At most the question that is received now may be new.
   private mutating func checkQuestions(
-    _ input: RelayModel.Input?, ended: Int, _ standing: Standing<RelayFeature>, _ name: String,
+    _ input: RelayModel.Input?, ended: Int, _ phoneState: PhoneState<RelayFeature>, _ name: String,
     _ found: inout Findings
   ) {
-    let now = standing.now
-    let taken = standing.own.open - open + ended
-    open = standing.own.open
+    let now = phoneState.now
+    let taken = phoneState.own.open - open + ended
+    open = phoneState.own.open
     var isAsked = false
     if case .message(_, .asked) = input { isAsked = true }
     if taken < 0 { found.add(.unanswered, at: now, "\(name) dropped a question unended") }
     if taken > (isAsked ? 1 : 0) {
       found.add(.doubled, at: now, "\(name) ended more questions than it took")
     }
-    switch standing.own.state {
+    switch phoneState.own.state {
     case .idle, .error:
       if open > 0 { found.add(.unanswered, at: now, "\(name) keeps questions, and is off") }
     case .starting, .running, .reconnecting, .stopping: return

@@ -37,14 +37,14 @@ public struct RelayRecord: RunRecord {
   public mutating func prepare(
     for input: RelayModel.Input, _ tape: inout RecordTape<RelayFeature>
   ) {
-    tape.standing.isSignedIn = true
+    tape.phoneState.isSignedIn = true
     switch input {
     case .start, .link(.device(.again)): (isOn, isOver) = (true, false)
     case .stop: isOn = false
-    case .link(.device(.reachability(.reachable))): tape.standing.isReachable = true
+    case .link(.device(.reachability(.reachable))): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable))),
       .link(.device(.reachability(.captivePortal))):
-      tape.standing.isReachable = false
+      tape.phoneState.isReachable = false
     case .prepared(let work, _):
       reading.remove(work)
       held.insert(work)

@@ -48,7 +48,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
       state.hasNotification = phones[index].settings.hasNotification
       let meant = Phone.settings(of: index, numbers, setup.policy).policy
       return PhoneView(
-        Standing(policy: meant, status: clients[index].link.status, own: state))
+        PhoneState(policy: meant, status: clients[index].link.status, own: state))
     }
   }
 
@@ -175,7 +175,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   /// Makes a text a secret that no phone may show.
   mutating func hide(_ secret: String) {
     for phone in kernel.bench.views.indices {
-      kernel.bench.views[phone].standing.secrets.insert(secret)
+      kernel.bench.views[phone].phoneState.secrets.insert(secret)
     }
   }
 }
@@ -274,8 +274,8 @@ extension RelayWorld {
   }
 
   mutating func look(_ host: HostID) {
-    kernel.bench.views[host.index].standing.own.held = phones[host.index].answers.count
-    kernel.bench.views[host.index].standing.own.look(clients[host.index])
+    kernel.bench.views[host.index].phoneState.own.held = phones[host.index].answers.count
+    kernel.bench.views[host.index].phoneState.own.look(clients[host.index])
     if let resume = clients[host.index].resume { phones[host.index].resume = resume.text }
   }
 
@@ -363,8 +363,8 @@ extension RelayWorld {
     case .notify, .unnotify: return
     case .update(let update): show(update, of: host)
     }
-    kernel.bench.views[host.index].standing.own.held = phones[host.index].answers.count
-    kernel.bench.views[host.index].standing.own.look(clients[host.index])
+    kernel.bench.views[host.index].phoneState.own.held = phones[host.index].answers.count
+    kernel.bench.views[host.index].phoneState.own.look(clients[host.index])
   }
 
   private mutating func send(

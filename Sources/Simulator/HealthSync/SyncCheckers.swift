@@ -23,51 +23,55 @@ public struct SyncCheckers: FeatureCheckers {
 
   public mutating func stepped(
     _ input: SyncModel.Input?, isLate: Bool, _ effects: [SyncModel.Effect],
-    _ standing: Standing<SyncFeature>
+    _ phoneState: PhoneState<SyncFeature>
   ) {
-    var observed = phones.removeValue(forKey: standing.own.phone) ?? SyncObserved()
-    observed.pass(to: standing.now, standing.isAwake, &found)
-    if let input { observed.told(input, standing, &found) }
-    for effect in effects { observed.asked(effect, standing, &found) }
-    observed.difference = (standing.own.missing, standing.own.extra)
-    phones[standing.own.phone] = observed
+    var observed = phones.removeValue(forKey: phoneState.own.phone) ?? SyncObserved()
+    observed.pass(to: phoneState.now, phoneState.isAwake, &found)
+    if let input { observed.told(input, phoneState, &found) }
+    for effect in effects { observed.asked(effect, phoneState, &found) }
+    observed.difference = (phoneState.own.missing, phoneState.own.extra)
+    phones[phoneState.own.phone] = observed
   }
 
-  public mutating func met(_ seen: Observation<SyncFeature>, _ standing: Standing<SyncFeature>) {
-    let phone = standing.own.phone
+  public mutating func met(_ seen: Observation<SyncFeature>, _ phoneState: PhoneState<SyncFeature>)
+  {
+    let phone = phoneState.own.phone
     switch seen {
     case .launched, .killed: phones[phone] = SyncObserved()
-    case .resumed: phones[phone]?.resumed(at: standing.now)
-    case .suspended: phones[phone]?.pass(to: standing.now, true, &found)
+    case .resumed: phones[phone]?.resumed(at: phoneState.now)
+    case .suspended: phones[phone]?.pass(to: phoneState.now, true, &found)
     case .fact(.granted(let phone, let wake, let until)):
       phones[phone, default: SyncObserved()].grants[wake] = until
     case .fact(.locked(let phone, let id)):
       phones[phone, default: SyncObserved()].locked.insert(id)
     case .fact(.handedTwice(_, let file)):
-      found.add(.resent, at: standing.now, "\(file) was handed over again while it was being sent")
-    case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, standing)
+      found.add(
+        .resent, at: phoneState.now, "\(file) was handed over again while it was being sent")
+    case .fact(.upload(let phone, let file, let fact)): noted(phone, file, fact, phoneState)
     case .fact(.leftover(let phone, let bytes)):
-      found.add(.leftover, at: standing.now, "\(bytes) bytes of an upload of \(phone) are left")
-    case .fact(.misshown(_, let detail)): found.add(.misshown, at: standing.now, detail)
-    case .fact(.misanswered(let detail)): found.add(.misanswered, at: standing.now, detail)
+      found.add(.leftover, at: phoneState.now, "\(bytes) bytes of an upload of \(phone) are left")
+    case .fact(.misshown(_, let detail)): found.add(.misshown, at: phoneState.now, detail)
+    case .fact(.misanswered(let detail)): found.add(.misanswered, at: phoneState.now, detail)
     case .fact(.damaged(let phone, let detail)):
-      found.add(.damaged, at: standing.now, "a batch of \(phone) \(detail)")
+      found.add(.damaged, at: phoneState.now, "a batch of \(phone) \(detail)")
     case .fact(.changed), .fact(.putBack), .told, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm:
       return
     }
   }
 
-  public mutating func conclude(_ standing: Standing<SyncFeature>) {
+  public mutating func conclude(_ phoneState: PhoneState<SyncFeature>) {
     for (phone, var observed) in phones.sorted(by: { $0.key < $1.key }) {
-      observed.pass(to: standing.now, standing.isAwake, &found)
+      observed.pass(to: phoneState.now, phoneState.isAwake, &found)
       let (missing, extra) = observed.difference
       if missing > 0 {
-        found.add(.lost, at: standing.now, "the backend lacks \(missing) samples of phone \(phone)")
+        found.add(
+          .lost, at: phoneState.now, "the backend lacks \(missing) samples of phone \(phone)")
       }
       if extra > 0 {
         found.add(
-          .undeleted, at: standing.now, "the backend has \(extra) deleted samples of phone \(phone)"
+          .undeleted, at: phoneState.now,
+          "the backend has \(extra) deleted samples of phone \(phone)"
         )
       }
     }
@@ -131,19 +135,19 @@ struct SyncObserved: Sendable {
   // Inputs.
 
   mutating func told(
-    _ input: SyncModel.Input, _ standing: Standing<SyncFeature>, _ found: inout Findings
+    _ input: SyncModel.Input, _ phoneState: PhoneState<SyncFeature>, _ found: inout Findings
   ) {
-    pace.told(input, standing)
+    pace.told(input, phoneState)
     switch input {
     case .restored(let queue, let running, let missing):
       self.queue = queue
       sending = running
       refused.formUnion(missing)
     case .fired(let types, let id, let budget):
-      let until = grants.removeValue(forKey: id) ?? standing.now.advanced(by: budget)
+      let until = grants.removeValue(forKey: id) ?? phoneState.now.advanced(by: budget)
       let known = types.map { ($0, (read[$0] ?? 0) + (reading.values.contains($0) ? 1 : 0)) }
       wakes[id] = Wake(until: until, read: Dictionary(known) { $1 })
-    case .fetched(let id, let page): fetched(id, page, standing, &found)
+    case .fetched(let id, let page): fetched(id, page, phoneState, &found)
     case .notFetched(let id, _), .notWritten(let id, _): reading[id] = nil
     case .committed(let id):
       for step in commits.removeValue(forKey: id) ?? [] { queue.apply(step) }
@@ -168,11 +172,11 @@ struct SyncObserved: Sendable {
   }
 
   private mutating func fetched(
-    _ id: SyncFetchID, _ page: FetchedPage, _ standing: Standing<SyncFeature>,
+    _ id: SyncFetchID, _ page: FetchedPage, _ phoneState: PhoneState<SyncFeature>,
     _ found: inout Findings
   ) {
     if locked.contains(id) {
-      found.add(.unread, at: standing.now, "a locked device was treated as one without data")
+      found.add(.unread, at: phoneState.now, "a locked device was treated as one without data")
     }
     guard let type = reading.removeValue(forKey: id) else { return }
     read[type, default: 0] += 1
@@ -180,7 +184,7 @@ struct SyncObserved: Sendable {
     pages[type] = (page.anchor, page.drafts.map(\.file))
     let before = newest[type] ?? page.made
     if page.made < before {
-      found.add(.reordered, at: standing.now, "the stamps of batches went backward")
+      found.add(.reordered, at: phoneState.now, "the stamps of batches went backward")
     }
     newest[type] = max(before, page.made)
   }
@@ -188,9 +192,9 @@ struct SyncObserved: Sendable {
   // Effects.
 
   mutating func asked(
-    _ effect: SyncModel.Effect, _ standing: Standing<SyncFeature>, _ found: inout Findings
+    _ effect: SyncModel.Effect, _ phoneState: PhoneState<SyncFeature>, _ found: inout Findings
   ) {
-    let now = standing.now
+    let now = phoneState.now
     switch effect {
     case .fetch(let id, let type, let start, _, _):
       if reading.values.contains(type) {
@@ -206,10 +210,10 @@ struct SyncObserved: Sendable {
       check(steps, now, &found)
     case .delete(let files): checkDeleted(files, now, &found)
     case .upload(let all):
-      for upload in all { check(upload, standing, &found) }
-      pace.sent(all, standing, &found)
+      for upload in all { check(upload, phoneState, &found) }
+      pace.sent(all, phoneState, &found)
     case .giveBack(let id, let result): giveBack(id, result, now, &found)
-    case .identify: pace.asked(standing, &found)
+    case .identify: pace.asked(phoneState, &found)
     case .observe, .split, .askSecret, .refresh, .update: return
     }
   }
@@ -272,9 +276,9 @@ struct SyncObserved: Sendable {
   /// The batch must be durable and neither refused nor accepted. The batches of its type before it
   /// must be on their way, and no more of them than the plan allows.
   private mutating func check(
-    _ upload: FileUpload, _ standing: Standing<SyncFeature>, _ found: inout Findings
+    _ upload: FileUpload, _ phoneState: PhoneState<SyncFeature>, _ found: inout Findings
   ) {
-    let (now, file) = (standing.now, upload.file)
+    let (now, file) = (phoneState.now, upload.file)
     let batches = queue.batches.filter { $0.type == upload.type }
     if accepted.contains(file) {
       found.add(.resent, at: now, "\(file) is sent again although the server has it")
@@ -284,7 +288,7 @@ struct SyncObserved: Sendable {
       }
       let isNext = batches.prefix { $0.file != file }.allSatisfy {
         $0.quarantined != nil || accepted.contains($0.file) || aside.contains($0.file)
-          || (standing.own.depth > 1 && sending.contains($0.file))
+          || (phoneState.own.depth > 1 && sending.contains($0.file))
       }
       if !isNext {
         found.add(.reordered, at: now, "\(file) is sent before others of its type")
@@ -293,7 +297,7 @@ struct SyncObserved: Sendable {
       found.add(.ahead, at: now, "\(file) is sent before it is stored")
     }
     let others = batches.count { sending.contains($0.file) && $0.file != file }
-    if others >= standing.own.depth {
+    if others >= phoneState.own.depth {
       found.add(.reordered, at: now, "\(file) is sent together with \(others) others of its type")
     }
     sending.insert(file)

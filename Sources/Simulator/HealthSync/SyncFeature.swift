@@ -205,26 +205,26 @@ public enum SyncFeature: SimulatedFeature {
     return world.play()
   }
 
-  public static func restsUntil(_ standing: Standing<SyncFeature>) -> Instant? {
-    standing.own.restsUntil
+  public static func restsUntil(_ phoneState: PhoneState<SyncFeature>) -> Instant? {
+    phoneState.own.restsUntil
   }
 
-  public static func isHealed(_ standing: Standing<SyncFeature>) -> Bool {
-    standing.own.isComplete && standing.own.quarantined == 0 && standing.own.missing == 0
-      && standing.own.extra == 0
+  public static func isHealed(_ phoneState: PhoneState<SyncFeature>) -> Bool {
+    phoneState.own.isComplete && phoneState.own.quarantined == 0 && phoneState.own.missing == 0
+      && phoneState.own.extra == 0
   }
 
-  public static func remains(_ standing: Standing<SyncFeature>) -> String {
-    let own = standing.own
+  public static func remains(_ phoneState: PhoneState<SyncFeature>) -> String {
+    let own = phoneState.own
     return
       ", \(own.pending) batches wait, \(own.quarantined) parked, \(own.missing) samples missing,"
       + " \(own.extra) too many"
   }
 
   public static func checkBounds(
-    _ standing: Standing<SyncFeature>, _ found: (String, Int, Int) -> Void
+    _ phoneState: PhoneState<SyncFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    if standing.own.pending > 1_000 { found("batches", standing.own.pending, 1_000) }
+    if phoneState.own.pending > 1_000 { found("batches", phoneState.own.pending, 1_000) }
   }
 
   public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {

@@ -21,12 +21,12 @@ struct SyncPace: Sendable {
   private var renewedAt: Instant?
   private var isInBackground = false
 
-  mutating func told(_ input: SyncModel.Input, _ standing: Standing<SyncFeature>) {
+  mutating func told(_ input: SyncModel.Input, _ phoneState: PhoneState<SyncFeature>) {
     switch input {
-    case .uploaded(let file, .failed(let failure), _): failed(file, failure, standing)
+    case .uploaded(let file, .failed(let failure), _): failed(file, failure, phoneState)
     case .uploaded(_, .accepted, _), .identified: isFailing = false
-    case .notIdentified(let failure): failed(Self.question, failure, standing)
-    case .secret(isNew: true): (isRefused, renewedAt) = (false, standing.now)
+    case .notIdentified(let failure): failed(Self.question, failure, phoneState)
+    case .secret(isNew: true): (isRefused, renewedAt) = (false, phoneState.now)
     case .device(.lifecycle(let lifecycle)): isInBackground = lifecycle == .background
     case .uploaded(_, .unreadable, _), .epoch, .secret, .conditions, .restored, .ask, .fired,
       .fetched, .notFetched, .notWritten, .committed, .notCommitted, .split, .notSplit,
@@ -37,10 +37,10 @@ struct SyncPace: Sendable {
   }
 
   private mutating func failed(
-    _ file: String, _ failure: LinkFailure, _ standing: Standing<SyncFeature>
+    _ file: String, _ failure: LinkFailure, _ phoneState: PhoneState<SyncFeature>
   ) {
-    let until = standing.policy.retry.honored(failure.retryAfter).map {
-      standing.now.advanced(by: $0)
+    let until = phoneState.policy.retry.honored(failure.retryAfter).map {
+      phoneState.now.advanced(by: $0)
     }
     switch failure {
     case .http(let status, _, _) where [408, 425, 429, 502, 503, 504].contains(status):
@@ -49,7 +49,7 @@ struct SyncPace: Sendable {
       // A 401 for a file handed over before the secret was replaced does not concern the new
       // secret.
       if let renewedAt, handed[file].map({ $0 < renewedAt }) ?? true { return }
-      if !isRefused { refusals.append(standing.now) }
+      if !isRefused { refusals.append(phoneState.now) }
       if refusals.count > Self.mostRefusals { refusals.removeFirst() }
       isRefused = true
     case .http(let status, _, _) where status < 600:
@@ -70,14 +70,14 @@ struct SyncPace: Sendable {
   private static let question = "who is it?"
 
   /// Checks a request for the server's identity.
-  mutating func asked(_ standing: Standing<SyncFeature>, _ found: inout Findings) {
-    sent([FileUpload(file: Self.question, type: "", bytes: 0)], standing, &found)
+  mutating func asked(_ phoneState: PhoneState<SyncFeature>, _ found: inout Findings) {
+    sent([FileUpload(file: Self.question, type: "", bytes: 0)], phoneState, &found)
   }
 
   mutating func sent(
-    _ uploads: [FileUpload], _ standing: Standing<SyncFeature>, _ found: inout Findings
+    _ uploads: [FileUpload], _ phoneState: PhoneState<SyncFeature>, _ found: inout Findings
   ) {
-    let now = standing.now
+    let now = phoneState.now
     for upload in uploads {
       types[upload.file] = upload.type
       handed[upload.file] = now
@@ -88,7 +88,7 @@ struct SyncPace: Sendable {
       }
     }
     if isRefused { found.add(.storm, at: now, "sent with a secret that was refused") }
-    let conditions = standing.own.conditions
+    let conditions = phoneState.own.conditions
     if isInBackground, conditions.isConstrained || conditions.isLowPower {
       found.add(.needless, at: now, "sent in the background although the user saves data or power")
     }
@@ -96,12 +96,12 @@ struct SyncPace: Sendable {
       found.add(.storm, at: now, "\(Self.mostRefusals) secrets were refused within a minute")
     }
     guard isFailing else { return }
-    for window in standing.policy.retry.windows where tries.count >= window.attempts {
+    for window in phoneState.policy.retry.windows where tries.count >= window.attempts {
       guard tries[tries.count - window.attempts].advanced(by: window.per) > now else { continue }
       found.add(.storm, at: now, "more than \(window.attempts) tries within \(window.per)")
     }
     tries.append(now)
-    let kept = standing.policy.retry.windows.map(\.attempts).max() ?? 0
+    let kept = phoneState.policy.retry.windows.map(\.attempts).max() ?? 0
     if tries.count > kept { tries.removeFirst(tries.count - kept) }
   }
 }

@@ -86,8 +86,8 @@ struct SyncPieces: Sendable {
 extension SyncCheckers {
   /// Checks a fact about an upload.
   mutating func noted(
-    _ phone: Int, _ file: String, _ fact: SyncUploadFact, _ standing: Standing<SyncFeature>
+    _ phone: Int, _ file: String, _ fact: SyncUploadFact, _ phoneState: PhoneState<SyncFeature>
   ) {
-    pieces[phone, default: SyncPieces()].noted(file, fact, standing.now, &found)
+    pieces[phone, default: SyncPieces()].noted(file, fact, phoneState.now, &found)
   }
 }

@@ -35,7 +35,7 @@ public struct SyncRecord: RunRecord {
   public mutating func prepare(
     for input: SyncModel.Input, _ tape: inout RecordTape<SyncFeature>
   ) {
-    if case .conditions(let conditions) = input { tape.standing.own.conditions = conditions }
+    if case .conditions(let conditions) = input { tape.phoneState.own.conditions = conditions }
   }
 
   public mutating func note(_ effect: SyncModel.Effect, _ tape: inout RecordTape<SyncFeature>) {}

@@ -35,18 +35,18 @@ extension HeldFeature {
     public var findings: [Finding] { found.all }
 
     public mutating func told(
-      _ input: Input, isLate: Bool, _ effects: [Effect], _ standing: Standing<HeldFeature>
+      _ input: Input, isLate: Bool, _ effects: [Effect], _ phoneState: PhoneState<HeldFeature>
     ) {
       switch input {
       case .socket(let attempt, .message(let message, let marks)):
         if isLate { return }
         if marks.confirms { confirmed = attempt }
         if effects.contains(.update(.message(message))) { return }
-        found.add(.lost, at: standing.now, "a message came and was not delivered")
+        found.add(.lost, at: phoneState.now, "a message came and was not delivered")
       case .send(let message):
         if effects.contains(where: \.isNotice) { return }
         mayGo += 1
-        if standing.own.settings.outbox == .memory, let number = message.number {
+        if phoneState.own.settings.outbox == .memory, let number = message.number {
           owed.insert(number)
         }
       case .stored(let id): if let number = storing[id] { owed.insert(number) }
@@ -55,24 +55,24 @@ extension HeldFeature {
       }
     }
 
-    public mutating func asked(_ effect: Effect, _ standing: Standing<HeldFeature>) {
+    public mutating func asked(_ effect: Effect, _ phoneState: PhoneState<HeldFeature>) {
       switch effect {
-      case .update(.message(let message)): show(message.number, standing.now)
+      case .update(.message(let message)): show(message.number, phoneState.now)
       case .update(.status(let status)) where status.phase == .connected:
-        let isProven = !standing.own.settings.awaitsConfirmation
-        if isProven || standing.currentAttempt == confirmed { return }
-        found.add(.falselyConnected, at: standing.now, "connected without a confirmation")
+        let isProven = !phoneState.own.settings.awaitsConfirmation
+        if isProven || phoneState.currentAttempt == confirmed { return }
+        found.add(.falselyConnected, at: phoneState.now, "connected without a confirmation")
       case .greet(let attempt, _, _): greeted = attempt
       case .resume(let attempt, _), .ping(let attempt, _), .ask(let attempt):
-        checkGreeting(attempt, standing.now)
+        checkGreeting(attempt, phoneState.now)
       case .send(let attempt, let message):
-        checkGreeting(attempt, standing.now)
+        checkGreeting(attempt, phoneState.now)
         if mayGo == 0 {
-          found.add(.duplicated, at: standing.now, "more was sent than was given")
+          found.add(.duplicated, at: phoneState.now, "more was sent than was given")
         }
         mayGo = max(0, mayGo - 1)
         handed = max(handed, message.number ?? 0)
-        if !standing.own.settings.outbox.repeats, let number = message.number {
+        if !phoneState.own.settings.outbox.repeats, let number = message.number {
           owed.insert(number)
         }
       case .store(let entry): storing[entry.id] = entry.message.number
@@ -97,36 +97,36 @@ extension HeldFeature {
 
     /// Handles a new process. The fate of messages that its predecessor had only in memory is
     /// unknown.
-    public mutating func launched(_ standing: Standing<HeldFeature>) {
-      (shown, confirmed, storing) = (standing.own.shown, nil, [:])
+    public mutating func launched(_ phoneState: PhoneState<HeldFeature>) {
+      (shown, confirmed, storing) = (phoneState.own.shown, nil, [:])
       (greeted, mayGo) = (nil, 0)
-      if standing.own.settings.outbox == .durable {
+      if phoneState.own.settings.outbox == .durable {
         unsure = handed
       } else {
         (owed, told) = ([], 0)
       }
     }
 
-    public mutating func noted(_ fact: Fact, _ standing: Standing<HeldFeature>) {
+    public mutating func noted(_ fact: Fact, _ phoneState: PhoneState<HeldFeature>) {
       guard case .heard(let line, let packet) = fact else { return }
       if packet == .hello { lines[line] = 0 }
       guard let last = lines[line] else {
-        return found.add(.unannounced, at: standing.now, "something went out before the greeting")
+        return found.add(.unannounced, at: phoneState.now, "something went out before the greeting")
       }
       guard case .said(let number) = packet else { return }
       let newest = number <= unsure ? last : heard
       if number == newest {
-        found.add(.duplicated, at: standing.now, "\(number) was sent twice")
+        found.add(.duplicated, at: phoneState.now, "\(number) was sent twice")
       } else if number < newest {
-        found.add(.reordered, at: standing.now, "\(number) was sent after \(newest)")
+        found.add(.reordered, at: phoneState.now, "\(number) was sent after \(newest)")
       }
       (lines[line], heard) = (number, max(heard, number))
       owed.remove(number)
     }
 
-    public mutating func conclude(_ standing: Standing<HeldFeature>) {
+    public mutating func conclude(_ phoneState: PhoneState<HeldFeature>) {
       if owed.count <= told { return }
-      found.add(.lost, at: standing.now, "\(owed.sorted()) did not arrive, notices say \(told)")
+      found.add(.lost, at: phoneState.now, "\(owed.sorted()) did not arrive, notices say \(told)")
     }
   }
 }

@@ -114,18 +114,18 @@ public enum HeldFeature: SimulatedFeature {
     sketch.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
   }
 
-  public static func isHealed(_ standing: Standing<HeldFeature>) -> Bool {
-    standing.own.shown == standing.own.fed && standing.own.queued == 0
+  public static func isHealed(_ phoneState: PhoneState<HeldFeature>) -> Bool {
+    phoneState.own.shown == phoneState.own.fed && phoneState.own.queued == 0
   }
 
-  public static func remains(_ standing: Standing<HeldFeature>) -> String {
-    ", \(standing.own.fed - standing.own.shown) to show, \(standing.own.queued) to send"
+  public static func remains(_ phoneState: PhoneState<HeldFeature>) -> String {
+    ", \(phoneState.own.fed - phoneState.own.shown) to show, \(phoneState.own.queued) to send"
   }
 
   public static func checkBounds(
-    _ standing: Standing<HeldFeature>, _ found: (String, Int, Int) -> Void
+    _ phoneState: PhoneState<HeldFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    let own = standing.own
+    let own = phoneState.own
     if own.queued > ProvenQueue.limit { found("queued", own.queued, ProvenQueue.limit) }
     if own.handed > ProvenQueue.window { found("handed", own.handed, ProvenQueue.window) }
   }

@@ -44,15 +44,15 @@ public struct HeldRecord: RunRecord {
     case .start: isOn = true
     case .stop: isOn = false
     case .link(.device(.lifecycle(let place))): isInFront = place == .foreground
-    case .link(.device(.reachability(.reachable))): tape.standing.isReachable = true
+    case .link(.device(.reachability(.reachable))): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable))),
       .link(.device(.reachability(.captivePortal))):
-      tape.standing.isReachable = false
+      tape.phoneState.isReachable = false
     case .credentials(.available), .credentials(.refreshFailed): isRefused = false
     case .credentials(.rejected), .credentials(.cleared): isRefused = true
     case .link, .send, .socket, .restored, .stored, .storeFailed: break
     }
-    tape.standing.isSignedIn = !isRefused
+    tape.phoneState.isSignedIn = !isRefused
   }
 
   public mutating func note(

@@ -22,9 +22,9 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     state.settings.awaitsConfirmation = true
     state.settings.outbox = plan.numbers.outbox
     clients = [client(seed: 0, state)]
-    let standing = Standing<HeldFeature>(
+    let phoneState = PhoneState<HeldFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
-    kernel.bench.views = [PhoneView(standing)]
+    kernel.bench.views = [PhoneView(phoneState)]
   }
 
   private func client(seed: UInt64, _ state: HeldFeature.State) -> SocketModel {
@@ -153,7 +153,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   // Calm.
 
   var isComplete: Bool {
-    clients[0].isConnected && HeldFeature.isHealed(kernel.bench.views[0].standing)
+    clients[0].isConnected && HeldFeature.isHealed(kernel.bench.views[0].phoneState)
   }
   mutating func becomeCalm() { give(.start, to: .phone) }
   /// Starts the link again, which traffic in transit may have ended when calm began.

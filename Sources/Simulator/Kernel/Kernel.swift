@@ -76,8 +76,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   /// The feature's state of the first phone, as the checkers see it.
   var own: Feature.State {
-    get { bench.views[0].standing.own }
-    set { bench.views[0].standing.own = newValue }
+    get { bench.views[0].phoneState.own }
+    set { bench.views[0].phoneState.own = newValue }
   }
 
   /// The policy that the models follow, including the changes of a defect.
@@ -100,7 +100,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   mutating func advance(to time: Instant) {
     for place in bench.views.indices
-    where bench.views[place].standing.isWanted && hosts[place].isRunning {
+    where bench.views[place].phoneState.isWanted && hosts[place].isRunning {
       counts.wanted += now.duration(to: time)
     }
     now = time
@@ -112,7 +112,9 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   mutating func nextModel() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first: (at: Instant, host: HostID, isModel: Bool)?
     for place in bench.views.indices where hosts[place].isRunning {
-      guard let at = bench.views[place].standing.deadline, at <= first?.at ?? .max else { continue }
+      guard let at = bench.views[place].phoneState.deadline, at <= first?.at ?? .max else {
+        continue
+      }
       first = (at, ids[place], true)
     }
     return first
@@ -162,14 +164,14 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     for exchange in exchanges where !exchange.isAbandoned && exchange.from == phone {
       underWay += 1
     }
-    bench.views[place].standing.now = now
-    bench.views[place].standing.isAwake = hosts[place].isRunning
-    bench.views[place].standing.isWanted = isWanted
-    bench.views[place].standing.isSignedIn = hosts[place].isSignedIn
-    bench.views[place].standing.isReachable = hosts[place].told.isReachable
-    bench.views[place].standing.underWay = underWay
+    bench.views[place].phoneState.now = now
+    bench.views[place].phoneState.isAwake = hosts[place].isRunning
+    bench.views[place].phoneState.isWanted = isWanted
+    bench.views[place].phoneState.isSignedIn = hosts[place].isSignedIn
+    bench.views[place].phoneState.isReachable = hosts[place].told.isReachable
+    bench.views[place].phoneState.underWay = underWay
     let disk = hosts[place].conditions.disk
-    bench.views[place].standing.storeFails = disk == .full || disk == .locked
+    bench.views[place].phoneState.storeFails = disk == .full || disk == .locked
   }
 
   // The queue.
@@ -249,14 +251,14 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     let seen: Observation<Feature> =
       input.map { .told(phone, $0, isLate: isLate, effects: effects) }
       ?? .ticked(phone, effects: effects)
-    watch(seen, bench.views[phone.index].standing)
+    watch(seen, bench.views[phone.index].phoneState)
   }
 
   /// Records any other observation.
   mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
     digest.note(seen, of: phone, at: now)
     bench.met(seen, of: phone?.index)
-    watch?(seen, bench.views[phone?.index ?? 0].standing)
+    watch?(seen, bench.views[phone?.index ?? 0].phoneState)
   }
 
   /// The result of the run.

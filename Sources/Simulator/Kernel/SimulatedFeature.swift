@@ -80,14 +80,14 @@ public protocol SimulatedFeature: SendableMetatype {
   static var patience: Duration { get }
   /// Returns whether the feature's state is as the calm phase requires, apart from a connected
   /// link.
-  static func isHealed(_ standing: Standing<Self>) -> Bool
+  static func isHealed(_ phoneState: PhoneState<Self>) -> Bool
   /// Returns when a `Retry-After` ends that the link itself does not receive.
-  static func restsUntil(_ standing: Standing<Self>) -> Instant?
+  static func restsUntil(_ phoneState: PhoneState<Self>) -> Instant?
   /// Describes the work that remains, for findings.
-  static func remains(_ standing: Standing<Self>) -> String
+  static func remains(_ phoneState: PhoneState<Self>) -> String
   /// Reports each amount in memory that exceeds its bound.
   static func checkBounds(
-    _ standing: Standing<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void)
+    _ phoneState: PhoneState<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void)
   /// Passes each text that an effect stores, sends or shows, together with its destination.
   static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void)
   /// Returns whether an effect is frequent and its description may be logged. Every eighth of these
@@ -121,7 +121,7 @@ extension SimulatedFeature {
 
 /// A function that receives every observation of a run and the state of the phone after it.
 public typealias RunWatch<Feature: SimulatedFeature> =
-  (Observation<Feature>, Standing<Feature>) -> Void
+  (Observation<Feature>, PhoneState<Feature>) -> Void
 
 /// A quantity that a feature counts in its runs.
 public protocol RunTally: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
@@ -148,11 +148,11 @@ extension SimulatedFeature {
   public static var presets: [DayPreset] { DayPreset.allCases }
   public static func hosts(_ numbers: Numbers) -> [HostKind] { [.phone, .backend] }
   public static var patience: Duration { .zero }
-  public static func isHealed(_ standing: Standing<Self>) -> Bool { true }
-  public static func restsUntil(_ standing: Standing<Self>) -> Instant? { nil }
-  public static func remains(_ standing: Standing<Self>) -> String { "" }
+  public static func isHealed(_ phoneState: PhoneState<Self>) -> Bool { true }
+  public static func restsUntil(_ phoneState: PhoneState<Self>) -> Instant? { nil }
+  public static func remains(_ phoneState: PhoneState<Self>) -> String { "" }
   public static func checkBounds(
-    _ standing: Standing<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void
+    _ phoneState: PhoneState<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void
   ) {}
   public static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void) {}
   public static func isLogged(_ effect: Effect) -> Bool { false }

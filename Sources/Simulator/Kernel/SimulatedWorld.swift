@@ -35,7 +35,7 @@ protocol SimulatedWorld: ~Copyable {
   /// Checks the effects that the model returned for an input, or for a tick if the input is `nil`.
   mutating func stepped(
     _ input: Feature.Input?, _ effects: [Feature.Effect], at time: Instant, of phone: HostID)
-  /// Stores the model's state in the phone's `Standing.own`.
+  /// Stores the model's state in the phone's `PhoneState.own`.
   mutating func look(_ phone: HostID)
   mutating func perform(_ effect: Feature.Effect, of phone: HostID)
 
@@ -156,7 +156,7 @@ extension SimulatedWorld where Self: ~Copyable {
     calm()
     heal()
     kernel.counts.simulated = Instant.zero.duration(to: now)
-    for phone in kernel.phones.indices { kernel.bench.views[phone].standing.now = now }
+    for phone in kernel.phones.indices { kernel.bench.views[phone].phoneState.now = now }
     kernel.bench.conclude()
   }
 
@@ -265,12 +265,12 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.place].isRunning else { return }
     // The attempts after the model's last step.
-    let current = kernel.bench.views[phone.index].standing.currentAttempt
-    let queued = kernel.bench.views[phone.index].standing.queuedAttempt
+    let current = kernel.bench.views[phone.index].phoneState.currentAttempt
+    let queued = kernel.bench.views[phone.index].phoneState.queuedAttempt
     let isLate =
       Feature.Model.role(of: input).attempt.map { $0 != current && $0 != queued } ?? false
     guard kernel.setup.defect != nil else { return step(input, isLate: isLate, of: phone) }
-    let status = kernel.bench.views[phone.index].standing.status
+    let status = kernel.bench.views[phone.index].phoneState.status
     let passed = kernel.seams[phone.index].input(input, current: current, status: status)
     guard let passed else { return }
     for real in altered(passed, of: phone) {
@@ -331,11 +331,11 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func lookAt(_ phone: HostID) {
     let slept = kernel.hosts[phone.place].slept
     let glance = clients[phone.index].glance()
-    kernel.bench.views[phone.index].standing.status = glance.status
-    kernel.bench.views[phone.index].standing.deadline =
+    kernel.bench.views[phone.index].phoneState.status = glance.status
+    kernel.bench.views[phone.index].phoneState.deadline =
       slept == .zero ? glance.deadline : glance.deadline.map { $0.advanced(by: slept) }
-    kernel.bench.views[phone.index].standing.currentAttempt = glance.current
-    kernel.bench.views[phone.index].standing.queuedAttempt = glance.queued
+    kernel.bench.views[phone.index].phoneState.currentAttempt = glance.current
+    kernel.bench.views[phone.index].phoneState.queuedAttempt = glance.queued
     look(phone)
   }
 }
@@ -451,7 +451,7 @@ where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
 extension SimulatedWorld where Self: ~Copyable {
   var isComplete: Bool { true }
   var complaint: String {
-    kernel.bench.views.map { $0.standing.status.words + Feature.remains($0.standing) }
+    kernel.bench.views.map { $0.phoneState.status.words + Feature.remains($0.phoneState) }
       .joined(separator: "; ")
   }
   mutating func tryAgain() {}
@@ -482,7 +482,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   private var hasLostLink: Bool {
-    kernel.bench.views.contains { $0.standing.status.phase != .connected }
+    kernel.bench.views.contains { $0.phoneState.status.phase != .connected }
   }
 
   /// Makes the user leave, after which nothing may be outstanding.

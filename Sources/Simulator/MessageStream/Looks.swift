@@ -48,7 +48,7 @@ struct Looks {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Standing<StreamFeature>) {
+  mutating func asked(_ effect: StreamModel.Effect, _ facts: PhoneState<StreamFeature>) {
     guard facts.own.server == .plain else { return }
     steps += 1
     switch effect {

@@ -27,65 +27,65 @@ public struct StreamCheckers: FeatureCheckers {
 
   public mutating func stepped(
     _ input: StreamModel.Input?, isLate: Bool, _ effects: [StreamModel.Effect],
-    _ standing: Standing<StreamFeature>
+    _ phoneState: PhoneState<StreamFeature>
   ) {
     if let input {
-      ledger.told(input, isLate: isLate, standing)
-      requests.told(input, isLate: isLate, standing)
-      progress.told(input, isLate: isLate, standing)
-      sends.told(input, isLate: isLate, standing)
-      needs.told(input, isLate: isLate, standing)
-      departure.told(input, isLate: isLate, standing)
-      heads.told(input, isLate: isLate, standing)
-      edits.told(input, isLate: isLate, standing)
+      ledger.told(input, isLate: isLate, phoneState)
+      requests.told(input, isLate: isLate, phoneState)
+      progress.told(input, isLate: isLate, phoneState)
+      sends.told(input, isLate: isLate, phoneState)
+      needs.told(input, isLate: isLate, phoneState)
+      departure.told(input, isLate: isLate, phoneState)
+      heads.told(input, isLate: isLate, phoneState)
+      edits.told(input, isLate: isLate, phoneState)
     }
     for effect in effects {
-      ledger.asked(effect, standing)
-      durability.asked(effect, standing)
-      requests.asked(effect, standing)
-      progress.asked(effect, standing)
-      sends.asked(effect, standing)
-      needs.asked(effect, standing)
+      ledger.asked(effect, phoneState)
+      durability.asked(effect, phoneState)
+      requests.asked(effect, phoneState)
+      progress.asked(effect, phoneState)
+      sends.asked(effect, phoneState)
+      needs.asked(effect, phoneState)
     }
-    settled(standing)
+    settled(phoneState)
   }
 
   public mutating func met(
-    _ seen: Observation<StreamFeature>, _ standing: Standing<StreamFeature>
+    _ seen: Observation<StreamFeature>, _ phoneState: PhoneState<StreamFeature>
   ) {
-    ledger.met(seen, standing)
-    durability.met(seen, standing)
-    requests.met(seen, standing)
-    progress.met(seen, standing)
-    sends.met(seen, standing)
-    lifetimes.met(seen, standing)
-    needs.met(seen, standing)
-    departure.met(seen, standing)
-    heads.met(seen, standing)
-    edits.met(seen, standing)
-    settled(standing)
+    ledger.met(seen, phoneState)
+    durability.met(seen, phoneState)
+    requests.met(seen, phoneState)
+    progress.met(seen, phoneState)
+    sends.met(seen, phoneState)
+    lifetimes.met(seen, phoneState)
+    needs.met(seen, phoneState)
+    departure.met(seen, phoneState)
+    heads.met(seen, phoneState)
+    edits.met(seen, phoneState)
+    settled(phoneState)
   }
 
-  private mutating func settled(_ standing: Standing<StreamFeature>) {
-    requests.settled(standing)
-    progress.settled(standing)
-    lifetimes.settled(standing)
-    needs.settled(standing)
-    departure.settled(standing)
-    heads.settled(standing)
+  private mutating func settled(_ phoneState: PhoneState<StreamFeature>) {
+    requests.settled(phoneState)
+    progress.settled(phoneState)
+    lifetimes.settled(phoneState)
+    needs.settled(phoneState)
+    departure.settled(phoneState)
+    heads.settled(phoneState)
   }
 
-  public mutating func conclude(_ standing: Standing<StreamFeature>) {
-    ledger.conclude(standing)
-    durability.conclude(standing)
-    edits.conclude(standing)
+  public mutating func conclude(_ phoneState: PhoneState<StreamFeature>) {
+    ledger.conclude(phoneState)
+    durability.conclude(phoneState)
+    edits.conclude(phoneState)
   }
 }
 
 /// A checker of one promise, which receives inputs, effects and the state after them.
 protocol StreamChecker: Sendable {
   typealias Seen = Observation<StreamFeature>
-  typealias Facts = Standing<StreamFeature>
+  typealias Facts = PhoneState<StreamFeature>
 
   var found: Findings { get }
   /// Handles an input of the client. Its effects follow.

@@ -68,18 +68,18 @@ public enum StreamFeature: SimulatedFeature {
     }
   }
 
-  public static func isHealed(_ standing: Standing<StreamFeature>) -> Bool {
-    standing.own.isWhole && standing.own.disk.outbox.isEmpty
+  public static func isHealed(_ phoneState: PhoneState<StreamFeature>) -> Bool {
+    phoneState.own.isWhole && phoneState.own.disk.outbox.isEmpty
   }
 
-  public static func remains(_ standing: Standing<StreamFeature>) -> String {
-    ", \(standing.own.disk.outbox.count) to send"
+  public static func remains(_ phoneState: PhoneState<StreamFeature>) -> String {
+    ", \(phoneState.own.disk.outbox.count) to send"
   }
 
   public static func checkBounds(
-    _ standing: Standing<StreamFeature>, _ found: (String, Int, Int) -> Void
+    _ phoneState: PhoneState<StreamFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    let (memoryUse, settings) = (standing.own.memoryUse, standing.own.settings)
+    let (memoryUse, settings) = (phoneState.own.memoryUse, phoneState.own.settings)
     func check(_ what: String, _ count: Int, _ bound: Int) {
       if count > bound { found(what, count, bound) }
     }

@@ -44,10 +44,10 @@ public struct StreamRecord: RunRecord {
     case .close: isOpen = false
     case .realtime(let isOn): isLive = isOn
     case .link(.device(.lifecycle(let place)), at: _): isInFront = place == .foreground
-    case .link(.device(.reachability(.reachable)), at: _): tape.standing.isReachable = true
+    case .link(.device(.reachability(.reachable)), at: _): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable)), at: _),
       .link(.device(.reachability(.captivePortal)), at: _):
-      tape.standing.isReachable = false
+      tape.phoneState.isReachable = false
     case .frame(_, .message(let message)): accept([message], &tape)
     case .fetched(_, let page): accept(page.messages, &tape)
     case .posted(_, let message): accept([message], &tape)
@@ -60,11 +60,11 @@ public struct StreamRecord: RunRecord {
     case .olderFailed: tape.answer()
     case .loadFailed:
       tape.answer()
-      tape.standing.storeFails = true
+      tape.phoneState.storeFails = true
     case .committed(let id, let commit): store(id, commit, &tape)
     case .commitFailed(let id, _):
       tape.answer()
-      tape.standing.storeFails = true
+      tape.phoneState.storeFails = true
       changes[id] = nil
     case .refresh, .reader, .user, .loadOlder, .send, .retry, .discard, .link, .credentials,
       .opened, .frame, .fetchFailed, .postFailed:
@@ -81,7 +81,7 @@ public struct StreamRecord: RunRecord {
   /// Records messages that the server sent, and must therefore have accepted.
   private mutating func accept(_ messages: [Message], _ tape: inout RecordTape<StreamFeature>) {
     for message in messages where known.insert(message.id).inserted {
-      if message.position != nil { tape.standing.own.server = .positions }
+      if message.position != nil { tape.phoneState.own.server = .positions }
       tape.see(.fact(.accepted(message, isNew: true)))
     }
   }
@@ -91,18 +91,18 @@ public struct StreamRecord: RunRecord {
     _ change: TimelineChange, _ tape: inout RecordTape<StreamFeature>
   ) {
     tape.answer()
-    tape.standing.storeFails = false
+    tape.phoneState.storeFails = false
     accept(change.messages, &tape)
-    _ = tape.standing.own.disk.commit(change)
+    _ = tape.phoneState.own.disk.commit(change)
   }
 
   private mutating func store(
     _ id: CommitID, _ commit: TimelineCommit, _ tape: inout RecordTape<StreamFeature>
   ) {
     tape.answer()
-    tape.standing.storeFails = false
+    tape.phoneState.storeFails = false
     guard var change = changes.removeValue(forKey: id) else { return }
-    _ = tape.standing.own.disk.commit(change)
+    _ = tape.phoneState.own.disk.commit(change)
     // The ledger identifies the user's messages by text, and two real messages may have the same
     // text.
     change.outboxPut = []
@@ -120,7 +120,7 @@ struct Stamps: Sendable {
   private var newest: Timestamp?
   private var beyond: Set<MessageID> = []
 
-  mutating func note(_ message: Message, _ facts: Standing<StreamFeature>) {
+  mutating func note(_ message: Message, _ facts: PhoneState<StreamFeature>) {
     guard facts.own.server == .plain else { return }
     let newest = max(newest ?? message.createdAt, message.createdAt)
     self.newest = newest

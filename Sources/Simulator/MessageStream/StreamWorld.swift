@@ -107,10 +107,10 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var state = StreamState(settings: meant, server: plan.server, memoryUse: clients[0].memoryUse)
     state.pages = plan.numbers.pages
     state.stampsLate = plan.numbers.lateStamps > 0
-    var standing = Standing<StreamFeature>(
+    var phoneState = PhoneState<StreamFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
-    standing.secrets.insert(token.secret)
-    kernel.bench.views = [PhoneView(standing)]
+    phoneState.secrets.insert(token.secret)
+    kernel.bench.views = [PhoneView(phoneState)]
     if seam.acknowledgesEarly { shadow = StoredTimeline() }
   }
 
@@ -138,7 +138,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   var phoneWall: Timestamp { wall(phoneID) }
   var serverWall: Timestamp { wall(server) }
-  var disk: StoredTimeline { kernel.bench.views[0].standing.own.disk }
+  var disk: StoredTimeline { kernel.bench.views[0].phoneState.own.disk }
   var isServerRunning: Bool { kernel.hosts[server.place].isRunning }
 
   // Defects.
@@ -230,7 +230,7 @@ extension StreamWorld {
   }
 
   mutating func look(_ host: HostID) {
-    (kernel.bench.views[0].standing.own.isWhole, kernel.bench.views[0].standing.own.memoryUse) =
+    (kernel.bench.views[0].phoneState.own.isWhole, kernel.bench.views[0].phoneState.own.memoryUse) =
       clients[0].holdings()
   }
 
@@ -313,7 +313,7 @@ extension StreamWorld {
     _ change: StreamFeature.Cue, on host: HostID
   ) -> StreamFeature.Cue? {
     guard case .change(let id, let change) = change else { return nil }
-    let commit = kernel.bench.views[0].standing.own.disk.commit(change)
+    let commit = kernel.bench.views[0].phoneState.own.disk.commit(change)
     note(.stored(change, commit))
     guard shadow == nil else { return nil }
     return .input(
@@ -382,7 +382,7 @@ extension StreamWorld {
     let life = kernel.plan.numbers.tokenLife
     phone.token = StreamToken(
       number: backend.newestToken, expiresAt: serverWall.advanced(by: life))
-    kernel.bench.views[0].standing.secrets.insert(phone.token.secret)
+    kernel.bench.views[0].phoneState.secrets.insert(phone.token.secret)
   }
 
   private mutating func signInSoon() {
@@ -559,7 +559,7 @@ extension StreamWorld {
   /// have ended the link.
   mutating func tryAgain() {
     retryFailed()
-    if standing.status.phase == .failed {
+    if phoneState.status.phase == .failed {
       give(.open(at: phoneWall), to: phoneID)
     }
   }
@@ -578,21 +578,21 @@ extension StreamWorld {
   /// An abandoned request may still be on its way to the server, and its result must be seen, too.
   /// An abandoned post may be under way although the client still waits for the answer.
   var isComplete: Bool {
-    standing.status.phase == .connected
-      && standing.own.isWhole
+    phoneState.status.phase == .connected
+      && phoneState.own.isWhole
       && disk.outbox.isEmpty
-      && standing.own.memoryUse.unsent == 0
+      && phoneState.own.memoryUse.unsent == 0
       && !isAheadOfLog
       && !kernel.exchanges.contains { $0.isAbandoned || $0.question.isPost }
       && hasLast
   }
 
-  private var standing: Standing<StreamFeature> { kernel.bench.views[0].standing }
+  private var phoneState: PhoneState<StreamFeature> { kernel.bench.views[0].phoneState }
 
   var complaint: String {
-    "\(standing.status), whole: \(standing.own.isWhole), "
+    "\(phoneState.status), whole: \(phoneState.own.isWhole), "
       + "to be sent: \(disk.outbox.count), "
-      + "\(standing.own.memoryUse)"
+      + "\(phoneState.own.memoryUse)"
   }
 
   /// Scrolls up until there are no older messages.
@@ -672,7 +672,7 @@ extension StreamWorld {
     let head = backend.log.head.offset
     let next = head + UInt64(backend.posting) + 1
     // The phone also has the positions of messages that its store has not accepted yet.
-    let isUnstored = kernel.bench.views[0].standing.own.memoryUse.unstored > 0
+    let isUnstored = kernel.bench.views[0].phoneState.own.memoryUse.unstored > 0
     return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
   }
 

@@ -29,20 +29,20 @@ public protocol RunRecord {
 public struct RecordTape<Feature: SimulatedFeature> {
   var bench = Bench<Feature>()
 
-  init(_ standing: Standing<Feature>) {
-    bench.views = [PhoneView(standing)]
+  init(_ phoneState: PhoneState<Feature>) {
+    bench.views = [PhoneView(phoneState)]
   }
 
   /// The state of the journal's only phone.
-  public var standing: Standing<Feature> {
-    get { bench.views[0].standing }
-    set { bench.views[0].standing = newValue }
+  public var phoneState: PhoneState<Feature> {
+    get { bench.views[0].phoneState }
+    set { bench.views[0].phoneState = newValue }
   }
 
   mutating func see(_ seen: Observation<Feature>) { bench.see(seen) }
 
   /// Records the answer to a pending request.
-  mutating func answer() { standing.underWay = max(0, standing.underWay - 1) }
+  mutating func answer() { phoneState.underWay = max(0, phoneState.underWay - 1) }
 }
 
 /// A real run, which its journal replays to the checkers of the simulator.
@@ -61,11 +61,11 @@ public struct Recorded<Feature: ReplayedFeature> {
 
   /// Creates a run that begins with a model.
   public init(_ model: Feature.Model) {
-    var standing = Standing<Feature>(
+    var phoneState = PhoneState<Feature>(
       policy: model.policy, status: model.status, own: Feature.state(of: model))
-    standing.isAwake = true
-    standing.isSignedIn = false
-    tape = RecordTape(standing)
+    phoneState.isAwake = true
+    phoneState.isSignedIn = false
+    tape = RecordTape(phoneState)
   }
 
   /// The findings so far, of the kinds that can be checked in a journal.
@@ -91,7 +91,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     pass(to: now)
     let attempt = input.flatMap { Feature.Model.role(of: $0).attempt }
     let isLate =
-      attempt.map { $0 != tape.standing.currentAttempt && $0 != tape.standing.queuedAttempt }
+      attempt.map { $0 != tape.phoneState.currentAttempt && $0 != tape.phoneState.queuedAttempt }
       ?? false
     if let input {
       prepare(for: Feature.Model.role(of: input))
@@ -100,16 +100,16 @@ public struct Recorded<Feature: ReplayedFeature> {
     for effect in effects {
       let role = Feature.Model.role(of: effect)
       if role == .request || role == .store || role == .refreshCredentials {
-        tape.standing.underWay += 1
+        tape.phoneState.underWay += 1
       }
       record.note(effect, &tape)
     }
-    tape.standing.status = model.status
-    tape.standing.deadline = model.deadline?.advanced(by: Self.slack)
-    tape.standing.currentAttempt = model.currentAttempt
-    tape.standing.queuedAttempt = model.queuedAttempt
-    tape.standing.isWanted = record.isWanted && !model.status.isEndedByRule
-    record.look(model, &tape.standing.own)
+    tape.phoneState.status = model.status
+    tape.phoneState.deadline = model.deadline?.advanced(by: Self.slack)
+    tape.phoneState.currentAttempt = model.currentAttempt
+    tape.phoneState.queuedAttempt = model.queuedAttempt
+    tape.phoneState.isWanted = record.isWanted && !model.status.isEndedByRule
+    record.look(model, &tape.phoneState.own)
     var model = model
     for name in model.brokenInvariants(.thorough) { broken[name] = broken[name] ?? now }
     if let input {
@@ -126,16 +126,16 @@ public struct Recorded<Feature: ReplayedFeature> {
   private mutating func pass(to now: Instant) {
     if !isLaunched {
       isLaunched = true
-      tape.standing.now = now
+      tape.phoneState.now = now
       tape.see(.launched(.phone, run: 1))
-    } else if let deadline = tape.standing.deadline, deadline < now {
-      tape.standing.isAwake = false
+    } else if let deadline = tape.phoneState.deadline, deadline < now {
+      tape.phoneState.isAwake = false
       tape.see(.suspended(.phone))
-      tape.standing.isAwake = true
-      tape.standing.now = now
+      tape.phoneState.isAwake = true
+      tape.phoneState.now = now
       tape.see(.resumed(.phone))
     }
-    tape.standing.now = now
+    tape.phoneState.now = now
   }
 
   /// Records the information that an input contains about the device and the connection.
@@ -144,9 +144,9 @@ public struct Recorded<Feature: ReplayedFeature> {
     case .credentials(let event):
       tape.answer()
       switch event {
-      case .available: tape.standing.isSignedIn = true
+      case .available: tape.phoneState.isSignedIn = true
       case .refreshFailed: return
-      case .rejected, .cleared: tape.standing.isSignedIn = false
+      case .rejected, .cleared: tape.phoneState.isSignedIn = false
       }
     case .opened(let attempt): tape.see(.upgraded(.phone, attempt, status: 101))
     case .answered, .refused: tape.answer()

@@ -78,8 +78,8 @@ public struct Story<Feature: SimulatedFeature> {
     begin(outcome)
     var story = Story(findings: outcome.findings, phones: phones, isVerbose: isVerbose)
     withoutActuallyEscaping(listen) { listen in
-      _ = Feature.play(plan, setup) { seen, standing in
-        for line in story.tell(seen, at: standing.now) { listen(line) }
+      _ = Feature.play(plan, setup) { seen, phoneState in
+        for line in story.tell(seen, at: phoneState.now) { listen(line) }
       }
     }
     for line in story.end() { listen(line) }

@@ -44,115 +44,117 @@ public struct SessionCheckers: FeatureCheckers {
 
   public mutating func stepped(
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
-    _ standing: Standing<SessionsFeature>
+    _ phoneState: PhoneState<SessionsFeature>
   ) {
     // A journal omits too much for these checkers.
-    if standing.own.hasUniqueTexts {
-      connections[standing.own.phone].received(input, effects, at: standing.now, &found)
-      prompts[standing.own.phone].received(input, effects, at: standing.now, &found)
+    if phoneState.own.hasUniqueTexts {
+      connections[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
+      prompts[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
     }
-    for effect in effects { asked(effect, standing) }
+    for effect in effects { asked(effect, phoneState) }
   }
 
-  public mutating func met(_ seen: Observation<Feature>, _ standing: Standing<SessionsFeature>) {
+  public mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<SessionsFeature>)
+  {
     switch seen {
-    case .launched: launched(standing)
-    case .fact(let fact): noted(fact, standing)
+    case .launched: launched(phoneState)
+    case .fact(let fact): noted(fact, phoneState)
     case .suspended, .resumed:
-      connections[standing.own.phone].slept()
-      prompts[standing.own.phone].slept()
+      connections[phoneState.own.phone].slept()
+      prompts[phoneState.own.phone].slept()
     case .killed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
       return
     }
   }
 
   public mutating func asked(
-    _ effect: Feature.Effect, _ standing: Standing<SessionsFeature>
+    _ effect: Feature.Effect, _ phoneState: PhoneState<SessionsFeature>
   ) {
-    let phone = standing.own.phone
+    let phone = phoneState.own.phone
     switch effect {
     case .connect(let attempt, _, _): phones[phone].said = attempt
-    case .send(let attempt, let message): checkSent(message, attempt, standing)
+    case .send(let attempt, let message): checkSent(message, attempt, phoneState)
     case .update(.status(let status)) where status.phase == .connected:
-      if standing.own.connected == standing.currentAttempt { return }
-      found.add(.falselyConnected, at: standing.now, "connected without the server's confirmation")
-    case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, standing)
+      if phoneState.own.connected == phoneState.currentAttempt { return }
+      found.add(
+        .falselyConnected, at: phoneState.now, "connected without the server's confirmation")
+    case .update(.prompt(let prompt, let news)): checkPrompt(prompt, news, phoneState)
     case .update(.message(let entry, _, let news)):
       let isAgain = keys[entry.text.promptName]?.count ?? 1 > 1
-      let name = standing.own.hasUniqueTexts && !isAgain ? entry.text.firstWords : entry.id
-      if news <= standing.own.confirmed || !phones[phone].shownNow.insert(name).inserted {
-        found.add(.duplicated, at: standing.now, "“\(entry.text.firstWord)” was shown twice")
+      let name = phoneState.own.hasUniqueTexts && !isAgain ? entry.text.firstWords : entry.id
+      if news <= phoneState.own.confirmed || !phones[phone].shownNow.insert(name).inserted {
+        found.add(.duplicated, at: phoneState.now, "“\(entry.text.firstWord)” was shown twice")
       }
     case .update(.pending(let prompts)):
       for prompt in prompts { keys[prompt.text.firstWord, default: []].insert(prompt.id) }
     case .update(.gap):
-      if standing.own.mayDrop { return }
-      found.add(.falseGap, at: standing.now, "a gap was shown, and nothing was dropped")
+      if phoneState.own.mayDrop { return }
+      found.add(.falseGap, at: phoneState.now, "a gap was shown, and nothing was dropped")
     case .open, .close, .refreshCredentials, .probe, .commit, .update: return
     }
   }
 
   private mutating func checkSent(
-    _ message: SessionClientMessage, _ attempt: AttemptID, _ standing: Standing<SessionsFeature>
+    _ message: SessionClientMessage, _ attempt: AttemptID, _ phoneState: PhoneState<SessionsFeature>
   ) {
-    let phone = phones[standing.own.phone]
-    if phone.said != attempt || message == .ping && standing.own.connected != attempt {
+    let phone = phones[phoneState.own.phone]
+    if phone.said != attempt || message == .ping && phoneState.own.connected != attempt {
       found.add(
-        .unannounced, at: standing.now, "something was sent before the server's confirmation")
+        .unannounced, at: phoneState.now, "something was sent before the server's confirmation")
     }
     if case .prompt = message {
-      let pending = standing.own.durable.subtracting(phone.acknowledged)
-      phones[standing.own.phone].prompt = (standing.now, pending)
+      let pending = phoneState.own.durable.subtracting(phone.acknowledged)
+      phones[phoneState.own.phone].prompt = (phoneState.now, pending)
     }
     guard case .messageAck(let id) = message else { return }
-    phones[standing.own.phone].acknowledged.insert(id)
-    if let prompt = phone.prompt, prompt.at == standing.now, prompt.pending.contains(id) {
-      found.add(.outranked, at: standing.now, "an acknowledgement went out behind a prompt")
+    phones[phoneState.own.phone].acknowledged.insert(id)
+    if let prompt = phone.prompt, prompt.at == phoneState.now, prompt.pending.contains(id) {
+      found.add(.outranked, at: phoneState.now, "an acknowledgement went out behind a prompt")
     }
-    if standing.own.answers.contains(id), !standing.own.durable.contains(id) {
-      found.add(.unstored, at: standing.now, "a message was acknowledged before it was stored")
+    if phoneState.own.answers.contains(id), !phoneState.own.durable.contains(id) {
+      found.add(.unstored, at: phoneState.now, "a message was acknowledged before it was stored")
     }
   }
 
   private mutating func checkPrompt(
-    _ prompt: SessionPromptState, _ news: UInt64?, _ standing: Standing<SessionsFeature>
+    _ prompt: SessionPromptState, _ news: UInt64?, _ phoneState: PhoneState<SessionsFeature>
   ) {
-    let phone = standing.own.phone
+    let phone = phoneState.own.phone
     switch prompt.state {
     case .queued:
       phones[phone].prompts[prompt.key] = prompt.text.firstWord
       phones[phone].ended[prompt.key] = nil
       keys[prompt.text.firstWord, default: []].insert(prompt.key)
       if phones[phone].forgotten.contains(prompt.text.firstWord) {
-        found.add(.duplicated, at: standing.now, "what was to be forgotten is tried again")
+        found.add(.duplicated, at: phoneState.now, "what was to be forgotten is tried again")
       }
       // A failed prompt may be retried.
       phones[phone].endedNow.remove(prompt.key)
     case .sent, .accepted: return
     case .answered, .failed, .interrupted, .unsure:
-      let isKnown = news.map { $0 <= standing.own.confirmed } ?? false
+      let isKnown = news.map { $0 <= phoneState.own.confirmed } ?? false
       if isKnown || !phones[phone].endedNow.insert(prompt.key).inserted {
-        found.add(.duplicated, at: standing.now, "\(prompt.text.firstWord) ended twice")
+        found.add(.duplicated, at: phoneState.now, "\(prompt.text.firstWord) ended twice")
       }
       phones[phone].ended[prompt.key] = prompt.state
-      if standing.own.hasUniqueTexts, prompt.state == .answered {
-        checkAnswer(to: prompt.text.firstWord, standing)
+      if phoneState.own.hasUniqueTexts, prompt.state == .answered {
+        checkAnswer(to: prompt.text.firstWord, phoneState)
       }
     }
   }
 
   /// Checks that a prompt is answered only once the server has an answer to it, rather than to
   /// another.
-  private mutating func checkAnswer(to name: String, _ standing: Standing<SessionsFeature>) {
+  private mutating func checkAnswer(to name: String, _ phoneState: PhoneState<SessionsFeature>) {
     if ran[name] == nil {
-      found.add(.lost, at: standing.now, "\(name) is answered and never ran")
-    } else if !standing.own.answered.contains(name) {
-      found.add(.untrue, at: standing.now, "\(name) is answered before its program was done")
+      found.add(.lost, at: phoneState.now, "\(name) is answered and never ran")
+    } else if !phoneState.own.answered.contains(name) {
+      found.add(.untrue, at: phoneState.now, "\(name) is answered before its program was done")
     }
   }
 
-  public mutating func launched(_ standing: Standing<SessionsFeature>) {
-    let phone = standing.own.phone
+  public mutating func launched(_ phoneState: PhoneState<SessionsFeature>) {
+    let phone = phoneState.own.phone
     connections[phone].launched()
     prompts[phone].launched()
     (phones[phone].shownNow, phones[phone].endedNow) = ([], [])
@@ -160,23 +162,23 @@ public struct SessionCheckers: FeatureCheckers {
     (phones[phone].acknowledged, phones[phone].forgotten) = ([], [])
   }
 
-  public mutating func noted(_ fact: Feature.Fact, _ standing: Standing<SessionsFeature>) {
+  public mutating func noted(_ fact: Feature.Fact, _ phoneState: PhoneState<SessionsFeature>) {
     switch fact {
-    case .ran(let name): noteRun(of: name, standing)
-    case .broken(let kind, let detail): found.add(kind, at: standing.now, detail)
+    case .ran(let name): noteRun(of: name, phoneState)
+    case .broken(let kind, let detail): found.add(kind, at: phoneState.now, detail)
     case .counted(let phone, let days):
-      connections[phone].compare(days, at: standing.now, &found)
+      connections[phone].compare(days, at: phoneState.now, &found)
     case .discarded(let phone, let key):
       if let name = phones[phone].prompts[key] { phones[phone].forgotten.insert(name) }
     case .dropped: return
     }
   }
 
-  private mutating func noteRun(of name: String, _ standing: Standing<SessionsFeature>) {
+  private mutating func noteRun(of name: String, _ phoneState: PhoneState<SessionsFeature>) {
     ran[name, default: 0] += 1
     let tries = max(keys[name]?.count ?? 1, 1)
     if ran[name] ?? 0 > tries {
-      found.add(.duplicated, at: standing.now, "\(name) ran \(ran[name] ?? 0) times")
+      found.add(.duplicated, at: phoneState.now, "\(name) ran \(ran[name] ?? 0) times")
     }
     // A prompt that a user retried may run at any time.
     guard tries == 1 else { return }
@@ -184,20 +186,20 @@ public struct SessionCheckers: FeatureCheckers {
     guard parts.count == 3, let number = Int(parts[2]) else { return }
     let lane = "\(parts[0]).\(parts[1])"
     if number < last[lane] ?? 0 {
-      found.add(.reordered, at: standing.now, "\(name) ran after number \(last[lane] ?? 0)")
+      found.add(.reordered, at: phoneState.now, "\(name) ran after number \(last[lane] ?? 0)")
     }
     last[lane] = max(last[lane] ?? 0, number)
   }
 
-  public mutating func conclude(_ standing: Standing<SessionsFeature>) {
+  public mutating func conclude(_ phoneState: PhoneState<SessionsFeature>) {
     for phone in phones {
       let open = phone.prompts.filter { phone.ended[$0.key] == nil }.values.sorted()
-      if !open.isEmpty, !standing.own.isPlain {
-        found.add(.lost, at: standing.now, "\(open.joined(separator: ", ")) never ended")
+      if !open.isEmpty, !phoneState.own.isPlain {
+        found.add(.lost, at: phoneState.now, "\(open.joined(separator: ", ")) never ended")
       }
     }
-    if standing.own.missing > 0 {
-      found.add(.lost, at: standing.now, "\(standing.own.missing) messages were never shown")
+    if phoneState.own.missing > 0 {
+      found.add(.lost, at: phoneState.now, "\(phoneState.own.missing) messages were never shown")
     }
   }
 }

@@ -48,22 +48,22 @@ public struct SessionRecord: RunRecord {
     case .start: isOn = true
     case .stop: isOn = false
     case .link(.device(.lifecycle(let place)), _): isInFront = place == .foreground
-    case .link(.device(.reachability(.reachable)), _): tape.standing.isReachable = true
+    case .link(.device(.reachability(.reachable)), _): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable)), _),
       .link(.device(.reachability(.captivePortal)), _):
-      tape.standing.isReachable = false
+      tape.phoneState.isReachable = false
     case .credentials(.available), .credentials(.refreshFailed): isRefused = false
     case .credentials(.rejected), .credentials(.cleared): isRefused = true
-    case .frame(let attempt, .connected(_), _, _): tape.standing.own.connected = attempt
+    case .frame(let attempt, .connected(_), _, _): tape.phoneState.own.connected = attempt
     case .committed(let id, _):
       guard let change, change.id == id else { break }
-      tape.standing.own.durable.formUnion(change.ids)
-      if let shown = change.shown { tape.standing.own.confirmed = shown }
+      tape.phoneState.own.durable.formUnion(change.ids)
+      if let shown = change.shown { tape.phoneState.own.confirmed = shown }
     case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .link, .opened, .frame,
       .probed, .malformed, .reading, .unsent, .commitFailed:
       break
     }
-    tape.standing.isSignedIn = !isRefused
+    tape.phoneState.isSignedIn = !isRefused
   }
 
   public mutating func note(
@@ -71,7 +71,7 @@ public struct SessionRecord: RunRecord {
   ) {
     guard case .commit(let id, let change) = effect else { return }
     let ids = change.news.compactMap(\.entry?.id)
-    tape.standing.own.answers.formUnion(ids)
+    tape.phoneState.own.answers.formUnion(ids)
     self.change = (id, ids, change.shown)
   }
 

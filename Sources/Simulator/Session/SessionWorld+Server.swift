@@ -134,12 +134,12 @@ extension SessionWorld {
       guard case .entry(let entry) = change else { continue }
       for phone in kernel.bench.views.indices {
         if entry.role == .assistant {
-          kernel.bench.views[phone].standing.own.answers.insert(entry.id)
-          kernel.bench.views[phone].standing.own.answered.insert(entry.text.promptName)
+          kernel.bench.views[phone].phoneState.own.answers.insert(entry.id)
+          kernel.bench.views[phone].phoneState.own.answered.insert(entry.text.promptName)
         }
         let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
         guard entry.conversation == SessionsFeature.shared, !isOwn else { continue }
-        kernel.bench.views[phone].standing.own.expect(entry.id)
+        kernel.bench.views[phone].phoneState.own.expect(entry.id)
       }
     }
   }

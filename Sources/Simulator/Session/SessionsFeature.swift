@@ -247,18 +247,18 @@ public enum SessionsFeature: SimulatedFeature {
 
   /// The maximum time for which an upload delays pings.
   public static var patience: Duration { SessionSettings.longestUpload }
-  public static func isHealed(_ standing: Standing<SessionsFeature>) -> Bool {
-    (standing.own.unanswered == 0 || standing.own.waitsForSign) && standing.own.missing == 0
+  public static func isHealed(_ phoneState: PhoneState<SessionsFeature>) -> Bool {
+    (phoneState.own.unanswered == 0 || phoneState.own.waitsForSign) && phoneState.own.missing == 0
   }
 
-  public static func remains(_ standing: Standing<SessionsFeature>) -> String {
-    ", \(standing.own.unanswered) without an answer, \(standing.own.missing) to show"
+  public static func remains(_ phoneState: PhoneState<SessionsFeature>) -> String {
+    ", \(phoneState.own.unanswered) without an answer, \(phoneState.own.missing) to show"
   }
 
   public static func checkBounds(
-    _ standing: Standing<SessionsFeature>, _ found: (String, Int, Int) -> Void
+    _ phoneState: PhoneState<SessionsFeature>, _ found: (String, Int, Int) -> Void
   ) {
-    if standing.own.unanswered > 1_000 { found("prompts", standing.own.unanswered, 1_000) }
+    if phoneState.own.unanswered > 1_000 { found("prompts", phoneState.own.unanswered, 1_000) }
   }
 
   public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {

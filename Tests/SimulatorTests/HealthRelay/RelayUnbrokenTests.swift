@@ -10,14 +10,14 @@ import Testing
 /// Tests of the findings of the relay's checkers that no deliberate defect causes.
 struct RelayUnbrokenTests {
   private var checkers = RelayCheckers()
-  private var standing = Standing<RelayFeature>(
+  private var phoneState = PhoneState<RelayFeature>(
     policy: .healthRelayService, status: LinkStatus(phase: .connected), own: RelayState())
 
   /// Creates a state in which an assistant has logged in and asked a question, and its phone has
   /// disconnected.
   init() {
-    standing.own.turn = .seconds(5)
-    standing.own.state = .running
+    phoneState.own.turn = .seconds(5)
+    phoneState.own.state = .running
     var login = RelayCallFacts(asker: 0)
     login.pair = RelayGivenPair(text: "word code", isGuess: false)
     let grant = RelayGrant(accessToken: "t", expiresIn: .seconds(7_200), user: "u")
@@ -31,8 +31,8 @@ struct RelayUnbrokenTests {
   private var found: [Finding.Kind] { checkers.findings.map(\.kind) }
 
   private mutating func see(_ fact: RelayFact, at second: Double) {
-    standing.now = .second(second)
-    checkers.met(.fact(fact), standing)
+    phoneState.now = .second(second)
+    checkers.met(.fact(fact), phoneState)
   }
 
   private mutating func lease(_ name: String, at second: Double) {

@@ -63,8 +63,8 @@ struct RelayWorldTests {
     var lines: [Data] = []
     var secrets: SecretTexts = []
     let encoder = JSONEncoder()
-    _ = RelayFeature.play(.drawn(.swarm, seed: 4), RunSetup()) { seen, standing in
-      if standing.secrets.count > secrets.count { secrets = standing.secrets }
+    _ = RelayFeature.play(.drawn(.swarm, seed: 4), RunSetup()) { seen, phoneState in
+      if phoneState.secrets.count > secrets.count { secrets = phoneState.secrets }
       switch seen {
       case .told(_, let input, _, let effects):
         if let line = try? encoder.encode(input) { lines.append(line) }

@@ -30,15 +30,15 @@ extension Recording {
 
   /// The largest number of attempts that were in progress or connected at the same time.
   var mostAtOnce: Int {
-    var standing: Set<AttemptID> = []
+    var phoneState: Set<AttemptID> = []
     var most = 0
     for (_, happening) in happenings {
       switch happening {
-      case .launched: standing = []
+      case .launched: phoneState = []
       case .told(_, let input, _, let effects):
-        if case .lost(let attempt, _)? = input.event { standing.remove(attempt) }
-        follow(effects, &standing, &most)
-      case .ticked(_, let effects): follow(effects, &standing, &most)
+        if case .lost(let attempt, _)? = input.event { phoneState.remove(attempt) }
+        follow(effects, &phoneState, &most)
+      case .ticked(_, let effects): follow(effects, &phoneState, &most)
       case .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began, .ended,
         .calm, .fact:
         continue
@@ -48,12 +48,12 @@ extension Recording {
   }
 
   private func follow(
-    _ effects: [StreamModel.Effect], _ standing: inout Set<AttemptID>, _ most: inout Int
+    _ effects: [StreamModel.Effect], _ phoneState: inout Set<AttemptID>, _ most: inout Int
   ) {
     for effect in effects {
-      if case .open(let attempt, _) = effect { standing.insert(attempt) }
-      if case .close(let attempt, _) = effect { standing.remove(attempt) }
-      most = max(most, standing.count)
+      if case .open(let attempt, _) = effect { phoneState.insert(attempt) }
+      if case .close(let attempt, _) = effect { phoneState.remove(attempt) }
+      most = max(most, phoneState.count)
     }
   }
 }

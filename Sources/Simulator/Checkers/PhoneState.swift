@@ -1,7 +1,7 @@
 public import LinkCore
 
 /// The state of one phone right after an observation, as checkers see it.
-public struct Standing<Feature: SimulatedFeature>: Sendable {
+public struct PhoneState<Feature: SimulatedFeature>: Sendable {
   /// The time of the world, on a clock that never stops.
   public var now: Instant
   /// The policy that the link must follow.

@@ -128,7 +128,7 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
     kernel = Kernel(
       WorldPlan(seed: 1, acts: [], length: .seconds(60)), setup, watch: nil)
     clients = [SocketModel(SocketSettings(policy: .socket), seed: 1)]
-    kernel.bench.views = [
+    kernel.checkers.views = [
       PhoneView(PhoneState(policy: .socket, status: clients[0].status, own: HeldFeature.State()))
     ]
   }

@@ -53,7 +53,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     var state = BottleFeature.State()
     state.bound = plan.numbers.passive + .seconds(90)
     if case .queuedConnect(let queue) = setup.policy.standby { state.bound += queue.rest }
-    kernel.bench.views = [
+    kernel.checkers.views = [
       PhoneView(
         PhoneState<BottleFeature>(policy: setup.policy, status: model.link.status, own: state))
     ]
@@ -246,7 +246,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   /// Whether everything is complete. Requires a connection, so that a step of the model follows.
   var isComplete: Bool {
     clients[0].isConnected && !clients[0].sync.isRunning
-      && BottleFeature.isHealed(kernel.bench.views[0].phoneState)
+      && BottleFeature.isHealed(kernel.checkers.views[0].phoneState)
   }
 
   mutating func prepareCalm() {

@@ -88,7 +88,7 @@ struct PhoneView<Feature: SimulatedFeature>: Sendable {
 }
 
 /// The checkers of a run: those of each phone's link, and the feature's own.
-struct Bench<Feature: SimulatedFeature>: Sendable {
+struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   var views: [PhoneView<Feature>] = []
   private var own = Feature.Checkers()
 

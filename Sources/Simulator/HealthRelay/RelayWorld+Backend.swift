@@ -109,7 +109,7 @@ extension RelayWorld {
 
   /// Checks that a log line of the backend contains no secret.
   private mutating func checkLog(_ text: String) {
-    if kernel.bench.views[0].phoneState.secrets.appear(in: text) { note(.leaked(text)) }
+    if kernel.checkers.views[0].phoneState.secrets.appear(in: text) { note(.leaked(text)) }
   }
 
   private mutating func draw(_ drawToken: RelayServer.TokenRequest) {

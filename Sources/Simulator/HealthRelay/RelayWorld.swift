@@ -40,7 +40,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     let turn = plan.turn
     phones = kernel.phones.map { Phone($0.index, numbers, policy) }
     clients = phones.map { RelayModel(settings: $0.settings, seed: 0) }
-    kernel.bench.views = clients.indices.map { index in
+    kernel.checkers.views = clients.indices.map { index in
       var state = RelayState()
       state.phone = index
       state.numbers = numbers
@@ -174,8 +174,8 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
 
   /// Makes a text a secret that no phone may show.
   mutating func hide(_ secret: String) {
-    for phone in kernel.bench.views.indices {
-      kernel.bench.views[phone].phoneState.secrets.insert(secret)
+    for phone in kernel.checkers.views.indices {
+      kernel.checkers.views[phone].phoneState.secrets.insert(secret)
     }
   }
 }
@@ -274,8 +274,8 @@ extension RelayWorld {
   }
 
   mutating func look(_ host: HostID) {
-    kernel.bench.views[host.index].phoneState.own.held = phones[host.index].answers.count
-    kernel.bench.views[host.index].phoneState.own.look(clients[host.index])
+    kernel.checkers.views[host.index].phoneState.own.held = phones[host.index].answers.count
+    kernel.checkers.views[host.index].phoneState.own.look(clients[host.index])
     if let resume = clients[host.index].resume { phones[host.index].resume = resume.text }
   }
 
@@ -363,8 +363,8 @@ extension RelayWorld {
     case .notify, .unnotify: return
     case .update(let update): show(update, of: host)
     }
-    kernel.bench.views[host.index].phoneState.own.held = phones[host.index].answers.count
-    kernel.bench.views[host.index].phoneState.own.look(clients[host.index])
+    kernel.checkers.views[host.index].phoneState.own.held = phones[host.index].answers.count
+    kernel.checkers.views[host.index].phoneState.own.look(clients[host.index])
   }
 
   private mutating func send(

@@ -119,7 +119,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
         source: SyncSource(
           phone: $0, isVaried: plan.numbers.variety == 1, zone: SyncZone($0, seed: plan.seed)))
     }
-    kernel.bench.views = clients.indices.map { index in
+    kernel.checkers.views = clients.indices.map { index in
       var state = SyncFeature.State()
       (state.phone, state.depth) = (index, plan.numbers.depth)
       return PhoneView(
@@ -138,7 +138,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       let depth = seam.depth(kernel.plan.numbers.depth)
       let settings = SyncSettings(policy: kernel.policy, depth: depth)
       clients[host.index] = SyncModel(settings, seed: newSeed(host))
-      kernel.bench.views[host.index].phoneState.own.restsUntil = nil
+      kernel.checkers.views[host.index].phoneState.own.restsUntil = nil
     case .backend: bootBackend()
     case .client, .peripheral, .system: return
     }
@@ -153,7 +153,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     phones[host.index].identifying = nil
     (phones[host.index].secrets, phones[host.index].support) = (UploadSecret(), UploadSupport())
     phones[host.index].conditions = SyncConditions()
-    kernel.bench.views[host.index].phoneState.own.conditions = SyncConditions()
+    kernel.checkers.views[host.index].phoneState.own.conditions = SyncConditions()
     if !isOwnedBySystem { phones[host.index].tasks = [:] }
   }
 
@@ -187,7 +187,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       isLowPower: isUnderWay(.lowPower, on: phone), isUnlocked: !isUnderWay(.locks, on: phone))
     guard conditions != phones[phone.index].conditions else { return }
     phones[phone.index].conditions = conditions
-    kernel.bench.views[phone.index].phoneState.own.conditions = conditions
+    kernel.checkers.views[phone.index].phoneState.own.conditions = conditions
     give(.conditions(conditions), to: phone)
   }
 
@@ -199,10 +199,10 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
   mutating func look(_ phone: HostID) {
     let index = phone.index
-    kernel.bench.views[index].phoneState.own.pending = clients[index].pending
-    kernel.bench.views[index].phoneState.own.quarantined = clients[index].quarantined
+    kernel.checkers.views[index].phoneState.own.pending = clients[index].pending
+    kernel.checkers.views[index].phoneState.own.quarantined = clients[index].quarantined
     let isComplete = clients[index].isComplete && phones[index].due.isEmpty
-    kernel.bench.views[index].phoneState.own.isComplete = isComplete
+    kernel.checkers.views[index].phoneState.own.isComplete = isComplete
     if isComplete { compare(phone) }
   }
 
@@ -218,8 +218,8 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
         there.subtracting(stored).count, stored.subtracting(there).count
       )
     }
-    kernel.bench.views[index].phoneState.own.missing = phones[index].difference.missing
-    kernel.bench.views[index].phoneState.own.extra = phones[index].difference.extra
+    kernel.checkers.views[index].phoneState.own.missing = phones[index].difference.missing
+    kernel.checkers.views[index].phoneState.own.extra = phones[index].difference.extra
   }
 
   static func user(_ phone: Int) -> String { "user-\(phone)" }
@@ -248,7 +248,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
   var isComplete: Bool {
     clients.indices.allSatisfy {
       phones[$0].due.isEmpty && phones[$0].grants.isEmpty && clients[$0].isComplete
-        && SyncFeature.isHealed(kernel.bench.views[$0].phoneState)
+        && SyncFeature.isHealed(kernel.checkers.views[$0].phoneState)
     }
   }
 
@@ -522,8 +522,8 @@ extension SyncWorld {
     phones[phone].secrets.note(failure, of: secret)
     guard let retryAfter = kernel.setup.policy.retry.honored(failure.retryAfter) else { return }
     let until = now.advanced(by: retryAfter)
-    let before = kernel.bench.views[phone].phoneState.own.restsUntil
-    kernel.bench.views[phone].phoneState.own.restsUntil = max(before ?? until, until)
+    let before = kernel.checkers.views[phone].phoneState.own.restsUntil
+    kernel.checkers.views[phone].phoneState.own.restsUntil = max(before ?? until, until)
   }
 
   /// Reports the app's requests that its suspension ended.
@@ -585,7 +585,7 @@ extension SyncWorld {
   mutating func checkLooks() {
     guard kernel.hosts[server.place].isRunning else { return }
     for phone in phones.indices {
-      let own = kernel.bench.views[phone].phoneState.own
+      let own = kernel.checkers.views[phone].phoneState.own
       guard own.missing == 0, own.extra == 0,
         let there = phones[phone].source.kept(where: { $0.deleted == nil })
       else { continue }

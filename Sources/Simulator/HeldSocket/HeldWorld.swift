@@ -24,7 +24,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     clients = [client(seed: 0, state)]
     let phoneState = PhoneState<HeldFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
-    kernel.bench.views = [PhoneView(phoneState)]
+    kernel.checkers.views = [PhoneView(phoneState)]
   }
 
   private func client(seed: UInt64, _ state: HeldFeature.State) -> SocketModel {
@@ -153,7 +153,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
   // Calm.
 
   var isComplete: Bool {
-    clients[0].isConnected && HeldFeature.isHealed(kernel.bench.views[0].phoneState)
+    clients[0].isConnected && HeldFeature.isHealed(kernel.checkers.views[0].phoneState)
   }
   mutating func becomeCalm() { give(.start, to: .phone) }
   /// Starts the link again, which traffic in transit may have ended when calm began.

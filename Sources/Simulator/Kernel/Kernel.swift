@@ -31,7 +31,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// The seams between the models and the world, one for each phone.
   var seams: [LinkSeam<Feature.Model>]
   /// The state of each phone, and the checkers.
-  var bench = Bench<Feature>()
+  var checkers = CheckerSet<Feature>()
   var counts = RunCounts<Feature.Tally>()
   var digest = Digest()
   /// Findings of the world itself, in addition to those of its checkers.
@@ -76,8 +76,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   /// The feature's state of the first phone, as the checkers see it.
   var own: Feature.State {
-    get { bench.views[0].phoneState.own }
-    set { bench.views[0].phoneState.own = newValue }
+    get { checkers.views[0].phoneState.own }
+    set { checkers.views[0].phoneState.own = newValue }
   }
 
   /// The policy that the models follow, including the changes of a defect.
@@ -99,8 +99,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   // Time.
 
   mutating func advance(to time: Instant) {
-    for place in bench.views.indices
-    where bench.views[place].phoneState.isWanted && hosts[place].isRunning {
+    for place in checkers.views.indices
+    where checkers.views[place].phoneState.isWanted && hosts[place].isRunning {
       counts.wanted += now.duration(to: time)
     }
     now = time
@@ -111,8 +111,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// Returns the earliest deadline of the models whose processes run.
   mutating func nextModel() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first: (at: Instant, host: HostID, isModel: Bool)?
-    for place in bench.views.indices where hosts[place].isRunning {
-      guard let at = bench.views[place].phoneState.deadline, at <= first?.at ?? .max else {
+    for place in checkers.views.indices where hosts[place].isRunning {
+      guard let at = checkers.views[place].phoneState.deadline, at <= first?.at ?? .max else {
         continue
       }
       first = (at, ids[place], true)
@@ -164,14 +164,14 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     for exchange in exchanges where !exchange.isAbandoned && exchange.from == phone {
       underWay += 1
     }
-    bench.views[place].phoneState.now = now
-    bench.views[place].phoneState.isAwake = hosts[place].isRunning
-    bench.views[place].phoneState.isWanted = isWanted
-    bench.views[place].phoneState.isSignedIn = hosts[place].isSignedIn
-    bench.views[place].phoneState.isReachable = hosts[place].told.isReachable
-    bench.views[place].phoneState.underWay = underWay
+    checkers.views[place].phoneState.now = now
+    checkers.views[place].phoneState.isAwake = hosts[place].isRunning
+    checkers.views[place].phoneState.isWanted = isWanted
+    checkers.views[place].phoneState.isSignedIn = hosts[place].isSignedIn
+    checkers.views[place].phoneState.isReachable = hosts[place].told.isReachable
+    checkers.views[place].phoneState.underWay = underWay
     let disk = hosts[place].conditions.disk
-    bench.views[place].phoneState.storeFails = disk == .full || disk == .locked
+    checkers.views[place].phoneState.storeFails = disk == .full || disk == .locked
   }
 
   // The queue.
@@ -246,25 +246,25 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     _ phone: HostID, _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect]
   ) {
     digest.note(phone, input, isLate: isLate, effects, of: Feature.self, at: now)
-    bench.stepped(phone, input, isLate: isLate, effects)
+    checkers.stepped(phone, input, isLate: isLate, effects)
     guard let watch else { return }
     let seen: Observation<Feature> =
       input.map { .told(phone, $0, isLate: isLate, effects: effects) }
       ?? .ticked(phone, effects: effects)
-    watch(seen, bench.views[phone.index].phoneState)
+    watch(seen, checkers.views[phone.index].phoneState)
   }
 
   /// Records any other observation.
   mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
     digest.note(seen, of: phone, at: now)
-    bench.met(seen, of: phone?.index)
-    watch?(seen, bench.views[phone?.index ?? 0].phoneState)
+    checkers.met(seen, of: phone?.index)
+    watch?(seen, checkers.views[phone?.index ?? 0].phoneState)
   }
 
   /// The result of the run.
   func outcome() -> RunOutcome<Feature> {
     RunOutcome(
-      seed: plan.seed, server: plan.server, findings: bench.findings + findings,
+      seed: plan.seed, server: plan.server, findings: checkers.findings + findings,
       counts: counts, digest: digest.value)
   }
 }

@@ -146,7 +146,7 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.hosts[host].calls = 0
     abandonRequests(of: phone)
     kernel.counts.kills += 1
-    kernel.bench.views[phone.index].phoneState.deadline = nil
+    kernel.checkers.views[phone.index].phoneState.deadline = nil
     ended(phone)
     // In reverse, since a line that neither end holds leaves the list.
     for index in kernel.lines.indices.reversed()

@@ -156,8 +156,8 @@ extension SimulatedWorld where Self: ~Copyable {
     calm()
     heal()
     kernel.counts.simulated = Instant.zero.duration(to: now)
-    for phone in kernel.phones.indices { kernel.bench.views[phone].phoneState.now = now }
-    kernel.bench.conclude()
+    for phone in kernel.phones.indices { kernel.checkers.views[phone].phoneState.now = now }
+    kernel.checkers.conclude()
   }
 
   /// Runs the world until `end`, or until `isDone` returns true after an event.
@@ -265,12 +265,12 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func give(_ input: Feature.Input, to phone: HostID) {
     guard kernel.hosts[phone.place].isRunning else { return }
     // The attempts after the model's last step.
-    let current = kernel.bench.views[phone.index].phoneState.currentAttempt
-    let queued = kernel.bench.views[phone.index].phoneState.queuedAttempt
+    let current = kernel.checkers.views[phone.index].phoneState.currentAttempt
+    let queued = kernel.checkers.views[phone.index].phoneState.queuedAttempt
     let isLate =
       Feature.Model.role(of: input).attempt.map { $0 != current && $0 != queued } ?? false
     guard kernel.setup.defect != nil else { return step(input, isLate: isLate, of: phone) }
-    let status = kernel.bench.views[phone.index].phoneState.status
+    let status = kernel.checkers.views[phone.index].phoneState.status
     let passed = kernel.seams[phone.index].input(input, current: current, status: status)
     guard let passed else { return }
     for real in altered(passed, of: phone) {
@@ -331,11 +331,11 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func lookAt(_ phone: HostID) {
     let slept = kernel.hosts[phone.place].slept
     let glance = clients[phone.index].glance()
-    kernel.bench.views[phone.index].phoneState.status = glance.status
-    kernel.bench.views[phone.index].phoneState.deadline =
+    kernel.checkers.views[phone.index].phoneState.status = glance.status
+    kernel.checkers.views[phone.index].phoneState.deadline =
       slept == .zero ? glance.deadline : glance.deadline.map { $0.advanced(by: slept) }
-    kernel.bench.views[phone.index].phoneState.currentAttempt = glance.current
-    kernel.bench.views[phone.index].phoneState.queuedAttempt = glance.queued
+    kernel.checkers.views[phone.index].phoneState.currentAttempt = glance.current
+    kernel.checkers.views[phone.index].phoneState.queuedAttempt = glance.queued
     look(phone)
   }
 }
@@ -451,7 +451,7 @@ where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
 extension SimulatedWorld where Self: ~Copyable {
   var isComplete: Bool { true }
   var complaint: String {
-    kernel.bench.views.map { $0.phoneState.status.words + Feature.remains($0.phoneState) }
+    kernel.checkers.views.map { $0.phoneState.status.words + Feature.remains($0.phoneState) }
       .joined(separator: "; ")
   }
   mutating func tryAgain() {}
@@ -467,7 +467,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func becomeWhole() {
     var isDone = false
     // The refusal of an attempt that was under way when calm began may move the limit.
-    while !isDone, let limit = kernel.bench.wholeBy, now < limit, !kernel.isAborted {
+    while !isDone, let limit = kernel.checkers.wholeBy, now < limit, !kernel.isAborted {
       isDone = run(until: min(limit, now.advanced(by: .seconds(30)))) { $0.isComplete }
       if !isDone { tryAgain() }
     }
@@ -475,14 +475,14 @@ extension SimulatedWorld where Self: ~Copyable {
     happenLast()
     var isShown = run(until: now.advanced(by: .seconds(120))) { $0.isComplete }
     // Traffic in transit when calm began may end a complete link, which then has the time of calm.
-    if !isShown, let limit = kernel.bench.wholeBy, now < limit, hasLostLink {
+    if !isShown, let limit = kernel.checkers.wholeBy, now < limit, hasLostLink {
       isShown = run(until: limit) { $0.isComplete }
     }
     if !isShown { kernel.find(.unhealed, "the last message was not shown: \(complaint)") }
   }
 
   private var hasLostLink: Bool {
-    kernel.bench.views.contains { $0.phoneState.status.phase != .connected }
+    kernel.checkers.views.contains { $0.phoneState.status.phase != .connected }
   }
 
   /// Makes the user leave, after which nothing may be outstanding.

@@ -110,7 +110,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     var phoneState = PhoneState<StreamFeature>(
       policy: setup.policy, status: clients[0].status, own: state)
     phoneState.secrets.insert(token.secret)
-    kernel.bench.views = [PhoneView(phoneState)]
+    kernel.checkers.views = [PhoneView(phoneState)]
     if seam.acknowledgesEarly { shadow = StoredTimeline() }
   }
 
@@ -138,7 +138,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   var phoneWall: Timestamp { wall(phoneID) }
   var serverWall: Timestamp { wall(server) }
-  var disk: StoredTimeline { kernel.bench.views[0].phoneState.own.disk }
+  var disk: StoredTimeline { kernel.checkers.views[0].phoneState.own.disk }
   var isServerRunning: Bool { kernel.hosts[server.place].isRunning }
 
   // Defects.
@@ -230,7 +230,10 @@ extension StreamWorld {
   }
 
   mutating func look(_ host: HostID) {
-    (kernel.bench.views[0].phoneState.own.isWhole, kernel.bench.views[0].phoneState.own.memoryUse) =
+    (
+      kernel.checkers.views[0].phoneState.own.isWhole,
+      kernel.checkers.views[0].phoneState.own.memoryUse
+    ) =
       clients[0].holdings()
   }
 
@@ -313,7 +316,7 @@ extension StreamWorld {
     _ change: StreamFeature.Cue, on host: HostID
   ) -> StreamFeature.Cue? {
     guard case .change(let id, let change) = change else { return nil }
-    let commit = kernel.bench.views[0].phoneState.own.disk.commit(change)
+    let commit = kernel.checkers.views[0].phoneState.own.disk.commit(change)
     note(.stored(change, commit))
     guard shadow == nil else { return nil }
     return .input(
@@ -382,7 +385,7 @@ extension StreamWorld {
     let life = kernel.plan.numbers.tokenLife
     phone.token = StreamToken(
       number: backend.newestToken, expiresAt: serverWall.advanced(by: life))
-    kernel.bench.views[0].phoneState.secrets.insert(phone.token.secret)
+    kernel.checkers.views[0].phoneState.secrets.insert(phone.token.secret)
   }
 
   private mutating func signInSoon() {
@@ -587,7 +590,7 @@ extension StreamWorld {
       && hasLast
   }
 
-  private var phoneState: PhoneState<StreamFeature> { kernel.bench.views[0].phoneState }
+  private var phoneState: PhoneState<StreamFeature> { kernel.checkers.views[0].phoneState }
 
   var complaint: String {
     "\(phoneState.status), whole: \(phoneState.own.isWhole), "
@@ -672,7 +675,7 @@ extension StreamWorld {
     let head = backend.log.head.offset
     let next = head + UInt64(backend.posting) + 1
     // The phone also has the positions of messages that its store has not accepted yet.
-    let isUnstored = kernel.bench.views[0].phoneState.own.memoryUse.unstored > 0
+    let isUnstored = kernel.checkers.views[0].phoneState.own.memoryUse.unstored > 0
     return cursor.offset > head && cursor.offset <= next || isUnstored && next <= backend.longest
   }
 

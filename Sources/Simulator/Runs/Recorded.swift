@@ -27,19 +27,19 @@ public protocol RunRecord {
 
 /// The checkers of a recorded run, and the phone state that they see.
 public struct RecordTape<Feature: SimulatedFeature> {
-  var bench = Bench<Feature>()
+  var checkers = CheckerSet<Feature>()
 
   init(_ phoneState: PhoneState<Feature>) {
-    bench.views = [PhoneView(phoneState)]
+    checkers.views = [PhoneView(phoneState)]
   }
 
   /// The state of the journal's only phone.
   public var phoneState: PhoneState<Feature> {
-    get { bench.views[0].phoneState }
-    set { bench.views[0].phoneState = newValue }
+    get { checkers.views[0].phoneState }
+    set { checkers.views[0].phoneState = newValue }
   }
 
-  mutating func see(_ seen: Observation<Feature>) { bench.see(seen) }
+  mutating func see(_ seen: Observation<Feature>) { checkers.see(seen) }
 
   /// Records the answer to a pending request.
   mutating func answer() { phoneState.underWay = max(0, phoneState.underWay - 1) }
@@ -70,7 +70,7 @@ public struct Recorded<Feature: ReplayedFeature> {
 
   /// The findings so far, of the kinds that can be checked in a journal.
   public var findings: [Finding] {
-    (tape.bench.findings + brokenInvariants).filter {
+    (tape.checkers.findings + brokenInvariants).filter {
       Feature.checkedInJournals.contains($0.kind)
     }
   }
@@ -120,7 +120,7 @@ public struct Recorded<Feature: ReplayedFeature> {
   }
 
   /// Ends the run at the end of the journal.
-  public mutating func conclude() { tape.bench.conclude() }
+  public mutating func conclude() { tape.checkers.conclude() }
 
   /// Advances to a time. If a deadline passed long ago, the device slept.
   private mutating func pass(to now: Instant) {

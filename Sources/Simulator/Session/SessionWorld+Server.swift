@@ -132,14 +132,14 @@ extension SessionWorld {
     for change in changes {
       backend.kept.apply(change)
       guard case .entry(let entry) = change else { continue }
-      for phone in kernel.bench.views.indices {
+      for phone in kernel.checkers.views.indices {
         if entry.role == .assistant {
-          kernel.bench.views[phone].phoneState.own.answers.insert(entry.id)
-          kernel.bench.views[phone].phoneState.own.answered.insert(entry.text.promptName)
+          kernel.checkers.views[phone].phoneState.own.answers.insert(entry.id)
+          kernel.checkers.views[phone].phoneState.own.answered.insert(entry.text.promptName)
         }
         let isOwn = entry.role == .user && entry.text.hasPrefix("\(phone).")
         guard entry.conversation == SessionsFeature.shared, !isOwn else { continue }
-        kernel.bench.views[phone].phoneState.own.expect(entry.id)
+        kernel.checkers.views[phone].phoneState.own.expect(entry.id)
       }
     }
   }

@@ -40,7 +40,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     given = Array(repeating: 0, count: SessionsFeature.phones)
     let model = SessionModel(SessionSettings(policy: kernel.policy), seed: 0)
     clients = Array(repeating: model, count: SessionsFeature.phones)
-    kernel.bench.views = clients.indices.map { index in
+    kernel.checkers.views = clients.indices.map { index in
       var state = SessionsFeature.State()
       state.phone = index
       state.mayDrop = plan.numbers.kept < 1_000
@@ -81,9 +81,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func look(_ phone: HostID) {
-    kernel.bench.views[phone.index].phoneState.own.unanswered = clients[phone.index].unanswered
-    kernel.bench.views[phone.index].phoneState.own.isWritten = clients[phone.index].isSettled
-    kernel.bench.views[phone.index].phoneState.own.waitsForSign =
+    kernel.checkers.views[phone.index].phoneState.own.unanswered = clients[phone.index].unanswered
+    kernel.checkers.views[phone.index].phoneState.own.isWritten = clients[phone.index].isSettled
+    kernel.checkers.views[phone.index].phoneState.own.waitsForSign =
       kernel.plan.numbers.plain == 1
       && clients[phone.index].queue.items.contains { !$0.isFailed && $0.floor != nil }
   }
@@ -131,15 +131,15 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch update {
     case .message(let entry, _, let news):
       kernel.counts[.shown] += 1
-      kernel.bench.views[phone.index].phoneState.own.show(entry.id)
+      kernel.checkers.views[phone.index].phoneState.own.show(entry.id)
       confirm(news, phone)
     case .prompt(let prompt, let news):
       if prompt.conversation == SessionsFeature.shared, prompt.state != .queued {
         let hasJoined = prompt.state != .sent && prompt.state != .failed
-        if hasJoined { kernel.bench.views[phone.index].phoneState.own.hasJoined = true }
+        if hasJoined { kernel.checkers.views[phone.index].phoneState.own.hasJoined = true }
       }
       if let news { confirm(news, phone) }
-    case .gap: kernel.bench.views[phone.index].phoneState.own.hasGap = true
+    case .gap: kernel.checkers.views[phone.index].phoneState.own.hasGap = true
     case .status, .quality, .pending, .part, .record, .notice: return
     }
   }
@@ -154,10 +154,10 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, let change):
       let news = disks[host.index].commit(change)
-      kernel.bench.views[host.index].phoneState.own.durable
+      kernel.checkers.views[host.index].phoneState.own.durable
         .formUnion(change.news.compactMap(\.entry?.id))
       if let through = change.shown {
-        kernel.bench.views[host.index].phoneState.own.confirmed = through
+        kernel.checkers.views[host.index].phoneState.own.confirmed = through
       }
       return .input(.committed(id, news))
     case .stores(let token, let changes):
@@ -194,7 +194,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
     compare(message, sent)
     if case .connected = message {
-      kernel.bench.views[phone].phoneState.own.connected = attempt
+      kernel.checkers.views[phone].phoneState.own.connected = attempt
     }
     return .frame(attempt, message, bytes: bytes.count, at: wall(kernel.phones[phone]))
   }
@@ -306,8 +306,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   var isComplete: Bool {
     clients.indices.allSatisfy {
       clients[$0].isConnected
-        && (clients[$0].isSettled || kernel.bench.views[$0].phoneState.own.waitsForSign && isTold)
-        && SessionsFeature.isHealed(kernel.bench.views[$0].phoneState)
+        && (clients[$0].isSettled
+          || kernel.checkers.views[$0].phoneState.own.waitsForSign && isTold)
+        && SessionsFeature.isHealed(kernel.checkers.views[$0].phoneState)
     }
   }
 

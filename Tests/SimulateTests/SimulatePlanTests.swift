@@ -18,10 +18,10 @@ import Testing
 
   private static func plan(
     _ more: String = "", seed: String = "1", server: String = "\"plain\"",
-    actions: String = "[]", weather: String = "{}"
+    actions: String = "[]", networkConditions: String = "{}"
   ) -> String {
     #"{"name":"x","plan":{"seed":\#(seed),"server":\#(server),"length":"10s","#
-      + #""actions":\#(actions),"weather":\#(weather)}\#(more)}"#
+      + #""actions":\#(actions),"weather":\#(networkConditions)}\#(more)}"#
   }
 
   @Test func `a hand-written plan needs no findings`() async throws {
@@ -40,7 +40,10 @@ import Testing
     (plan(seed: "\"x\""), "plan.seed is not a number"),
     (plan(actions: "{}"), "plan.actions is not a list"),
     (plan(seed: #"1,"seed":2"#), "plan.seed occurs twice"),
-    (plan(weather: #"{"tokenLife":"0s"}"#), "plan.weather.tokenLife: it must be at least 1s"),
+    (
+      plan(networkConditions: #"{"tokenLife":"0s"}"#),
+      "plan.weather.tokenLife: it must be at least 1s"
+    ),
     (
       plan(actions: #"[{"at":"1s","action":"nonsense 5"}]"#),
       "plan.actions[0].action: no action: nonsense 5; in this world there are background, suspend, "
@@ -65,9 +68,12 @@ import Testing
     (plan(seed: "-1"), "plan.seed: it is no whole number from 0 to 18446744073709551615"),
     (plan(seed: "1.5"), "plan.seed: it is no whole number from 0 to 18446744073709551615"),
     (plan(server: "\"plan\""), "plan.server: plan is not one of positions, plain"),
-    (plan(weather: #"{"loss":1.5}"#), "plan.weather.loss: it is no number from 0.0 to 1.0"),
-    (plan(weather: #"{"pages":"x"}"#), "plan.weather.pages: x is not one of stamp, "),
-    (plan(weather: #"{"los":1}"#), "plan.weather.los: there is no such member, only "),
+    (
+      plan(networkConditions: #"{"loss":1.5}"#),
+      "plan.weather.loss: it is no number from 0.0 to 1.0"
+    ),
+    (plan(networkConditions: #"{"pages":"x"}"#), "plan.weather.pages: x is not one of stamp, "),
+    (plan(networkConditions: #"{"los":1}"#), "plan.weather.los: there is no such member, only "),
     (
       plan(actions: #"[{"at":"1s","action":"others 2","on":1}]"#),
       "plan.actions[0].on: there is no such member, only at, action"

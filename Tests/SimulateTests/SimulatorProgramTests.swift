@@ -83,11 +83,11 @@ import Testing
     ),
   ])
   func `plan values beyond their range are reported with the range`(
-    weather: String, actions: String, reason: String
+    networkConditions: String, actions: String, reason: String
   ) async throws {
     try await CommandProcess.scratch { directory in
       let plan =
-        #"{"seed":1,"server":"plain","weather":\#(weather),"actions":\#(actions),"length":"1h"}"#
+        #"{"seed":1,"server":"plain","weather":\#(networkConditions),"actions":\#(actions),"length":"1h"}"#
       let file = directory + "/plan.json"
       try #"{"name":"x","plan":\#(plan),"expected":[],"found":[]}"#.write(
         toFile: file, atomically: true, encoding: .utf8)

@@ -26,9 +26,9 @@ import Testing
   /// Messages sent during a black hole arrive after those that were already in transit.
   @Test func `a black hole does not reorder a connection's messages`() {
     var plan = HeldFeature.Plan(seed: 1206, acts: [], length: .milliseconds(3500))
-    plan.weather.delay = .milliseconds(25)
-    plan.weather.jitter = .milliseconds(281)
-    plan.weather.loss = 0.1
+    plan.networkConditions.delay = .milliseconds(25)
+    plan.networkConditions.jitter = .milliseconds(281)
+    plan.networkConditions.loss = 0.1
     plan.acts = [
       PlannedAct(at: .seconds(1), Act(.feed, 6)),
       PlannedAct(at: .seconds(2), Act(.blackHole, for: .milliseconds(500))),

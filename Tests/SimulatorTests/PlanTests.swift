@@ -80,8 +80,8 @@ struct PlanTests {
     var meant = Plan(
       seed: 7, server: .plain, acts: [Planned(at: .seconds(60), Action(.reset))],
       length: .seconds(3600))
-    meant.weather.delay = .milliseconds(250)
-    meant.weather.slow = 0.5
+    meant.networkConditions.delay = .milliseconds(250)
+    meant.networkConditions.slow = 0.5
     meant.numbers.history = 3
     #expect(read == meant)
   }

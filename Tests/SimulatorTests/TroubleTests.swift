@@ -56,8 +56,8 @@ import Testing
         (1...20).map { ($0 * 20, Action(.pullToRefresh)) }
           + (1...20).map { ($0 * 25, Action(.reset)) }
       ) {
-        $0.weather.twice = 1
-        $0.weather.slow = 0.5
+        $0.networkConditions.twice = 1
+        $0.networkConditions.slow = 0.5
       }
       let recording = Recording(plan)
       clean(recording)

@@ -56,7 +56,7 @@ import Testing
     other.acts[1].at = .milliseconds(120_001)
     changes.append(other)
     other = base
-    other.weather.delay = .milliseconds(26)
+    other.networkConditions.delay = .milliseconds(26)
     changes.append(other)
     other = base
     other.acts.removeLast()

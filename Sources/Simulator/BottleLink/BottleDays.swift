@@ -107,8 +107,8 @@ extension BottleFeature {
       sketch.scatter(sketch.draw.count(0...3)) { Act(.evict, for: $0.seconds(30, 900)) }
       sketch.swarm(Sketch<BottleFeature>.troubles, times: 0...4)
     case .train:
-      sketch.weather.loss = sketch.draw.one(0.05, 0.2, 0.4)
-      sketch.weather.twice = sketch.draw.one(0, 0.1, 0.3)
+      sketch.networkConditions.loss = sketch.draw.one(0.05, 0.2, 0.4)
+      sketch.networkConditions.twice = sketch.draw.one(0, 0.1, 0.3)
       sketch.scatter(sketch.draw.count(4...10)) {
         $0.one(
           Act(.lossy, for: $0.seconds(5, 200)), Act(.crowded, for: $0.seconds(5, 200)),
@@ -116,8 +116,8 @@ extension BottleFeature {
       }
     case .aeroplane: sketch.fly()
     case .captivePortal, .deploy, .swarm:
-      sketch.weather.loss = sketch.draw.one(0, 0, 0, 0.1, 0.3)
-      sketch.weather.twice = sketch.draw.one(0, 0, 0.1, 0.3)
+      sketch.networkConditions.loss = sketch.draw.one(0, 0, 0, 0.1, 0.3)
+      sketch.networkConditions.twice = sketch.draw.one(0, 0, 0.1, 0.3)
       sketch.swarm(Sketch<BottleFeature>.troubles, times: 10...30)
     }
     sketch.aside { $0.tinker() }
@@ -133,7 +133,7 @@ extension Sketch<BottleFeature> {
     numbers.capacity = draw.one(600, 600, 600, 20)
     numbers.lies = draw.one(0, 0, 1)
     numbers.overtakes = draw.count(0...1)
-    weather.jitter = draw.seconds(0.005, 0.1)
+    networkConditions.jitter = draw.seconds(0.005, 0.1)
     scatter(draw.count(6...20)) { Act(.drinks, $0.one(1, 1, 1, 2, $0.count(1...30))) }
     scatter(draw.count(0...8)) { _ in Act(.moves) }
     scatter(draw.count(0...4)) {

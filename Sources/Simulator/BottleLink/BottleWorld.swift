@@ -326,7 +326,7 @@ extension BottleWorld {
     guard plan == radio.plan, radio.pace != .never else { return }
     radio.pace = .never
     let isCrowded = isUnderWay(.crowded)
-    guard !isCrowded, !kernel.happens(kernel.weather.loss) else {
+    guard !isCrowded, !kernel.happens(kernel.networkConditions.loss) else {
       let failure: LinkFailure =
         isCrowded ? .local(detail: "no slot is free") : .timeout(.connect)
       for ticket in radio.openTickets where !ticket.isQueued || kernel.happens(0.3) {
@@ -464,7 +464,7 @@ extension BottleWorld {
     kernel.own.bareSince = mustBeKept && !isKept ? own.bareSince ?? now : nil
     let isThere = process != .dead || !isForced && (radio.keepsConnect || isLinked)
     let isClear =
-      radio.isOn && isInRange && isThere && own.isKnown && kernel.weather.loss == 0
+      radio.isOn && isInRange && isThere && own.isKnown && kernel.networkConditions.loss == 0
       && kernel.hosts[HostID.phone.place].conditions.disk == .works
       && !isUnderWay(.lossy) && !isUnderWay(.garbles) && !isUnderWay(.crowded)
       && own.isLinkWanted && radio.untold.isEmpty
@@ -682,7 +682,7 @@ extension BottleWorld {
   /// Schedules an input of the app, unless its process ends first.
   mutating func later(_ input: BottleModel.Input, after wait: Duration) {
     kernel.later(.tells(input), on: .phone, after: wait)
-    if kernel.happens(kernel.weather.twice), BottleModel.role(of: input).attempt != nil {
+    if kernel.happens(kernel.networkConditions.twice), BottleModel.role(of: input).attempt != nil {
       kernel.later(.tells(input), on: .phone, after: wait + kernel.delay())
     }
   }

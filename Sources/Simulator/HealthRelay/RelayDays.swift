@@ -44,8 +44,8 @@ extension RelayFeature {
 extension Sketch<RelayFeature> {
   /// Adds the common actions of people, and draws the properties of the phones and the backend.
   fileprivate mutating func life() {
-    weather.slow = draw.one(0, 0, 0.02, 0.1)
-    weather.twice = draw.one(0, 0, 0.05, 0.2)
+    networkConditions.slow = draw.one(0, 0, 0.02, 0.1)
+    networkConditions.twice = draw.one(0, 0, 0.05, 0.2)
     numbers.storeDelay = draw.one(.milliseconds(2), .milliseconds(20), .milliseconds(300))
     numbers.reading = draw.one(.milliseconds(100), .seconds(2), .seconds(12))
     numbers.answerBytes = draw.one(0, 0, 5_000, 9_000)

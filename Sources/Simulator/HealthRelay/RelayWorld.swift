@@ -616,12 +616,14 @@ extension WorldPlan<RelayFeature> {
   /// The maximum time of a question at an idle phone: reading, and each message in both directions.
   var turn: Duration {
     // With loss, a message is late by up to 3.2 s.
-    let way = weather.delay + weather.jitter + (weather.loss > 0 ? .milliseconds(3_200) : .zero)
+    let way =
+      networkConditions.delay + networkConditions.jitter
+      + (networkConditions.loss > 0 ? .milliseconds(3_200) : .zero)
     let parts = numbers.answerBytes / 1_900 + 2
     let bytes = Int64(numbers.answerBytes + 4_000) * 2
     let time =
-      weather.bandwidth > 0
-      ? Duration.nanoseconds(bytes * 1_000_000_000 / weather.bandwidth) : .zero
+      networkConditions.bandwidth > 0
+      ? Duration.nanoseconds(bytes * 1_000_000_000 / networkConditions.bandwidth) : .zero
     return numbers.reading + way * (2 * parts) + time + .seconds(1)
   }
 }

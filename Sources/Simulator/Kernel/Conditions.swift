@@ -31,8 +31,8 @@ struct Conditions: Equatable {
     case works, full, locked, slow
   }
 
-  init(_ weather: NetworkWeather) {
-    bandwidth = weather.bandwidth
+  init(_ networkConditions: NetworkConditions) {
+    bandwidth = networkConditions.bandwidth
   }
 
   /// Adds the fault of a planned event that is under way.

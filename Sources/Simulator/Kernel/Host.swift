@@ -39,10 +39,10 @@ struct Host<Feature: SimulatedFeature> {
   var network = Uplink()
   var generator: RandomSource
 
-  init(_ id: HostID, weather: NetworkWeather, generator: RandomSource) {
+  init(_ id: HostID, networkConditions: NetworkConditions, generator: RandomSource) {
     self.id = id
     self.generator = generator
-    conditions = Conditions(weather)
+    conditions = Conditions(networkConditions)
   }
 
   var isRunning: Bool { process == .running }

@@ -13,7 +13,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   var now = Instant.zero
   var queue = EventQueue<KernelEvent<Feature>>()
   /// The network conditions, which are good once calm has begun.
-  var weather: NetworkWeather
+  var networkConditions: NetworkConditions
   /// The indices of the planned events under way, in the order in which they began.
   var active: [Int] = []
   /// All hosts: phones first, then by kind.
@@ -56,7 +56,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     self.plan = plan
     self.setup = setup
     self.watch = watch
-    weather = plan.weather
+    networkConditions = plan.networkConditions
     var root = RandomSource(seed: plan.seed)
     let phones = kinds.count { $0 == .phone }
     hosts = []
@@ -65,7 +65,10 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
       // Drawn after those of the phones; every world has a server.
       if place == phones { generator = RandomSource(seed: root.next()) }
       let id = HostID(kind: kind, index: kinds[..<place].count { $0 == kind }, place: place)
-      hosts.append(Host(id, weather: plan.weather, generator: RandomSource(seed: root.next())))
+      hosts.append(
+        Host(
+          id, networkConditions: plan.networkConditions, generator: RandomSource(seed: root.next()))
+      )
     }
     callbacks = RandomSource(seed: root.next())
     ids = hosts.map(\.id)
@@ -206,7 +209,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   /// Returns the delay of one transmission in one direction.
   mutating func delay() -> Duration {
-    weather.delay + generator.duration(below: weather.jitter)
+    networkConditions.delay + generator.duration(below: networkConditions.jitter)
   }
 
   /// Returns the time of a round trip.

@@ -322,13 +322,13 @@ extension SimulatedWorld where Self: ~Copyable {
     let uplink = kernel.hosts[carrier.place].network
     let exchange = Exchange<Feature>(
       number: kernel.newNumber(), from: host, run: kernel.hosts[host.place].run, to: server,
-      question: question, patience: patience ?? kernel.weather.patience, began: now)
+      question: question, patience: patience ?? kernel.networkConditions.patience, began: now)
     kernel.exchanges.append(exchange)
     limit(exchange)
     let isIdle = uplink.lastRequest.duration(to: now) > .seconds(60)
     if let failure = blockedReason(carrier, isDialed: uplink.poolIsDead || isIdle) {
       fail(exchange.number, failure.reason, after: failure.after)
-    } else if isHole(host) || kernel.happens(kernel.weather.loss) {
+    } else if isHole(host) || kernel.happens(kernel.networkConditions.loss) {
       lose(exchange.number)
     } else if uplink.poolIsDead {
       sendStale(exchange)
@@ -359,7 +359,9 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func send(_ exchange: Exchange<Feature>) {
     var wait = kernel.delay()
     // A request may arrive so late that the server handles it after the caller gave up.
-    if kernel.happens(kernel.weather.slow) { wait += kernel.generator.duration(below: .seconds(8)) }
+    if kernel.happens(kernel.networkConditions.slow) {
+      wait += kernel.generator.duration(below: .seconds(8))
+    }
     let size = bytes(of: exchange.question)
     let time = kernel.carry(size, of: carrier(of: exchange.from), down: false).advanced(by: wait)
     kernel.queue.add(.requestArrives(exchange.number), at: time)
@@ -439,15 +441,17 @@ extension SimulatedWorld where Self: ~Copyable {
       kernel.exchanges.remove(at: index)
       return
     }
-    if isHole(exchange.from) || kernel.happens(kernel.weather.loss) { return lose(number) }
+    if isHole(exchange.from) || kernel.happens(kernel.networkConditions.loss) {
+      return lose(number)
+    }
     let arrival = arrival(exchange, .success(reply))
     var wait = kernel.delay()
-    if kernel.happens(kernel.weather.slow) {
+    if kernel.happens(kernel.networkConditions.slow) {
       wait += kernel.generator.duration(below: .seconds(30))
     }
     let time = kernel.carry(bytes(of: reply), of: carrier(of: exchange.from), down: true)
     kernel.queue.add(.answerArrives(arrival, isCopy: false), at: time.advanced(by: wait))
-    if mayComeTwice(exchange.question), kernel.happens(kernel.weather.twice) {
+    if mayComeTwice(exchange.question), kernel.happens(kernel.networkConditions.twice) {
       let later = wait + kernel.generator.duration(below: .seconds(3))
       kernel.queue.add(.answerArrives(arrival, isCopy: true), at: time.advanced(by: later))
     }
@@ -505,7 +509,7 @@ extension SimulatedWorld where Self: ~Copyable {
         hello: hello, lastUsed: now))
     if let failure = blockedReason(phone, isDialed: true) {
       kernel.add(.breaks(number, failure.reason), after: failure.after)
-    } else if isHole(phone) || kernel.happens(kernel.weather.loss) {
+    } else if isHole(phone) || kernel.happens(kernel.networkConditions.loss) {
       loseDial(number)
     } else {
       kernel.queue.add(
@@ -690,7 +694,7 @@ extension SimulatedWorld where Self: ~Copyable {
     let phone = kernel.lines[index].from
     var wait = kernel.delay()
     // TCP retransmits lost segments; they and all behind them are late.
-    if kernel.happens(kernel.weather.loss) {
+    if kernel.happens(kernel.networkConditions.loss) {
       wait += .milliseconds(200) + kernel.generator.duration(below: .seconds(3))
     }
     let start = kernel.carry(bytes, of: phone, down: true)

@@ -346,7 +346,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Returns a host's wall-clock time. A phone's clock drifts as the network conditions specify.
   func wall(_ host: HostID) -> Timestamp {
-    let rate = host.kind == .phone ? kernel.weather.wallDrift : 0
+    let rate = host.kind == .phone ? kernel.networkConditions.wallDrift : 0
     let drift = rate == 0 ? 0 : Int64(Double(now.nanoseconds) * rate)
     return Timestamp(
       nanoseconds: Kernel<Feature>.wallBase.nanoseconds + now.nanoseconds + drift
@@ -545,7 +545,7 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Derives the conditions of each host from the planned events under way.
   mutating func recompute() {
     for host in kernel.hosts.indices {
-      kernel.hosts[host].conditions = Conditions(kernel.weather)
+      kernel.hosts[host].conditions = Conditions(kernel.networkConditions)
     }
     for index in kernel.active {
       let act = kernel.plan.acts[index].act
@@ -667,12 +667,12 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func calm() {
     for host in kernel.hosts.indices { kernel.hosts[host].doom = nil }
     for index in kernel.active { end(index) }
-    kernel.weather.loss = 0
-    kernel.weather.slow = 0
-    kernel.weather.twice = 0
-    kernel.weather.delay = .milliseconds(25)
-    kernel.weather.jitter = .milliseconds(25)
-    kernel.weather.bandwidth = 0
+    kernel.networkConditions.loss = 0
+    kernel.networkConditions.slow = 0
+    kernel.networkConditions.twice = 0
+    kernel.networkConditions.delay = .milliseconds(25)
+    kernel.networkConditions.jitter = .milliseconds(25)
+    kernel.networkConditions.bandwidth = 0
     for phone in kernel.phones {
       let until = kernel.hosts[phone.place].network.holeUntil
       kernel.hosts[phone.place].network.holeUntil = min(until, now)

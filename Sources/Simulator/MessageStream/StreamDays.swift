@@ -43,10 +43,10 @@ extension Sketch<StreamFeature> {
   }
 
   fileprivate mutating func train() {
-    weather.delay = draw.seconds(0.04, 0.15)
-    weather.jitter = draw.seconds(0.05, 0.4)
-    weather.loss = draw.one(0, 0.01, 0.03)
-    weather.slow = draw.one(0, 0.02, 0.05)
+    networkConditions.delay = draw.seconds(0.04, 0.15)
+    networkConditions.jitter = draw.seconds(0.05, 0.4)
+    networkConditions.loss = draw.one(0, 0.01, 0.03)
+    networkConditions.slow = draw.one(0, 0.02, 0.05)
     numbers.ping = draw.one(.seconds(54), .seconds(54), .seconds(75))
     life(others: 8...16, sends: 3...8)
     scatter(draw.count(5...10)) { _ in Act(.handover) }
@@ -65,12 +65,12 @@ extension Sketch<StreamFeature> {
     add(
       .portal(draw.seconds(20, 400), draw.happens(0.5)),
       at: draw.seconds(5, 60))
-    weather.delay = draw.seconds(0.05, 0.3)
-    weather.jitter = draw.seconds(0.1, 1.5)
-    weather.loss = draw.one(0.02, 0.05, 0.1)
-    weather.slow = draw.one(0.02, 0.1)
-    weather.twice = draw.one(0, 0.05)
-    weather.bandwidth = draw.one(0, 20_000, 5_000)
+    networkConditions.delay = draw.seconds(0.05, 0.3)
+    networkConditions.jitter = draw.seconds(0.1, 1.5)
+    networkConditions.loss = draw.one(0.02, 0.05, 0.1)
+    networkConditions.slow = draw.one(0.02, 0.1)
+    networkConditions.twice = draw.one(0, 0.05)
+    networkConditions.bandwidth = draw.one(0, 20_000, 5_000)
     life(others: 10...20, sends: 4...8)
     scatter(draw.count(3...8)) {
       $0.one(
@@ -142,7 +142,7 @@ extension Sketch<StreamFeature> {
     // In a few runs the client is away for so long that only the newest page is fetched.
     let isLong = draw.happens(0.08)
     length = isLong ? draw.seconds(9000, 14_400) : draw.seconds(3600, 4500)
-    drawWeather()
+    drawConditions()
     life(others: 8...18, sends: 2...8)
     if isLong { add(longAbsence(), at: draw.seconds(60, 1800)) }
     if swarm(Self.troubles, times: 12...30), draw.happens(0.15) { once() }
@@ -178,14 +178,14 @@ extension Sketch<StreamFeature> {
     [.busy, .down, .waver, .edit, .serverStore, .rivals, .falseHead, .shortBacklog]
   }
 
-  private mutating func drawWeather() {
-    weather.delay = draw.seconds(0.005, 0.2)
-    weather.jitter = draw.seconds(0.001, 0.5)
-    weather.bandwidth = draw.one(0, 0, 0, 50_000, 10_000)
-    weather.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
-    weather.twice = draw.one(0, 0, 0.05, 0.2)
-    weather.slow = draw.one(0, 0, 0.02, 0.1, 0.5)
-    weather.patience = draw.one(.seconds(9), .seconds(9), .seconds(60))
+  private mutating func drawConditions() {
+    networkConditions.delay = draw.seconds(0.005, 0.2)
+    networkConditions.jitter = draw.seconds(0.001, 0.5)
+    networkConditions.bandwidth = draw.one(0, 0, 0, 50_000, 10_000)
+    networkConditions.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
+    networkConditions.twice = draw.one(0, 0, 0.05, 0.2)
+    networkConditions.slow = draw.one(0, 0, 0.02, 0.1, 0.5)
+    networkConditions.patience = draw.one(.seconds(9), .seconds(9), .seconds(60))
     numbers.ping = draw.one(.seconds(54), .seconds(54), .seconds(30), .seconds(80))
     numbers.tokenLife = draw.one(.seconds(3600), .seconds(1800), .seconds(600), .seconds(120))
     numbers.lateStamps = draw.one(0, 0.05, 0.2)
@@ -197,7 +197,7 @@ extension Sketch<StreamFeature> {
     numbers.historyPage = draw.one(50, 50, 10, 3, 20)
     numbers.catchUpPage = draw.one(100, 100, 20, 5, 50)
     numbers.memory = draw.one(1000, 1000, 200, 60)
-    weather.wallDrift = draw.one(0, 0, 1e-5, -1e-5, 1e-4)
+    networkConditions.wallDrift = draw.one(0, 0, 1e-5, -1e-5, 1e-4)
   }
 
   /// The troubles that are drawn together. Their order is part of every seed.

@@ -7,16 +7,16 @@ extension Sketch {
     switch preset {
     case .lift: scatter((.lift, 8...20), (.cut, 2...6), (.hole, 0...2), (.suspend, 0...2))
     case .train:
-      weather.jitter = draw.seconds(0.05, 0.4)
-      weather.loss = draw.one(0, 0.01, 0.03)
+      networkConditions.jitter = draw.seconds(0.05, 0.4)
+      networkConditions.loss = draw.one(0, 0.01, 0.03)
       scatter(
         (.handover, 5...10), (.unreachable, 3...8), (.hole, 2...6), (.narrow, 1...3),
         (.cut, 1...4), (.kill, 0...2))
     case .cafe:
-      weather.delay = draw.seconds(0.05, 0.3)
-      weather.jitter = draw.seconds(0.1, 1.5)
-      weather.loss = draw.one(0.02, 0.05, 0.1)
-      weather.bandwidth = draw.one(0, 20_000, 5_000)
+      networkConditions.delay = draw.seconds(0.05, 0.3)
+      networkConditions.jitter = draw.seconds(0.1, 1.5)
+      networkConditions.loss = draw.one(0.02, 0.05, 0.1)
+      networkConditions.bandwidth = draw.one(0, 20_000, 5_000)
       scatter((.portal, 1...2), (.suspend, 3...8), (.cut, 1...4), (.kill, 0...2), (.dials, 0...2))
     case .aeroplane: fly()
     case .captivePortal:
@@ -24,10 +24,10 @@ extension Sketch {
     case .deploy:
       scatter((.down, 3...7), (.close, 2...5), (.status, 1...4), (.suspend, 0...2))
     case .swarm:
-      weather.delay = draw.seconds(0.005, 0.2)
-      weather.jitter = draw.seconds(0.001, 0.5)
-      weather.bandwidth = draw.one(0, 0, 0, 50_000, 10_000)
-      weather.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
+      networkConditions.delay = draw.seconds(0.005, 0.2)
+      networkConditions.jitter = draw.seconds(0.001, 0.5)
+      networkConditions.bandwidth = draw.one(0, 0, 0, 50_000, 10_000)
+      networkConditions.loss = draw.one(0, 0, 0, 0.01, 0.05, 0.1)
       swarm(
         [
           .background, .suspend, .sleep, .kill, .cut, .hole, .unreachable, .handover, .portal,
@@ -59,7 +59,7 @@ extension Trouble {
 }
 
 /// The conditions of a world's network while no fault is under way.
-public struct NetworkWeather: PlanNumbers {
+public struct NetworkConditions: PlanNumbers {
   /// The minimum delay in one direction.
   public var delay = Duration.milliseconds(25)
   /// The maximum of the uniformly drawn time that is added to the delay.
@@ -80,7 +80,7 @@ public struct NetworkWeather: PlanNumbers {
 
   public init() {}
 
-  public static var fields: [PlanField<NetworkWeather>] {
+  public static var fields: [PlanField<NetworkConditions>] {
     [
       .span("jitter", \.jitter), .span("delay", \.delay),
       .number("bandwidth", \.bandwidth, 0...1_000_000_000), .number("loss", \.loss, 0...1),
@@ -90,9 +90,9 @@ public struct NetworkWeather: PlanNumbers {
   }
 
   /// The conditions of a good day: nothing is lost, late or slow.
-  public static var calm: NetworkWeather {
-    var weather = NetworkWeather()
-    weather.jitter = .zero
-    return weather
+  public static var calm: NetworkConditions {
+    var networkConditions = NetworkConditions()
+    networkConditions.jitter = .zero
+    return networkConditions
   }
 }

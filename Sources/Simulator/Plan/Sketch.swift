@@ -37,7 +37,7 @@ public struct Sketch<Feature: SimulatedFeature> {
   /// draws that it gave before.
   private var side: Draw
   let server: Feature.Server
-  var weather = NetworkWeather()
+  var networkConditions = NetworkConditions()
   var numbers = Feature.Numbers()
   var acts: [PlannedAct<Feature.Verb>] = []
   var length = Duration.seconds(3600)
@@ -93,7 +93,7 @@ public struct Sketch<Feature: SimulatedFeature> {
   func finished(seed: UInt64) -> WorldPlan<Feature> {
     let order = acts.indices.sorted { (acts[$0].at, $0) < (acts[$1].at, $1) }
     return WorldPlan(
-      seed: seed, server: server, weather: weather, numbers: numbers,
+      seed: seed, server: server, networkConditions: networkConditions, numbers: numbers,
       acts: order.map { acts[$0] }, length: length)
   }
 }

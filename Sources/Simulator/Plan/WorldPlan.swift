@@ -7,7 +7,7 @@ public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
   /// The server that the feature is played against.
   public var server: Feature.Server
   /// The network conditions without faults.
-  public var weather: NetworkWeather
+  public var networkConditions: NetworkConditions
   /// The feature's own numbers.
   public var numbers: Feature.Numbers
   /// The planned events, ordered by time.
@@ -17,13 +17,14 @@ public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
 
   /// Creates a plan, with the network conditions of a good day unless others are given.
   public init(
-    seed: UInt64, server: Feature.Server = .usual, weather: NetworkWeather = NetworkWeather(),
+    seed: UInt64, server: Feature.Server = .usual,
+    networkConditions: NetworkConditions = NetworkConditions(),
     numbers: Feature.Numbers = Feature.Numbers(), acts: [PlannedAct<Feature.Verb>],
     length: Duration
   ) {
     self.seed = seed
     self.server = server
-    self.weather = weather
+    self.networkConditions = networkConditions
     self.numbers = numbers
     self.acts = acts
     self.length = length
@@ -95,24 +96,25 @@ extension Act {
 // omitted.
 extension WorldPlan: Codable {
   private enum Keys: String, CodingKey, CaseIterable {
-    case seed, server, weather, actions, length
+    case seed, server, networkConditions, actions, length
   }
 
   public init(from decoder: any Decoder) throws {
     try decoder.container(keyedBy: FieldKey.self).expect(only: Keys.allCases.map(\.rawValue))
     let container = try decoder.container(keyedBy: Keys.self)
     let server = try Self.server(in: container)
-    var weather = NetworkWeather()
+    var networkConditions = NetworkConditions()
     var numbers = Feature.Numbers()
-    if container.contains(.weather) {
-      let fields = try container.nestedContainer(keyedBy: FieldKey.self, forKey: .weather)
+    if container.contains(.networkConditions) {
+      let fields = try container.nestedContainer(keyedBy: FieldKey.self, forKey: .networkConditions)
       try fields.expect(
-        only: NetworkWeather.fields.map(\.name) + Feature.Numbers.fields.map(\.name))
-      weather = try NetworkWeather(from: fields)
+        only: NetworkConditions.fields.map(\.name) + Feature.Numbers.fields.map(\.name))
+      networkConditions = try NetworkConditions(from: fields)
       numbers = try Feature.Numbers(from: fields)
     }
     self.init(
-      seed: try container.number(.seed, 0...UInt64.max), server: server, weather: weather,
+      seed: try container.number(.seed, 0...UInt64.max), server: server,
+      networkConditions: networkConditions,
       numbers: numbers,
       acts: try container.decode([PlannedAct<Feature.Verb>].self, forKey: .actions),
       length: try container.span(.length))
@@ -139,8 +141,8 @@ extension WorldPlan: Codable {
     var container = encoder.container(keyedBy: Keys.self)
     try container.encode(seed, forKey: .seed)
     if Feature.Server.isChoice { try container.encode(server, forKey: .server) }
-    var fields = container.nestedContainer(keyedBy: FieldKey.self, forKey: .weather)
-    try weather.encode(to: &fields)
+    var fields = container.nestedContainer(keyedBy: FieldKey.self, forKey: .networkConditions)
+    try networkConditions.encode(to: &fields)
     try numbers.encode(to: &fields)
     try container.encode(acts, forKey: .actions)
     try container.encode(length.text, forKey: .length)

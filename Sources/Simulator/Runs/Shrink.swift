@@ -88,11 +88,12 @@ public struct Shrink<Feature: SimulatedFeature> {
   /// time.
   private mutating func calm() {
     _ = accept {
-      $0.weather = .calm
+      $0.networkConditions = .calm
       $0.numbers = .calm
     }
-    for field in NetworkWeather.fields {
-      for simpler in field.simpler(plan.weather, .calm) where accept({ $0.weather = simpler }) {
+    for field in NetworkConditions.fields {
+      for simpler in field.simpler(plan.networkConditions, .calm)
+      where accept({ $0.networkConditions = simpler }) {
         break
       }
     }

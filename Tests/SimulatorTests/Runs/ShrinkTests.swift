@@ -5,7 +5,7 @@ import Testing
 struct ShrinkTests {
   private let plan: Plan = {
     var plan = Plan(seed: 7, server: .plain, acts: [], length: .seconds(4000))
-    plan.weather.loss = 0.1
+    plan.networkConditions.loss = 0.1
     plan.numbers.history = 60
     for index in 0..<40 {
       plan.acts.append(
@@ -25,17 +25,17 @@ struct ShrinkTests {
     #expect(shrink.plan.acts.map(\.act) == [Action(.reset), Action(.crash, for: .seconds(5))])
     #expect(shrink.plan.acts.map(\.at) == [.seconds(1), .seconds(2)])
     #expect(shrink.plan.length == .seconds(8))
-    #expect(shrink.plan.weather.loss == 0)
+    #expect(shrink.plan.networkConditions.loss == 0)
     #expect(shrink.plan.numbers.history == 0)
     #expect(shrink.plan.seed == 7)
   }
 
   @Test func `keeps a number that the failure needs`() {
     var shrink = Shrink<StreamFeature>(plan) { plan in
-      plan.weather.loss > 0 && plan.acts.contains { $0.act == Action(.others, 5) }
+      plan.networkConditions.loss > 0 && plan.acts.contains { $0.act == Action(.others, 5) }
     }
     shrink.run()
-    #expect(shrink.plan.weather.loss == 0.1)
+    #expect(shrink.plan.networkConditions.loss == 0.1)
     #expect(shrink.plan.numbers.history == 0)
     #expect(shrink.plan.acts.map(\.act) == [Action(.others, 5)])
   }

@@ -16,8 +16,8 @@ struct LossScenarios {
       }
       let recording = whole(
         .short(seed: seed, server: server, rounds) {
-          $0.weather.slow = 0.7
-          $0.weather.twice = 0.5
+          $0.networkConditions.slow = 0.7
+          $0.networkConditions.twice = 0.5
         })
       #expect(recording.outcome.counts[.shown] == recording.outcome.counts[.accepted])
     }

@@ -14,8 +14,8 @@ struct QuietScenarios {
   @Test func `a healthy link with a delay of one second is kept`() {
     let recording = whole(
       .short([(100, Action(.others, 5)), (200, Action(.send)), (300, Action(.others, 5))]) {
-        $0.weather.delay = .milliseconds(900)
-        $0.weather.jitter = .milliseconds(200)
+        $0.networkConditions.delay = .milliseconds(900)
+        $0.networkConditions.jitter = .milliseconds(200)
       })
     #expect(recording.opens.count == 1)
   }

@@ -17,9 +17,9 @@ struct RaceScenarios {
             (150, Action(.handover)),
           ]
         ) {
-          $0.weather.delay = .milliseconds(700)
-          $0.weather.slow = 0.5
-          $0.weather.twice = 0.5
+          $0.networkConditions.delay = .milliseconds(700)
+          $0.networkConditions.slow = 0.5
+          $0.networkConditions.twice = 0.5
         })
       #expect(recording.opens.filter { $0 > .second(100) && $0 < .second(300) } == [])
     }
@@ -27,7 +27,9 @@ struct RaceScenarios {
 
   @Test func `leaving during a connect leaves no connection behind`() {
     for tenths in 0..<20 {
-      var plan = Plan.short([(100, Action(.reset))]) { $0.weather.delay = .milliseconds(300) }
+      var plan = Plan.short([(100, Action(.reset))]) {
+        $0.networkConditions.delay = .milliseconds(300)
+      }
       plan.acts.append(
         Planned(
           at: .seconds(100) + .milliseconds(100 * tenths),
@@ -68,8 +70,8 @@ struct RaceScenarios {
       let pulls = (0..<12).map { (60 + 40 * $0, Action(.pullToRefresh)) }
       let recording = whole(
         .short(seed: seed, pulls + [(100, Action(.send)), (300, Action(.send))]) {
-          $0.weather.slow = 0.8
-          $0.weather.patience = .seconds(60)
+          $0.networkConditions.slow = 0.8
+          $0.networkConditions.patience = .seconds(60)
         })
       #expect(recording.texts.filter { $0.hasPrefix("own") } == ["own 1", "own 2"])
     }

@@ -45,16 +45,16 @@ struct SimulateShrink<Feature: SimulatedFeature> {
   private func report(_ path: String, from old: WorldPlan<Feature>, to new: WorldPlan<Feature>) {
     guard call[Shared.json] else {
       return call.console.line(
-        "\(old.acts.count) actions in \(old.length.rounded.text) became "
-          + "\(new.acts.count) in \(new.length.rounded.text); the plan is in \(path)")
+        "\(old.events.count) actions in \(old.length.rounded.text) became "
+          + "\(new.events.count) in \(new.length.rounded.text); the plan is in \(path)")
     }
     call.console.object { writer in
       writer.key("event")
       writer.string("shrunk")
       writer.key("actions")
-      writer.int(new.acts.count)
+      writer.int(new.events.count)
       writer.key("before")
-      writer.int(old.acts.count)
+      writer.int(old.events.count)
       writer.key("path")
       writer.string(path)
     }

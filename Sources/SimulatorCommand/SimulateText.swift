@@ -41,12 +41,12 @@ struct SimulateText<Feature: SimulatedFeature> {
 
   func lines(_ style: Style) -> [String] {
     var faults = Table("WHAT HAPPENED", "TIMES")
-    for (name, count) in counts.acts.sorted(by: { $0.key < $1.key }) {
+    for (name, count) in counts.events.sorted(by: { $0.key < $1.key }) {
       faults.row(name, SimulateFormat.grouped(count))
     }
     var found = Table("FOUND", "TIMES")
     for kind in Feature.kinds { found.row(kind.rawValue, SimulateFormat.grouped(summary[kind])) }
-    var lines = counts.acts.isEmpty ? [] : faults.lines(style) + [""]
+    var lines = counts.events.isEmpty ? [] : faults.lines(style) + [""]
     lines += amounts.lines(style) + [""] + found.lines(style)
     return lines
   }
@@ -117,7 +117,7 @@ struct SimulateText<Feature: SimulatedFeature> {
     if let missing { SimulateFormat.write(missing: missing, to: &writer) }
     writer.key("faults")
     writer.beginObject()
-    for (name, count) in counts.acts.sorted(by: { $0.key < $1.key }) {
+    for (name, count) in counts.events.sorted(by: { $0.key < $1.key }) {
       writer.key(name)
       writer.int(count)
     }

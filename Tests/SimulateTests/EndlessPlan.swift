@@ -7,7 +7,7 @@ enum EndlessPlan {
   static func with<R>(_ body: (_ file: String) async throws -> R) async throws -> R {
     try await CommandProcess.scratch { directory in
       let file = directory + "/endless.json"
-      let plan = WorldPlan<HeldFeature>(seed: 7, acts: [], length: .seconds(35_000_000))
+      let plan = WorldPlan<HeldFeature>(seed: 7, events: [], length: .seconds(35_000_000))
       try JSONEncoder().encode(CorpusCase(name: "endless", plan: plan))
         .write(to: URL(filePath: file))
       return try await body(file)

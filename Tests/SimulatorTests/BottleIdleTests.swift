@@ -5,16 +5,16 @@ import Testing
 
 /// Tests of the idle time-out of a bottle's connection, in the phone and in its checkers.
 @Suite(.timeLimit(.minutes(10))) struct BottleIdleTests {
-  private typealias Planned = PlannedAct<BottleFeature.Verb>
+  private typealias Planned = TimedEvent<BottleFeature.EventKind>
 
   /// Returns a plan in which a bottle is carried for 300 s, so that it is awake while the phone has
   /// nothing to do.
   private static func plan(held: (at: Int64, for: Int64)? = nil) -> BottleFeature.Plan {
-    var acts = [Planned(at: .seconds(100), Act(.carries, for: .seconds(300)))]
+    var events = [Planned(at: .seconds(100), PlannedEvent(.carries, for: .seconds(300)))]
     if let held {
-      acts.append(Planned(at: .seconds(held.at), Act(.holds, for: .seconds(held.for))))
+      events.append(Planned(at: .seconds(held.at), PlannedEvent(.holds, for: .seconds(held.for))))
     }
-    return BottleFeature.Plan(seed: 1, acts: acts, length: .seconds(600))
+    return BottleFeature.Plan(seed: 1, events: events, length: .seconds(600))
   }
 
   /// Plays a plan, and returns the findings and the times at which the phone was connected.
@@ -68,11 +68,11 @@ import Testing
   @Test func `a bottle whose time was lost in transit is set a little later`() {
     var isFound = false
     for seed in UInt64(30)...60 {
-      var acts = [Planned(at: .seconds(95), Act(.lossy, for: .seconds(22)))]
+      var events = [Planned(at: .seconds(95), PlannedEvent(.lossy, for: .seconds(22)))]
       for second in stride(from: Int64(100), to: 180, by: 10) {
-        acts.append(Planned(at: .seconds(second), Act(.drinks, 1)))
+        events.append(Planned(at: .seconds(second), PlannedEvent(.drinks, 1)))
       }
-      let plan = BottleFeature.Plan(seed: seed, acts: acts, length: .seconds(600))
+      let plan = BottleFeature.Plan(seed: seed, events: events, length: .seconds(600))
       #expect(Self.play(plan).findings == [], "seed \(seed)")
       let kinds = Self.play(plan, .setsTimeOnce).findings.map(\.kind)
       isFound = isFound || kinds.contains(.untimed)

@@ -59,7 +59,8 @@ import Testing
   @Test func `every planned event is parsed back from its text`() {
     for seed in UInt64(1)...40 {
       let plan = BottleFeature.Plan.drawn(.swarm, seed: seed)
-      #expect(plan.acts.allSatisfy { Act(text: $0.act.text) == $0.act }, "seed \(seed)")
+      #expect(
+        plan.events.allSatisfy { PlannedEvent(text: $0.event.text) == $0.event }, "seed \(seed)")
     }
   }
 }

@@ -25,20 +25,20 @@ import Testing
 
   /// Messages sent during a black hole arrive after those that were already in transit.
   @Test func `a black hole does not reorder a connection's messages`() {
-    var plan = HeldFeature.Plan(seed: 1206, acts: [], length: .milliseconds(3500))
+    var plan = HeldFeature.Plan(seed: 1206, events: [], length: .milliseconds(3500))
     plan.networkConditions.delay = .milliseconds(25)
     plan.networkConditions.jitter = .milliseconds(281)
     plan.networkConditions.loss = 0.1
-    plan.acts = [
-      PlannedAct(at: .seconds(1), Act(.feed, 6)),
-      PlannedAct(at: .seconds(2), Act(.blackHole, for: .milliseconds(500))),
+    plan.events = [
+      TimedEvent(at: .seconds(1), PlannedEvent(.feed, 6)),
+      TimedEvent(at: .seconds(2), PlannedEvent(.blackHole, for: .milliseconds(500))),
     ]
     #expect(HeldFeature.play(plan).findings == [])
   }
 
   @Test func `a server that dies and returns at once is available in calm`() {
     var plan = HeldFeature.Plan.drawn(.lift, seed: 1)
-    plan.acts = [PlannedAct(at: .seconds(10), Act(.kill, at: .backend))]
+    plan.events = [TimedEvent(at: .seconds(10), PlannedEvent(.kill, at: .backend))]
     #expect(HeldFeature.play(plan).findings == [])
   }
 
@@ -46,12 +46,12 @@ import Testing
   func `honors a Retry-After that lasts beyond calm`(
     outbox: SocketSettings.Outbox
   ) {
-    var plan = HeldFeature.Plan(seed: 1, acts: [], length: .seconds(100))
+    var plan = HeldFeature.Plan(seed: 1, events: [], length: .seconds(100))
     plan.numbers.outbox = outbox
-    plan.acts = [
-      PlannedAct(at: .seconds(10), Act(.busy, by: .seconds(600), for: .seconds(60))),
-      PlannedAct(at: .seconds(11), Act(.reset)),
-      PlannedAct(at: .seconds(50), Act(.say)),
+    plan.events = [
+      TimedEvent(at: .seconds(10), PlannedEvent(.busy, by: .seconds(600), for: .seconds(60))),
+      TimedEvent(at: .seconds(11), PlannedEvent(.reset)),
+      TimedEvent(at: .seconds(50), PlannedEvent(.say)),
     ]
     #expect(HeldFeature.play(plan).findings == [])
   }

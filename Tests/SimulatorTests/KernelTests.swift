@@ -12,13 +12,13 @@ struct KernelTests {
     for seed in UInt64(1)...10 {
       var plan = Plan.drawn(.cafe, seed: seed)
       // Writes take seconds, so that kills occur during writes.
-      plan.acts += (1...20).flatMap { minute in
+      plan.events += (1...20).flatMap { minute in
         [
           Planned(at: .seconds(60 * minute), Action(.storeSlow, for: .seconds(59))),
           Planned(at: .seconds(60 * minute + 20), Action(.kill, for: .seconds(20))),
         ]
       }
-      plan.acts.sort { $0.at < $1.at }
+      plan.events.sort { $0.at < $1.at }
       var isDead = false
       _ = play(plan, as: StreamModel.self) { seen, _ in
         switch seen {
@@ -126,7 +126,7 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   init(_ kind: HostKind, _ setup: RunSetup<HeldFeature> = RunSetup()) {
     self.kind = kind
     kernel = Kernel(
-      WorldPlan(seed: 1, acts: [], length: .seconds(60)), setup, watch: nil)
+      WorldPlan(seed: 1, events: [], length: .seconds(60)), setup, watch: nil)
     clients = [SocketModel(SocketSettings(policy: .socket), seed: 1)]
     kernel.checkers.views = [
       PhoneView(PhoneState(policy: .socket, status: clients[0].status, own: HeldFeature.State()))
@@ -149,7 +149,9 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   mutating func prepare() {
     if repeats { kernel.later(.removes([]), after: .seconds(1)) }
   }
-  func begin(_ verb: HeldFeature.Verb, _ act: Act<HeldFeature.Verb>, _ index: Int) {}
+  func begin(
+    _ eventKind: HeldFeature.EventKind, _ event: PlannedEvent<HeldFeature.EventKind>, _ index: Int
+  ) {}
   func becomeCalm() {}
   func heal() {}
 }

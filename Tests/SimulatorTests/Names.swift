@@ -3,8 +3,8 @@ import MessageStream
 
 // Short names for the world of message streams, which most of these tests use.
 typealias Plan = WorldPlan<StreamFeature>
-typealias Action = Act<StreamVerb>
-typealias Planned = PlannedAct<StreamVerb>
+typealias Action = PlannedEvent<StreamEventKind>
+typealias Planned = TimedEvent<StreamEventKind>
 typealias Facts = PhoneState<StreamFeature>
 typealias Happening = Observation<StreamFeature>
 typealias Setup = RunSetup<StreamFeature>

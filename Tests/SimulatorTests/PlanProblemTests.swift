@@ -30,9 +30,9 @@ struct PlanProblemTests {
   ]
 
   private static func text(_ at: String, _ action: String, _ phones: Int) -> Data {
-    let act = #"{"at":"\#(at)","action":"\#(action)"}"#
+    let event = #"{"at":"\#(at)","action":"\#(action)"}"#
     let rest = #""seed":1,"length":"1m","weather":{"phones":\#(phones)}"#
-    return Data(#"{"actions":[\#(act)],\#(rest)}"#.utf8)
+    return Data(#"{"actions":[\#(event)],\#(rest)}"#.utf8)
   }
 
   @Test(arguments: wrong) func `a planned event that cannot happen is refused`(
@@ -55,23 +55,23 @@ struct PlanProblemTests {
   ) throws {
     let plan = try JSONDecoder().decode(
       WorldPlan<SyncFeature>.self, from: Self.text(at, action, 2))
-    #expect(plan.acts.map(\.act.text) == [action])
+    #expect(plan.events.map(\.event.text) == [action])
   }
 
   @Test func `a shrunk plan has no event on a removed host`() {
-    let act = Act<SyncFeature.Verb>(.kill, for: .seconds(1), on: 1)
+    let event = PlannedEvent<SyncFeature.EventKind>(.kill, for: .seconds(1), on: 1)
     var plan = WorldPlan<SyncFeature>(
-      seed: 1, acts: [PlannedAct(at: .seconds(1), act)], length: .seconds(60))
+      seed: 1, events: [TimedEvent(at: .seconds(1), event)], length: .seconds(60))
     plan.numbers.phones = 2
-    var shrink = Shrink<SyncFeature>(plan) { $0.acts.contains { $0.act.host == 1 } }
+    var shrink = Shrink<SyncFeature>(plan) { $0.events.contains { $0.event.host == 1 } }
     shrink.run()
-    #expect(shrink.plan.acts.map(\.act.host) == [1])
+    #expect(shrink.plan.events.map(\.event.host) == [1])
     #expect(shrink.plan.numbers.phones == 2)
   }
 
   @Test(arguments: ["lst", "doubled", ""])
   func `a plan cannot expect a finding that its world does not have`(kind: String) throws {
-    let plan = Plan(seed: 1, server: .plain, acts: [], length: .seconds(60))
+    let plan = Plan(seed: 1, server: .plain, events: [], length: .seconds(60))
     let bytes = try JSONEncoder().encode(
       Case(name: "x", plan: plan, expected: [.lost, Finding.Kind(rawValue: kind)]))
     #expect(throws: DecodingError.self) { try JSONDecoder().decode(Case.self, from: bytes) }

@@ -78,7 +78,7 @@ struct PlanTests {
       + #""actions":[{"at":"1m","action":"reset"}],"length":"1h"}"#
     let read = try JSONDecoder().decode(Plan.self, from: Data(plan.utf8))
     var meant = Plan(
-      seed: 7, server: .plain, acts: [Planned(at: .seconds(60), Action(.reset))],
+      seed: 7, server: .plain, events: [Planned(at: .seconds(60), Action(.reset))],
       length: .seconds(3600))
     meant.networkConditions.delay = .milliseconds(250)
     meant.networkConditions.slow = 0.5

@@ -51,11 +51,11 @@ extension Plan {
   /// Returns a plan of ten minutes under good network conditions, by default on a server with
   /// positions.
   static func short(
-    seed: UInt64 = 1, server: ServerKind = .positions, _ acts: [(Int, Action)],
+    seed: UInt64 = 1, server: ServerKind = .positions, _ events: [(Int, Action)],
     change: (inout Plan) -> Void = { _ in }
   ) -> Plan {
     var plan = Plan(
-      seed: seed, server: server, acts: acts.map { Planned(at: .seconds($0.0), $0.1) },
+      seed: seed, server: server, events: events.map { Planned(at: .seconds($0.0), $0.1) },
       length: .seconds(600))
     change(&plan)
     return plan

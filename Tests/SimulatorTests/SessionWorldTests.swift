@@ -40,14 +40,14 @@ import Testing
   }
 
   @Test func `a server killed while its program runs starts it for no prompt twice`() {
-    var plan = SessionsFeature.Plan(seed: 3, acts: [], length: .seconds(120))
+    var plan = SessionsFeature.Plan(seed: 3, events: [], length: .seconds(120))
     plan.numbers.work = .seconds(20)
     for second in stride(from: Int64(10), to: 60, by: 5) {
-      plan.acts.append(PlannedAct(at: .seconds(second), Act(.says, Int(second / 5 % 2))))
+      plan.events.append(TimedEvent(at: .seconds(second), PlannedEvent(.says, Int(second / 5 % 2))))
     }
     for second in [Int64(21), 33, 46] {
-      plan.acts.append(
-        PlannedAct(at: .seconds(second), Act(.kill, for: .seconds(2), at: .backend)))
+      plan.events.append(
+        TimedEvent(at: .seconds(second), PlannedEvent(.kill, for: .seconds(2), at: .backend)))
     }
     #expect(SessionsFeature.play(plan).findings == [])
   }

@@ -51,39 +51,39 @@ import Testing
 
   @Test(arguments: [0, 1])
   func `a server that dies after storing a batch has each sample once`(system: Int) {
-    var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(200))
+    var plan = SyncFeature.Plan(seed: 3, events: [], length: .seconds(200))
     (plan.numbers.system, plan.numbers.storeDelay) = (system, .milliseconds(300))
     for second in stride(from: Int64(10), to: 150, by: 10) {
-      plan.acts.append(PlannedAct(at: .seconds(second), Act(.adds, 5)))
-      plan.acts.append(
-        PlannedAct(at: .seconds(second + 2), Act(.kill, for: .seconds(2), at: .backend)))
+      plan.events.append(TimedEvent(at: .seconds(second), PlannedEvent(.adds, 5)))
+      plan.events.append(
+        TimedEvent(at: .seconds(second + 2), PlannedEvent(.kill, for: .seconds(2), at: .backend)))
     }
     #expect(SyncFeature.play(plan).findings == [])
   }
 
   @Test func `a deletion not yet read when its type is read again reaches the server`() {
-    var plan = SyncFeature.Plan(seed: 1, acts: [], length: .seconds(120))
-    plan.acts = [
-      PlannedAct(at: .seconds(5), Act(.adds, 30)),
-      PlannedAct(at: .seconds(60), Act(.locks, for: .seconds(30))),
-      PlannedAct(at: .seconds(61), Act(.deletes, 20)),
-      PlannedAct(at: .seconds(70), Act(.resets, 0)),
-      PlannedAct(at: .seconds(71), Act(.resets, 1)),
-      PlannedAct(at: .seconds(72), Act(.resets, 2)),
+    var plan = SyncFeature.Plan(seed: 1, events: [], length: .seconds(120))
+    plan.events = [
+      TimedEvent(at: .seconds(5), PlannedEvent(.adds, 30)),
+      TimedEvent(at: .seconds(60), PlannedEvent(.locks, for: .seconds(30))),
+      TimedEvent(at: .seconds(61), PlannedEvent(.deletes, 20)),
+      TimedEvent(at: .seconds(70), PlannedEvent(.resets, 0)),
+      TimedEvent(at: .seconds(71), PlannedEvent(.resets, 1)),
+      TimedEvent(at: .seconds(72), PlannedEvent(.resets, 2)),
     ]
     #expect(SyncFeature.play(plan).findings == [])
   }
 
   @Test(arguments: [1, 3, 5, 8], [0, 1])
   func `interrupted uploads resume in every protocol`(dialect: Int, system: Int) {
-    var plan = SyncFeature.Plan(seed: 4, acts: [], length: .seconds(400))
+    var plan = SyncFeature.Plan(seed: 4, events: [], length: .seconds(400))
     (plan.numbers.dialect, plan.numbers.system) = (dialect, system)
     (plan.numbers.resumesFrom, plan.numbers.piece, plan.numbers.cuts) = (300, 700, 0.5)
     for second in stride(from: Int64(5), to: 380, by: 20) {
-      plan.acts += [
-        PlannedAct(at: .seconds(second), Act(.adds, 12)),
-        PlannedAct(at: .seconds(second + 3), Act(.kill, for: .seconds(1), at: .backend)),
-        PlannedAct(at: .seconds(second + 6), Act(.kill, for: .seconds(1))),
+      plan.events += [
+        TimedEvent(at: .seconds(second), PlannedEvent(.adds, 12)),
+        TimedEvent(at: .seconds(second + 3), PlannedEvent(.kill, for: .seconds(1), at: .backend)),
+        TimedEvent(at: .seconds(second + 6), PlannedEvent(.kill, for: .seconds(1))),
       ]
     }
     var continued = 0
@@ -98,16 +98,16 @@ import Testing
 
   /// Returns a plan in which the backend repeatedly dies during a write or has a full disk.
   private static func torn(_ seed: UInt64) -> SyncFeature.Plan {
-    var plan = SyncFeature.Plan(seed: seed, acts: [], length: .seconds(400))
+    var plan = SyncFeature.Plan(seed: seed, events: [], length: .seconds(400))
     (plan.numbers.resumesFrom, plan.numbers.piece) = (300, 700)
     plan.numbers.storeDelay = .milliseconds(300)
     for second in stride(from: Int64(5), to: 380, by: 20) {
-      plan.acts += [
-        PlannedAct(at: .seconds(second), Act(.adds, 12)),
-        PlannedAct(at: .milliseconds(second * 1_000 + 2_000), Act(.kill, at: .backend)),
-        PlannedAct(
+      plan.events += [
+        TimedEvent(at: .seconds(second), PlannedEvent(.adds, 12)),
+        TimedEvent(at: .milliseconds(second * 1_000 + 2_000), PlannedEvent(.kill, at: .backend)),
+        TimedEvent(
           at: .milliseconds(second * 1_000 + 3_500),
-          Act(.storeFull, for: .milliseconds(900), at: .backend)),
+          PlannedEvent(.storeFull, for: .milliseconds(900), at: .backend)),
       ]
     }
     return plan
@@ -135,9 +135,9 @@ import Testing
   }
 
   @Test func `answers during a run show stored samples, and a stale answer is found`() {
-    var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(300))
+    var plan = SyncFeature.Plan(seed: 3, events: [], length: .seconds(300))
     for second in stride(from: Int64(5), to: 280, by: 10) {
-      plan.acts.append(PlannedAct(at: .seconds(second), Act(.adds, 4)))
+      plan.events.append(TimedEvent(at: .seconds(second), PlannedEvent(.adds, 4)))
     }
     #expect(SyncFeature.play(plan).findings == [])
     let stale = SyncFeature.play(plan, RunSetup(defect: .readsStale)).findings
@@ -145,14 +145,14 @@ import Testing
   }
 
   @Test func `requests that are delivered again later have no effect`() {
-    var plan = SyncFeature.Plan(seed: 9, acts: [], length: .seconds(600))
+    var plan = SyncFeature.Plan(seed: 9, events: [], length: .seconds(600))
     plan.numbers.again = 1
     for second in stride(from: Int64(5), to: 500, by: 20) {
-      plan.acts += [
-        PlannedAct(at: .seconds(second), Act(.adds, 4)),
-        PlannedAct(at: .seconds(second + 5), Act(.deletes, 3)),
-        PlannedAct(at: .seconds(second + 10), Act(.restores, 1)),
-        PlannedAct(at: .seconds(second + 11), Act(.wallClock, by: .seconds(-300))),
+      plan.events += [
+        TimedEvent(at: .seconds(second), PlannedEvent(.adds, 4)),
+        TimedEvent(at: .seconds(second + 5), PlannedEvent(.deletes, 3)),
+        TimedEvent(at: .seconds(second + 10), PlannedEvent(.restores, 1)),
+        TimedEvent(at: .seconds(second + 11), PlannedEvent(.wallClock, by: .seconds(-300))),
       ]
     }
     #expect(SyncFeature.play(plan).findings == [])
@@ -160,12 +160,13 @@ import Testing
 
   /// A plan whose first part is in the server's backup and whose second part is not.
   private static var putBack: SyncFeature.Plan {
-    var plan = SyncFeature.Plan(seed: 1, acts: [], length: .seconds(200))
-    plan.acts = [
-      PlannedAct(at: .seconds(5), Act(.adds, 30)),
-      PlannedAct(at: .seconds(20), Act(.kill, for: .seconds(1), at: .backend)),
-      PlannedAct(at: .seconds(40), Act(.adds, 20)), PlannedAct(at: .seconds(50), Act(.deletes, 10)),
-      PlannedAct(at: .seconds(70), Act(.serverReturns, for: .seconds(5))),
+    var plan = SyncFeature.Plan(seed: 1, events: [], length: .seconds(200))
+    plan.events = [
+      TimedEvent(at: .seconds(5), PlannedEvent(.adds, 30)),
+      TimedEvent(at: .seconds(20), PlannedEvent(.kill, for: .seconds(1), at: .backend)),
+      TimedEvent(at: .seconds(40), PlannedEvent(.adds, 20)),
+      TimedEvent(at: .seconds(50), PlannedEvent(.deletes, 10)),
+      TimedEvent(at: .seconds(70), PlannedEvent(.serverReturns, for: .seconds(5))),
     ]
     return plan
   }
@@ -183,12 +184,12 @@ import Testing
   @Test func `a restored health store is read again, and numbers alone do not reveal it`() {
     var lost = 0
     for seed in UInt64(1)...20 {
-      var plan = SyncFeature.Plan(seed: seed, acts: [], length: .seconds(200))
-      plan.acts = [
-        PlannedAct(at: .seconds(5), Act(.adds, 30)),
-        PlannedAct(at: .seconds(60), Act(.locks, for: .seconds(30))),
-        PlannedAct(at: .seconds(61), Act(.adds, 20)),
-        PlannedAct(at: .seconds(65), Act(.storeReturns)),
+      var plan = SyncFeature.Plan(seed: seed, events: [], length: .seconds(200))
+      plan.events = [
+        TimedEvent(at: .seconds(5), PlannedEvent(.adds, 30)),
+        TimedEvent(at: .seconds(60), PlannedEvent(.locks, for: .seconds(30))),
+        TimedEvent(at: .seconds(61), PlannedEvent(.adds, 20)),
+        TimedEvent(at: .seconds(65), PlannedEvent(.storeReturns)),
       ]
       #expect(SyncFeature.play(plan).findings == [], "seed \(seed)")
       let found = SyncFeature.play(plan, RunSetup(defect: .believesNumbers)).findings
@@ -198,13 +199,13 @@ import Testing
   }
 
   @Test func `accepts a phone with restored data and a clock set back`() {
-    var plan = SyncFeature.Plan(seed: 2, acts: [], length: .seconds(600))
+    var plan = SyncFeature.Plan(seed: 2, events: [], length: .seconds(600))
     plan.numbers.phones = 1
-    plan.acts = [
-      PlannedAct(at: .seconds(5), Act(.adds, 30)),
-      PlannedAct(at: .seconds(60), Act(.wallClock, by: .seconds(-3_000))),
-      PlannedAct(at: .seconds(100), Act(.queueReturns, for: .seconds(200))),
-      PlannedAct(at: .seconds(200), Act(.deletes, 10)),
+    plan.events = [
+      TimedEvent(at: .seconds(5), PlannedEvent(.adds, 30)),
+      TimedEvent(at: .seconds(60), PlannedEvent(.wallClock, by: .seconds(-3_000))),
+      TimedEvent(at: .seconds(100), PlannedEvent(.queueReturns, for: .seconds(200))),
+      TimedEvent(at: .seconds(200), PlannedEvent(.deletes, 10)),
     ]
     #expect(SyncFeature.play(plan).findings == [])
     let found = SyncFeature.play(plan, RunSetup(defect: .ignoresStamp)).findings
@@ -212,10 +213,10 @@ import Testing
   }
 
   @Test func `a success status without stored data is not a success`() {
-    var plan = SyncFeature.Plan(seed: 3, acts: [], length: .seconds(200))
-    plan.acts = [
-      PlannedAct(at: .seconds(5), Act(.restStatus, 200, for: .seconds(60))),
-      PlannedAct(at: .seconds(10), Act(.adds, 10)),
+    var plan = SyncFeature.Plan(seed: 3, events: [], length: .seconds(200))
+    plan.events = [
+      TimedEvent(at: .seconds(5), PlannedEvent(.restStatus, 200, for: .seconds(60))),
+      TimedEvent(at: .seconds(10), PlannedEvent(.adds, 10)),
     ]
     #expect(SyncFeature.play(plan).findings == [])
     let found = SyncFeature.play(plan, RunSetup(defect: .believesStatus)).findings
@@ -223,13 +224,13 @@ import Testing
   }
 
   @Test func `a force-quit app sends the rest when it is reopened`() {
-    var plan = SyncFeature.Plan(seed: 2, acts: [], length: .seconds(300))
+    var plan = SyncFeature.Plan(seed: 2, events: [], length: .seconds(300))
     plan.numbers.system = 1
-    plan.acts = [
-      PlannedAct(at: .seconds(5), Act(.adds, 10)),
-      PlannedAct(at: .milliseconds(5_300), Act(.forceQuits, for: .seconds(60))),
-      PlannedAct(at: .seconds(20), Act(.adds, 10)),
-      PlannedAct(at: .seconds(30), Act(.deletes, 4)),
+    plan.events = [
+      TimedEvent(at: .seconds(5), PlannedEvent(.adds, 10)),
+      TimedEvent(at: .milliseconds(5_300), PlannedEvent(.forceQuits, for: .seconds(60))),
+      TimedEvent(at: .seconds(20), PlannedEvent(.adds, 10)),
+      TimedEvent(at: .seconds(30), PlannedEvent(.deletes, 4)),
     ]
     #expect(SyncFeature.play(plan).findings == [])
   }

@@ -50,16 +50,16 @@ import Testing
     let base = Plan.short([(100, Action(.unreachable, for: .seconds(5))), (120, Action(.send))])
     var changes: [Plan] = [base]
     var other = base
-    other.acts[0].act = Action(.unreachable, for: .milliseconds(5001))
+    other.events[0].event = Action(.unreachable, for: .milliseconds(5001))
     changes.append(other)
     other = base
-    other.acts[1].at = .milliseconds(120_001)
+    other.events[1].at = .milliseconds(120_001)
     changes.append(other)
     other = base
     other.networkConditions.delay = .milliseconds(26)
     changes.append(other)
     other = base
-    other.acts.removeLast()
+    other.events.removeLast()
     changes.append(other)
     #expect(Set(changes.map { play($0, as: StreamModel.self).digest }).count == changes.count)
   }
@@ -68,8 +68,8 @@ import Testing
   func `a socket delivers exactly the messages after its position`(_ seed: UInt64) {
     var plan = Plan.drawn(.swarm, seed: seed, server: .positions)
     // Servers that lie deliberately prove nothing.
-    let lies: [StreamVerb] = [.edit, .falseHead, .shortBacklog]
-    plan.acts.removeAll { planned in lies.contains { planned.act.verb == .own($0) } }
+    let lies: [StreamEventKind] = [.edit, .falseHead, .shortBacklog]
+    plan.events.removeAll { planned in lies.contains { planned.event.eventKind == .own($0) } }
     let recording = Recording(plan)
     var next: (attempt: AttemptID, offset: UInt64)?
     for (_, happening) in recording.happenings {
@@ -93,7 +93,7 @@ import Testing
       let recording = Recording(plan)
       #expect(
         recording.times { if case .began = $0 { true } else { false } }.count
-          == plan.acts.count)
+          == plan.events.count)
       let calm = recording.times { $0 == .calm }
       let ends = recording.times { if case .ended = $0 { true } else { false } }
       #expect(calm.count == 1 && ends.allSatisfy { $0 <= calm[0] })
@@ -103,7 +103,7 @@ import Testing
   @Test func `removing an event does not change the others`() {
     var plan = Plan.short([(100, Action(.halfOpen)), (300, Action(.others, 3))])
     let whole = Recording(plan)
-    plan.acts.removeFirst()
+    plan.events.removeFirst()
     let less = Recording(plan)
     #expect(whole.texts == less.texts)
   }

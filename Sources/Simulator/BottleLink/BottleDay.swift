@@ -59,17 +59,18 @@ public struct BottleDay: Sendable, Hashable {
     sketch.numbers.passive = .seconds(60)
     for visit in 0..<32 {
       let time = Duration.seconds(60 + 1800 * Int64(visit)) + sketch.draw.seconds(0, 900)
-      sketch.add(visit % 4 == 3 ? Act(.moves) : Act(.drinks, 1), at: time)
+      sketch.add(visit % 4 == 3 ? PlannedEvent(.moves) : PlannedEvent(.drinks, 1), at: time)
     }
     for hour in [5, 12] {
       sketch.add(
-        Act(.carries, for: .seconds(1200)),
+        PlannedEvent(.carries, for: .seconds(1200)),
         at: .seconds(3600 * Int64(hour)) + sketch.draw.seconds(900, 1800))
     }
     // The phone is put away seven times for two hours less a minute, and then for the night.
     for visit in 0..<8 {
       let span = visit < 7 ? Int64(7_200 - 60) : 86_400 - 7 * 7_200 - 90
-      sketch.add(Act(.suspend, for: .seconds(span)), at: .seconds(60 + 7_200 * Int64(visit)))
+      sketch.add(
+        PlannedEvent(.suspend, for: .seconds(span)), at: .seconds(60 + 7_200 * Int64(visit)))
     }
     return sketch.finished(seed: seed)
   }

@@ -3,7 +3,7 @@ import LinkWire
 
 extension BottleFeature {
   /// The event kinds of plans, in addition to the kernel's faults.
-  public enum Verb: String, PlanVerb {
+  public enum EventKind: String, PlanEventKind {
     // People.
     /// Somebody takes a number of drinks in a row.
     case drinks
@@ -48,44 +48,44 @@ extension BottleFeature {
     case evict
 
     /// The declarations of all event kinds.
-    public static let forms: [Verb: VerbForm] = [
-      .drinks: VerbForm(.count(1...60), of: .peripheral, isOfPeople: true) {
+    public static let forms: [EventKind: EventForm] = [
+      .drinks: EventForm(.count(1...60), of: .peripheral, isOfPeople: true) {
         "takes \(Words.count($0.number, "drink"))"
       },
-      .moves: VerbForm(of: .peripheral, isOfPeople: true) { _ in "moves the bottle" },
-      .carries: VerbForm(.span, of: .peripheral, isOfPeople: true) {
+      .moves: EventForm(of: .peripheral, isOfPeople: true) { _ in "moves the bottle" },
+      .carries: EventForm(.span, of: .peripheral, isOfPeople: true) {
         "carries the bottle for \(length($0))"
       },
-      .pours: VerbForm(.word(amounts), of: .peripheral, isOfPeople: true) {
+      .pours: EventForm(.word(amounts), of: .peripheral, isOfPeople: true) {
         "pours \($0.word) ml"
       },
-      .shakes: VerbForm(of: .peripheral, isOfPeople: true) { _ in "shakes the bottle" },
-      .refreshes: VerbForm(isOfPeople: true) { _ in "refreshes" },
-      .deletes: VerbForm(isOfPeople: true) { _ in "deletes the newest drink" },
-      .commands: VerbForm(.word(BottleRequestKind.allCases.map(\.rawValue)), isOfPeople: true) {
+      .shakes: EventForm(of: .peripheral, isOfPeople: true) { _ in "shakes the bottle" },
+      .refreshes: EventForm(isOfPeople: true) { _ in "refreshes" },
+      .deletes: EventForm(isOfPeople: true) { _ in "deletes the newest drink" },
+      .commands: EventForm(.word(BottleRequestKind.allCases.map(\.rawValue)), isOfPeople: true) {
         "sends \($0.word) to the bottle"
       },
-      .holds: VerbForm(.span, isOfPeople: true) {
+      .holds: EventForm(.span, isOfPeople: true) {
         "looks at a screen that keeps the connection for \(length($0))"
       },
-      .pauses: VerbForm(.span, isOfPeople: true) { "turns it off for \(length($0))" },
-      .forgets: VerbForm(isOfPeople: true) { _ in "gives the bottle up" },
-      .restarts: VerbForm(of: .peripheral) { _ in "the bottle restarts" },
-      .wipes: VerbForm(of: .peripheral) { _ in "the bottle loses its memory" },
-      .flat: VerbForm(.span, of: .peripheral) { "the bottle's battery is flat for \(length($0))" },
-      .measures: VerbForm(.count(0...100), of: .peripheral) {
+      .pauses: EventForm(.span, isOfPeople: true) { "turns it off for \(length($0))" },
+      .forgets: EventForm(isOfPeople: true) { _ in "gives the bottle up" },
+      .restarts: EventForm(of: .peripheral) { _ in "the bottle restarts" },
+      .wipes: EventForm(of: .peripheral) { _ in "the bottle loses its memory" },
+      .flat: EventForm(.span, of: .peripheral) { "the bottle's battery is flat for \(length($0))" },
+      .measures: EventForm(.count(0...100), of: .peripheral) {
         "the bottle's battery has \($0.number) %"
       },
-      .away: VerbForm(.span, of: .peripheral) { "the bottle is out of range for \(length($0))" },
-      .crowded: VerbForm(.span) { "the phone has no slot for a connection for \(length($0))" },
-      .lossy: VerbForm(.span) { "the radio loses and repeats values for \(length($0))" },
-      .garbles: VerbForm(.span) { "the radio cuts values off for \(length($0))" },
-      .bluetooth: VerbForm(.word(["off", "unauthorised", "resetting", "unknown"]), .span) {
+      .away: EventForm(.span, of: .peripheral) { "the bottle is out of range for \(length($0))" },
+      .crowded: EventForm(.span) { "the phone has no slot for a connection for \(length($0))" },
+      .lossy: EventForm(.span) { "the radio loses and repeats values for \(length($0))" },
+      .garbles: EventForm(.span) { "the radio cuts values off for \(length($0))" },
+      .bluetooth: EventForm(.word(["off", "unauthorised", "resetting", "unknown"]), .span) {
         "Bluetooth is \($0.word) for \(length($0))"
       },
-      .echoes: VerbForm { _ in "callbacks of older attempts come again" },
-      .timeless: VerbForm { _ in "the phone's clock falls back by years" },
-      .evict: VerbForm(.span, lasting: .spanAnd(.seconds(1))) {
+      .echoes: EventForm { _ in "callbacks of older attempts come again" },
+      .timeless: EventForm { _ in "the phone's clock falls back by years" },
+      .evict: EventForm(.span, lasting: .spanAnd(.seconds(1))) {
         "the system ends the app, which is opened again after \(length($0))"
       },
     ]
@@ -100,19 +100,20 @@ extension BottleFeature {
     sketch.bottle()
     switch preset {
     case .lift:
-      sketch.scatter(sketch.draw.count(10...30)) { Act(.away, for: $0.seconds(0.5, 90)) }
-      sketch.scatter(sketch.draw.count(0...3)) { Act(.suspend, for: $0.seconds(10, 300)) }
+      sketch.scatter(sketch.draw.count(10...30)) { PlannedEvent(.away, for: $0.seconds(0.5, 90)) }
+      sketch.scatter(sketch.draw.count(0...3)) { PlannedEvent(.suspend, for: $0.seconds(10, 300)) }
     case .cafe:
-      sketch.scatter(sketch.draw.count(4...10)) { Act(.suspend, for: $0.seconds(30, 900)) }
-      sketch.scatter(sketch.draw.count(0...3)) { Act(.evict, for: $0.seconds(30, 900)) }
+      sketch.scatter(sketch.draw.count(4...10)) { PlannedEvent(.suspend, for: $0.seconds(30, 900)) }
+      sketch.scatter(sketch.draw.count(0...3)) { PlannedEvent(.evict, for: $0.seconds(30, 900)) }
       sketch.swarm(Sketch<BottleFeature>.troubles, times: 0...4)
     case .train:
       sketch.networkConditions.loss = sketch.draw.one(0.05, 0.2, 0.4)
       sketch.networkConditions.twice = sketch.draw.one(0, 0.1, 0.3)
       sketch.scatter(sketch.draw.count(4...10)) {
         $0.one(
-          Act(.lossy, for: $0.seconds(5, 200)), Act(.crowded, for: $0.seconds(5, 200)),
-          Act(.away, for: $0.seconds(5, 200)))
+          PlannedEvent(.lossy, for: $0.seconds(5, 200)),
+          PlannedEvent(.crowded, for: $0.seconds(5, 200)),
+          PlannedEvent(.away, for: $0.seconds(5, 200)))
       }
     case .aeroplane: sketch.fly()
     case .captivePortal, .deploy, .swarm:
@@ -134,44 +135,49 @@ extension Sketch<BottleFeature> {
     numbers.lies = draw.one(0, 0, 1)
     numbers.overtakes = draw.count(0...1)
     networkConditions.jitter = draw.seconds(0.005, 0.1)
-    scatter(draw.count(6...20)) { Act(.drinks, $0.one(1, 1, 1, 2, $0.count(1...30))) }
-    scatter(draw.count(0...8)) { _ in Act(.moves) }
+    scatter(draw.count(6...20)) { PlannedEvent(.drinks, $0.one(1, 1, 1, 2, $0.count(1...30))) }
+    scatter(draw.count(0...8)) { _ in PlannedEvent(.moves) }
     scatter(draw.count(0...4)) {
       $0.one(
-        Act(.refreshes), Act(.deletes),
-        Act(.commands, 0, $0.one("tare", "ping", "reset", "settings")),
-        Act(.holds, for: $0.seconds(5, 300)))
+        PlannedEvent(.refreshes), PlannedEvent(.deletes),
+        PlannedEvent(.commands, 0, $0.one("tare", "ping", "reset", "settings")),
+        PlannedEvent(.holds, for: $0.seconds(5, 300)))
     }
   }
 
   /// Adds actions that people seldom take with a bottle, in every second plan.
   fileprivate mutating func tinker() {
     guard draw.one(true, false) else { return }
-    scatter(draw.count(0...6)) { Act(.pours, 0, $0.any(of: BottleFeature.Verb.amounts)) }
-    scatter(draw.count(0...2)) { _ in Act(.shakes) }
-    scatter(draw.count(0...3)) { Act(.measures, $0.one(4, 19, 20, 24, 25, 26, 80)) }
+    scatter(draw.count(0...6)) {
+      PlannedEvent(.pours, 0, $0.any(of: BottleFeature.EventKind.amounts))
+    }
+    scatter(draw.count(0...2)) { _ in PlannedEvent(.shakes) }
+    scatter(draw.count(0...3)) { PlannedEvent(.measures, $0.one(4, 19, 20, 24, 25, 26, 80)) }
     scatter(draw.count(0...4)) {
-      Act(.commands, 0, $0.any(of: BottleRequestKind.allCases).rawValue)
+      PlannedEvent(.commands, 0, $0.any(of: BottleRequestKind.allCases).rawValue)
     }
     // A bottle that was just taken is awake.
     for _ in 0..<draw.count(0...4) {
       let time = draw.seconds(5, Double(length.components.seconds) - 70)
-      add(Act(.drinks, 1), at: time)
+      add(PlannedEvent(.drinks, 1), at: time)
       for _ in 0..<draw.count(1...8) {
         let kind = draw.any(of: BottleRequestKind.allCases).rawValue
-        add(Act(.commands, 0, kind), at: time + draw.seconds(10, 60))
+        add(PlannedEvent(.commands, 0, kind), at: time + draw.seconds(10, 60))
       }
     }
     scatter(draw.count(0...2)) {
-      $0.one(Act(.holds, for: $0.seconds(60, 400)), Act(.refreshes), Act(.deletes))
+      $0.one(
+        PlannedEvent(.holds, for: $0.seconds(60, 400)), PlannedEvent(.refreshes),
+        PlannedEvent(.deletes))
     }
     scatter(draw.count(0...2)) {
       $0.one(
-        Act(.pauses, for: $0.seconds(0, 100)), Act(.forgets), Act(.echoes),
-        Act(.garbles, for: $0.seconds(20, 200)))
+        PlannedEvent(.pauses, for: $0.seconds(0, 100)), PlannedEvent(.forgets),
+        PlannedEvent(.echoes),
+        PlannedEvent(.garbles, for: $0.seconds(20, 200)))
     }
-    if draw.happens(0.05) { add(Act(.timeless), at: .seconds(40)) }
-    if draw.happens(0.1) { scatter(draw.count(1...4)) { _ in Act(.wipes) } }
+    if draw.happens(0.05) { add(PlannedEvent(.timeless), at: .seconds(40)) }
+    if draw.happens(0.1) { scatter(draw.count(1...4)) { _ in PlannedEvent(.wipes) } }
   }
 
   /// Draws hours without Bluetooth, with the app closed or suspended for most of them.
@@ -180,38 +186,40 @@ extension Sketch<BottleFeature> {
     let start = draw.seconds(300, 1200)
     let flight = length - start - .seconds(600)
     let rest = start + .seconds(120)
-    add(Act(.bluetooth, 0, draw.one("off", "off", "unauthorised"), for: flight), at: start)
+    add(PlannedEvent(.bluetooth, 0, draw.one("off", "off", "unauthorised"), for: flight), at: start)
     add(
       draw.one(
-        Act(.suspend, for: flight / 2), Act(.evict, for: flight / 4), Act(.kill, for: flight / 4)),
+        PlannedEvent(.suspend, for: flight / 2), PlannedEvent(.evict, for: flight / 4),
+        PlannedEvent(.kill, for: flight / 4)),
       at: rest)
-    scatter(draw.count(1...3)) { Act(.suspend, for: $0.seconds(6, 900)) }
+    scatter(draw.count(1...3)) { PlannedEvent(.suspend, for: $0.seconds(6, 900)) }
   }
 
   /// The faults between a phone and a bottle. Their order is part of every seed.
-  fileprivate static var troubles: [Trouble<BottleFeature.Verb>] {
+  fileprivate static var troubles: [Trouble<BottleFeature.EventKind>] {
     [
       .background, .suspend, .suspend, .kill, .store, .wall,
-      Trouble { Act(.evict, for: $0.seconds(5, 900)) },
-      Trouble { Act(.evict, for: $0.seconds(5, 900)) },
-      Trouble { Act(.away, for: $0.seconds(0.5, 200)) },
-      Trouble { Act(.crowded, for: $0.seconds(1, 200)) },
-      Trouble { Act(.lossy, for: $0.seconds(5, 200)) },
+      Trouble { PlannedEvent(.evict, for: $0.seconds(5, 900)) },
+      Trouble { PlannedEvent(.evict, for: $0.seconds(5, 900)) },
+      Trouble { PlannedEvent(.away, for: $0.seconds(0.5, 200)) },
+      Trouble { PlannedEvent(.crowded, for: $0.seconds(1, 200)) },
+      Trouble { PlannedEvent(.lossy, for: $0.seconds(5, 200)) },
       Trouble {
-        Act(
+        PlannedEvent(
           .bluetooth, 0, $0.one("off", "unauthorised", "resetting", "unknown"),
           for: $0.seconds(0.5, 200))
       },
-      Trouble { _ in Act(.echoes) },
-      Trouble { _ in Act(.restarts) },
-      Trouble { Act(.flat, for: $0.seconds(5, 300)) },
-      Trouble { Act(.carries, for: $0.seconds(30, 500)) },
+      Trouble { _ in PlannedEvent(.echoes) },
+      Trouble { _ in PlannedEvent(.restarts) },
+      Trouble { PlannedEvent(.flat, for: $0.seconds(5, 300)) },
+      Trouble { PlannedEvent(.carries, for: $0.seconds(30, 500)) },
       Trouble {
         $0.one(
-          Act(.refreshes), Act(.deletes), Act(.holds, for: $0.seconds(5, 300)),
-          Act(.commands, 0, "ping"))
+          PlannedEvent(.refreshes), PlannedEvent(.deletes),
+          PlannedEvent(.holds, for: $0.seconds(5, 300)),
+          PlannedEvent(.commands, 0, "ping"))
       },
-      Trouble { Act(.drinks, $0.count(1...40)) },
+      Trouble { PlannedEvent(.drinks, $0.count(1...40)) },
     ]
   }
 }

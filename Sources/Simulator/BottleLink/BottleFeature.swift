@@ -37,7 +37,7 @@ public enum BottleFeature: SimulatedFeature {
     case leaves(link: UInt64)
     // The bottle.
     case handles(BottleInput)
-    case carries(act: Int)
+    case carries(event: Int)
     case calms
   }
 

@@ -78,24 +78,24 @@ public struct BottleReconnect: Sendable, Hashable {
     var sketch = Sketch<BottleFeature>(seed: seed, server: .usual)
     (sketch.numbers.profile, sketch.numbers.passive) = (28, .seconds(60))
     // Phone and bottle meet once, so that the phone has the bottle's identity.
-    sketch.add(Act(.moves), at: .seconds(1))
+    sketch.add(PlannedEvent(.moves), at: .seconds(1))
     var start = Duration.seconds(900) + sketch.draw.seconds(0, 60)
     switch situation {
     case .opened:
-      sketch.add(Act(.moves), at: start - sketch.draw.seconds(0, 5))
-      sketch.add(Act(.suspend, for: start - .seconds(60)), at: .seconds(60))
-    case .open: sketch.add(Act(.moves), at: start)
+      sketch.add(PlannedEvent(.moves), at: start - sketch.draw.seconds(0, 5))
+      sketch.add(PlannedEvent(.suspend, for: start - .seconds(60)), at: .seconds(60))
+    case .open: sketch.add(PlannedEvent(.moves), at: start)
     case .lost:
       // Before the bottle sleeps again.
       start = .seconds(20) + sketch.draw.seconds(0, 5)
-      sketch.add(Act(.restarts), at: start)
+      sketch.add(PlannedEvent(.restarts), at: start)
     case .suspended:
-      sketch.add(Act(.suspend, for: .seconds(3_600)), at: .seconds(60))
-      sketch.add(Act(.drinks, 3), at: start)
+      sketch.add(PlannedEvent(.suspend, for: .seconds(3_600)), at: .seconds(60))
+      sketch.add(PlannedEvent(.drinks, 3), at: start)
     case .ended:
-      sketch.add(Act(.suspend, for: .seconds(3_600)), at: .seconds(60))
-      sketch.add(Act(.evict, for: .seconds(3_600)), at: .seconds(120))
-      sketch.add(Act(.drinks, 3), at: start)
+      sketch.add(PlannedEvent(.suspend, for: .seconds(3_600)), at: .seconds(60))
+      sketch.add(PlannedEvent(.evict, for: .seconds(3_600)), at: .seconds(120))
+      sketch.add(PlannedEvent(.drinks, 3), at: start)
     }
     sketch.length = start + patience
     return (sketch.finished(seed: seed), Instant.zero.advanced(by: start))

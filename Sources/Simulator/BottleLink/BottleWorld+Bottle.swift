@@ -117,8 +117,10 @@ extension BottleWorld {
 
   // The plan.
 
-  static func impose(_ act: Act<BottleFeature.Verb>, on conditions: inout Conditions) {
-    switch act.verb {
+  static func impose(
+    _ event: PlannedEvent<BottleFeature.EventKind>, on conditions: inout Conditions
+  ) {
+    switch event.eventKind {
     case .own(.evict): (conditions.isKilled, conditions.isInBackground) = (true, true)
     case .own(.bluetooth): conditions.isUnreachable = true
     case .own, .common: return
@@ -126,20 +128,21 @@ extension BottleWorld {
   }
 
   mutating func begin(
-    _ verb: BottleFeature.Verb, _ act: Act<BottleFeature.Verb>, _ index: Int
+    _ eventKind: BottleFeature.EventKind, _ event: PlannedEvent<BottleFeature.EventKind>,
+    _ index: Int
   ) {
-    switch verb {
-    case .refreshes, .deletes, .commands, .holds, .pauses, .forgets: ask(verb, act)
-    case .drinks: drink(act.number)
+    switch eventKind {
+    case .refreshes, .deletes, .commands, .holds, .pauses, .forgets: ask(eventKind, event)
+    case .drinks: drink(event.number)
     case .moves:
       touch(.moved)
       touch(.stands(false))
       kernel.later(.handles(.stands(true)), after: .seconds(4))
     case .carries: carry(index)
-    case .pours: touch(.poured(Int16(act.word) ?? 0))
+    case .pours: touch(.poured(Int16(event.word) ?? 0))
     case .shakes: touch(.shaken)
     case .measures:
-      let percent = UInt8(clamping: act.number)
+      let percent = UInt8(clamping: event.number)
       touch(.battery(percent))
       notify(.battery, [percent])
     case .restarts:
@@ -153,21 +156,23 @@ extension BottleWorld {
       plan()
       weigh()
     case .timeless: kernel.hosts[HostID.phone.place].wallOffset -= .seconds(300_000_000)
-    case .bluetooth: setAdapter(AdapterState(rawValue: act.word) ?? .off)
+    case .bluetooth: setAdapter(AdapterState(rawValue: event.word) ?? .off)
     case .echoes: echo()
     case .evict: doom(.phone)
     }
   }
 
   /// Passes a request of the user to the app.
-  private mutating func ask(_ verb: BottleFeature.Verb, _ act: Act<BottleFeature.Verb>) {
-    switch verb {
+  private mutating func ask(
+    _ eventKind: BottleFeature.EventKind, _ event: PlannedEvent<BottleFeature.EventKind>
+  ) {
+    switch eventKind {
     case .refreshes: request { .refresh($0) }
     case .deletes:
       guard let newest = disk.drinks(before: nil, limit: 1).first else { return }
       request { .perform($0, .command(.delete(newest.record.id))) }
     case .commands:
-      guard let kind = BottleRequestKind(rawValue: act.word) else { return }
+      guard let kind = BottleRequestKind(rawValue: event.word) else { return }
       request { .perform($0, kind.request) }
     case .holds: hold(true)
     case .pauses:
@@ -182,8 +187,8 @@ extension BottleWorld {
     }
   }
 
-  mutating func end(_ act: Act<BottleFeature.Verb>, _ index: Int) {
-    switch act.verb {
+  mutating func end(_ event: PlannedEvent<BottleFeature.EventKind>, _ index: Int) {
+    switch event.eventKind {
     case .own(.holds): hold(false)
     case .own(.pauses): turnOn()
     case .own(.flat): if !isUnderWay(.flat) { touch(.battery(90)) }
@@ -225,11 +230,11 @@ extension BottleWorld {
   }
 
   /// Moves the bottle repeatedly while the event is under way.
-  mutating func carry(_ act: Int) {
-    guard kernel.active.contains(act) else { return }
+  mutating func carry(_ event: Int) {
+    guard kernel.active.contains(event) else { return }
     touch(.moved)
     touch(.stands(false))
-    kernel.later(.carries(act: act), after: .seconds(7))
+    kernel.later(.carries(event: event), after: .seconds(7))
   }
 
   /// Delivers callbacks of this run's attempts again, or for the first time.

@@ -224,7 +224,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .leaves(let link): bottleLoses(link)
     // Events that were planned before calm end when it begins.
     case .handles(let input): if !isCalm { touch(input) }
-    case .carries(let act): carry(act)
+    case .carries(let event): carry(event)
     case .calms: beAround()
     case .commits, .confirms: return  // handled by `makeDurable`
     }
@@ -711,11 +711,11 @@ extension BottleWorld {
 
   /// Whether the user or a fault ended the app, in which case the system does not launch it.
   var isForced: Bool {
-    kernel.active.contains { kernel.plan.acts[$0].act.verb == .common(.kill) }
+    kernel.active.contains { kernel.plan.events[$0].event.eventKind == .common(.kill) }
   }
 
   private var evictions: [Int] {
-    kernel.active.filter { kernel.plan.acts[$0].act.verb == .own(.evict) }
+    kernel.active.filter { kernel.plan.events[$0].event.eventKind == .own(.evict) }
   }
 
   // The adapter.

@@ -72,9 +72,9 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   case wentDead(HostID, AttemptID)
 
   // The plan.
-  case began(Act<Feature.Verb>)
+  case began(PlannedEvent<Feature.EventKind>)
   /// A fault of the plan ended.
-  case ended(Act<Feature.Verb>)
+  case ended(PlannedEvent<Feature.EventKind>)
   /// No further faults occur from now on.
   case calm
 

@@ -72,10 +72,10 @@ public struct RelayCheckers: FeatureCheckers {
   ) {
     switch seen {
     case .fact(let fact): see(fact, phoneState)
-    case .began(let act):
-      if act.verb == .common(.serverClock) { clockError += act.time.magnitude }
-      dues.began(act, phoneState.now)
-    case .ended(let act): dues.ended(act, phoneState.now)
+    case .began(let event):
+      if event.eventKind == .common(.serverClock) { clockError += event.time.magnitude }
+      dues.began(event, phoneState.now)
+    case .ended(let event): dues.ended(event, phoneState.now)
     case .launched(let host, _):
       greeted[host.index] = []
       phones[host.index] = nil

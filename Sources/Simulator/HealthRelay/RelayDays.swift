@@ -54,18 +54,18 @@ extension Sketch<RelayFeature> {
     numbers.services = draw.count(0...3)
     scatter(draw.count(20...60)) {
       let patience = $0.one(.seconds(60), .seconds(60), .seconds(60), $0.seconds(0.01, 30))
-      return Act(.asks, by: patience)
+      return PlannedEvent(.asks, by: patience)
     }
-    scatter(draw.count(0...4)) { $0.one(Act(.leaves), Act(.logsOut)) }
+    scatter(draw.count(0...4)) { $0.one(PlannedEvent(.leaves), PlannedEvent(.logsOut)) }
   }
 
   /// Restricts most events to one phone, and each event of an assistant to one assistant.
   fileprivate mutating func chooseHosts(from first: Int = 0) {
-    for index in acts.indices.dropFirst(first) {
-      switch acts[index].act.kind ?? acts[index].act.form.host {
+    for index in events.indices.dropFirst(first) {
+      switch events[index].event.kind ?? events[index].event.form.host {
       case .phone:
-        if draw.happens(0.75) { acts[index].act.host = draw.count(0...RelayFeature.phones - 1) }
-      case .client: acts[index].act.host = draw.count(0...RelayFeature.askers - 1)
+        if draw.happens(0.75) { events[index].event.host = draw.count(0...RelayFeature.phones - 1) }
+      case .client: events[index].event.host = draw.count(0...RelayFeature.askers - 1)
       case .backend, .peripheral, .system: continue
       }
     }
@@ -75,7 +75,7 @@ extension Sketch<RelayFeature> {
   fileprivate mutating func oddities(_ preset: DayPreset) {
     guard draw.happens(preset == .swarm ? 0.5 : 0.2) else { return }
     if draw.happens(0.3) { numbers.tokenLife = draw.seconds(300, 3_000) }
-    let first = acts.count
+    let first = events.count
     swarm(Self.odd, times: 4...16)
     chooseHosts(from: first)
     if draw.happens(0.4) { orphan() }
@@ -86,50 +86,51 @@ extension Sketch<RelayFeature> {
   private mutating func orphan() {
     let start = draw.seconds(60, Double(length.components.seconds) - 120)
     let phone = RelayFeature.phones - 1
-    add(Act(.background, for: .seconds(60), on: phone), at: start)
-    add(Act(.asks, by: .seconds(60), on: phone), at: start + draw.seconds(0.5, 3))
-    add(Act(.kill, for: .seconds(1), at: .backend), at: start + draw.seconds(2, 5))
+    add(PlannedEvent(.background, for: .seconds(60), on: phone), at: start)
+    add(PlannedEvent(.asks, by: .seconds(60), on: phone), at: start + draw.seconds(0.5, 3))
+    add(PlannedEvent(.kill, for: .seconds(1), at: .backend), at: start + draw.seconds(2, 5))
     for asker in [phone + 1, phone] {
-      add(Act(.repeats, by: .seconds(60), on: asker), at: start + draw.seconds(7, 20))
+      add(PlannedEvent(.repeats, by: .seconds(60), on: asker), at: start + draw.seconds(7, 20))
     }
   }
 
   /// Actions that good clients never or seldom perform, and absences beyond the grace period.
-  fileprivate static var odd: [Trouble<RelayVerb>] {
+  fileprivate static var odd: [Trouble<RelayEventKind>] {
     [
-      Trouble { Act(.asksMore, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
-      Trouble { Act(.repeats, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
-      Trouble { _ in Act(.logsOutAtOnce) },
-      Trouble { _ in Act(.triesOldPair) },
-      Trouble { Act(.pairsAgain, $0.one(1, 3, 9)) },
-      Trouble { Act(.guesses, $0.count(1...40)) },
+      Trouble { PlannedEvent(.asksMore, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
+      Trouble { PlannedEvent(.repeats, by: $0.one(.seconds(60), $0.seconds(0.01, 30))) },
+      Trouble { _ in PlannedEvent(.logsOutAtOnce) },
+      Trouble { _ in PlannedEvent(.triesOldPair) },
+      Trouble { PlannedEvent(.pairsAgain, $0.one(1, 3, 9)) },
+      Trouble { PlannedEvent(.guesses, $0.count(1...40)) },
       Trouble {
         $0.one(
-          Act(.suspend, for: $0.seconds(580, 1_500)), Act(.unreachable, for: $0.seconds(580, 1_500))
+          PlannedEvent(.suspend, for: $0.seconds(580, 1_500)),
+          PlannedEvent(.unreachable, for: $0.seconds(580, 1_500))
         )
       },
     ]
   }
 
   /// The faults of relays, in addition to the common ones. Their order is part of every seed.
-  fileprivate static var troubles: [Trouble<RelayVerb>] {
+  fileprivate static var troubles: [Trouble<RelayEventKind>] {
     [
-      Trouble { Act(.stop, for: $0.seconds(0.1, 60)) },
-      Trouble { Act(.slowReading, for: $0.seconds(5, 200)) },
-      Trouble { _ in Act(.unsent) },
+      Trouble { PlannedEvent(.stop, for: $0.seconds(0.1, 60)) },
+      Trouble { PlannedEvent(.slowReading, for: $0.seconds(5, 200)) },
+      Trouble { _ in PlannedEvent(.unsent) },
       Trouble { .store($0.one(.storeFull, .storeLocked, .storeSlow), $0.seconds(1, 100)) },
-      Trouble { Act(.kill, for: $0.seconds(0.5, 60), at: .backend) },
-      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "malformed", "unknown")) },
-      Trouble { Act(.slowStore, by: $0.seconds(0.1, 4), for: $0.seconds(5, 100)) },
-      Trouble { $0.one(Act(.logsOut), Act(.leaves)) },
-      Trouble { Act(.serverClock, by: $0.seconds(-120, 120)) },
+      Trouble { PlannedEvent(.kill, for: $0.seconds(0.5, 60), at: .backend) },
+      Trouble { PlannedEvent(.strangeMessage, 0, $0.one("oversized", "malformed", "unknown")) },
+      Trouble { PlannedEvent(.slowStore, by: $0.seconds(0.1, 4), for: $0.seconds(5, 100)) },
+      Trouble { $0.one(PlannedEvent(.logsOut), PlannedEvent(.leaves)) },
+      Trouble { PlannedEvent(.serverClock, by: $0.seconds(-120, 120)) },
     ]
   }
 }
 
-extension Act<RelayVerb> {
+extension PlannedEvent<RelayEventKind> {
   /// Returns a fault of the backend's store.
-  fileprivate static func store(_ verb: CommonVerb, _ span: Duration) -> Act {
-    Act(verb, for: span, at: .backend)
+  fileprivate static func store(_ eventKind: CommonEventKind, _ span: Duration) -> PlannedEvent {
+    PlannedEvent(eventKind, for: span, at: .backend)
   }
 }

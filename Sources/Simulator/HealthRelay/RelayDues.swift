@@ -35,7 +35,7 @@ struct RelayDues: Sendable {
   private var load: [Int: [RequestID: Instant]] = [:]
   private var holds: [Int: Hold] = [:]
   /// The faults under way.
-  private var troubles: [Act<RelayVerb>] = []
+  private var troubles: [PlannedEvent<RelayEventKind>] = []
   /// The time of each phone's last fault.
   private var troubledAt: [Int: Instant] = [:]
 
@@ -104,25 +104,27 @@ struct RelayDues: Sendable {
     due = due.filter { $0.value.phone != phone }
   }
 
-  mutating func began(_ act: Act<RelayVerb>, _ now: Instant) {
-    if act.lasting != nil { troubles.append(act) }
-    trouble(act, now)
+  mutating func began(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
+    if event.lasting != nil { troubles.append(event) }
+    trouble(event, now)
   }
 
-  mutating func ended(_ act: Act<RelayVerb>, _ now: Instant) {
-    if let place = troubles.firstIndex(of: act) { troubles.remove(at: place) }
-    trouble(act, now)
+  mutating func ended(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
+    if let place = troubles.firstIndex(of: event) { troubles.remove(at: place) }
+    trouble(event, now)
   }
 
-  private mutating func trouble(_ act: Act<RelayVerb>, _ now: Instant) {
-    for phone in 0..<RelayFeature.phones where Self.concerns(act, phone) { trouble(phone, at: now) }
+  private mutating func trouble(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
+    for phone in 0..<RelayFeature.phones where Self.concerns(event, phone) {
+      trouble(phone, at: now)
+    }
   }
 
   /// Returns whether a planned event is a fault of a phone or of the backend.
-  private static func concerns(_ act: Act<RelayVerb>, _ phone: Int) -> Bool {
-    switch act.kind ?? act.form.host {
-    case .phone: act.host ?? phone == phone
-    case .backend: !act.form.isOfPeople
+  private static func concerns(_ event: PlannedEvent<RelayEventKind>, _ phone: Int) -> Bool {
+    switch event.kind ?? event.form.host {
+    case .phone: event.host ?? phone == phone
+    case .backend: !event.form.isOfPeople
     case .client, .peripheral, .system: false
     }
   }

@@ -11,7 +11,7 @@ public enum RelayFeature: SimulatedFeature {
   /// The model of a relay on a phone.
   public typealias Model = RelayModel
   /// The event kinds in addition to the kernel's.
-  public typealias Verb = RelayVerb
+  public typealias EventKind = RelayEventKind
   /// The numbers that plans fix, in addition to the network conditions.
   public typealias Numbers = RelayNumbers
   /// The servers of this world: there is one kind.

@@ -134,7 +134,8 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     }
     // A phone that is away for longer than the grace period may have to pair again. A backend that
     // restarts measures the time with its wall clock.
-    let jumps = kernel.plan.acts.filter { $0.act.verb == .common(.serverClock) }.map(\.act.time)
+    let jumps = kernel.plan.events.filter { $0.event.eventKind == .common(.serverClock) }.map(
+      \.event.time)
     let slack = jumps.reduce(.seconds(20)) { $0 + max($1, .zero - $1) }
     for index in phones.indices {
       let isAway = phones[index].lastHere.duration(to: now) > backend.policy.grace - slack
@@ -146,20 +147,22 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
 
   // Planned events.
 
-  mutating func begin(_ verb: RelayVerb, _ act: Act<RelayVerb>, _ index: Int) {
-    switch verb {
-    case .asks: for host in targets(of: act) { ask(host.index, patience: act.time) }
-    case .leaves: for host in targets(of: act) { leave(host.index) }
-    case .logsOut: for host in targets(of: act) { logOut(host.index) }
+  mutating func begin(
+    _ eventKind: RelayEventKind, _ event: PlannedEvent<RelayEventKind>, _ index: Int
+  ) {
+    switch eventKind {
+    case .asks: for host in targets(of: event) { ask(host.index, patience: event.time) }
+    case .leaves: for host in targets(of: event) { leave(host.index) }
+    case .logsOut: for host in targets(of: event) { logOut(host.index) }
     case .asksMore, .repeats, .logsOutAtOnce, .triesOldPair, .pairsAgain:
-      for host in targets(of: act) { beginOddity(verb, act, host.index) }
-    case .guesses: for _ in 0..<act.number { guess() }
+      for host in targets(of: event) { beginOddity(eventKind, event, host.index) }
+    case .guesses: for _ in 0..<event.number { guess() }
     case .unsent:
-      for host in targets(of: act) {
+      for host in targets(of: event) {
         guard let attempt = clients[host.index].link.currentAttempt else { continue }
         give(.unsent(attempt), to: host)
       }
-    case .strangeMessage: sendStrange(act.word)
+    case .strangeMessage: sendStrange(event.word)
     case .stop, .slowReading: return  // looked up where they matter
     }
   }
@@ -549,10 +552,12 @@ extension RelayWorld {
 
 // Actions of assistants and strangers that a good client never or seldom performs.
 extension RelayWorld {
-  mutating func beginOddity(_ verb: RelayVerb, _ act: Act<RelayVerb>, _ index: Int) {
-    switch verb {
-    case .asksMore: askMore(index, patience: act.time)
-    case .repeats: askAgain(index, patience: act.time)
+  mutating func beginOddity(
+    _ eventKind: RelayEventKind, _ event: PlannedEvent<RelayEventKind>, _ index: Int
+  ) {
+    switch eventKind {
+    case .asksMore: askMore(index, patience: event.time)
+    case .repeats: askAgain(index, patience: event.time)
     case .logsOutAtOnce:
       guard let token = askers[index].token else { return }
       call(index, .logout, token: token, patience: .seconds(60))
@@ -560,7 +565,7 @@ extension RelayWorld {
       guard askers[index].open.isEmpty, let pair = askers[index].pair else { return }
       logIn(index, with: pair)
     case .pairsAgain:
-      askers[index].again += act.number
+      askers[index].again += event.number
       guard askers[index].open.isEmpty else { return }
       pairAgain(index)
       signInSoon(index, after: .seconds(5))

@@ -387,7 +387,7 @@ extension SyncFeature {
 
 extension SyncFeature {
   /// The kinds of planned events of this world.
-  public enum Verb: String, PlanVerb {
+  public enum EventKind: String, PlanEventKind {
     // People.
     /// Samples are added; `number` states how many.
     case adds
@@ -423,42 +423,42 @@ extension SyncFeature {
     case serverReturns
 
     /// The declarations of all kinds.
-    public static let forms: [Verb: VerbForm] = [
-      .adds: VerbForm(.count(1...5_000), isOfPeople: true) { "has \($0.number) more samples" },
-      .deletes: VerbForm(.count(1...1_000), isOfPeople: true) { "deletes \($0.number) samples" },
-      .restores: VerbForm(.count(1...1_000), isOfPeople: true) {
+    public static let forms: [EventKind: EventForm] = [
+      .adds: EventForm(.count(1...5_000), isOfPeople: true) { "has \($0.number) more samples" },
+      .deletes: EventForm(.count(1...1_000), isOfPeople: true) { "deletes \($0.number) samples" },
+      .restores: EventForm(.count(1...1_000), isOfPeople: true) {
         "brings \($0.number) deleted samples back"
       },
-      .forceQuits: VerbForm(.span, isOfPeople: true) {
+      .forceQuits: EventForm(.span, isOfPeople: true) {
         "closes the app by force, and opens it again after \(length($0))"
       },
-      .retries: VerbForm(isOfPeople: true) { _ in "sends parked batches again" },
-      .resets: VerbForm(.number(0...2), isOfPeople: true) {
+      .retries: EventForm(isOfPeople: true) { _ in "sends parked batches again" },
+      .resets: EventForm(.number(0...2), isOfPeople: true) {
         "has type \($0.number) read anew"
       },
-      .storeReturns: VerbForm(isOfPeople: true) { _ in
+      .storeReturns: EventForm(isOfPeople: true) { _ in
         "puts the health store back, and imports again what came since"
       },
-      .queueReturns: VerbForm(.span, isOfPeople: true) {
+      .queueReturns: EventForm(.span, isOfPeople: true) {
         "puts the app's data back, and opens it again after \(length($0))"
       },
-      .locks: VerbForm(.span) { "the phone is locked for \(length($0))" },
-      .jettisons: VerbForm(.span) {
+      .locks: EventForm(.span) { "the phone is locked for \(length($0))" },
+      .jettisons: EventForm(.span) {
         "the system ends the app, and launches it when needed, for \(length($0))"
       },
-      .refreshes: VerbForm { _ in "the system grants 30 s" },
-      .processes: VerbForm { _ in "the system grants 3 min" },
-      .cellular: VerbForm(.span) { "the network is expensive for \(length($0))" },
-      .lowData: VerbForm(.span, isOfPeople: true) { "saves data for \(length($0))" },
-      .lowPower: VerbForm(.span, isOfPeople: true) { "saves power for \(length($0))" },
-      .rotates: VerbForm(.span, of: .backend) {
+      .refreshes: EventForm { _ in "the system grants 30 s" },
+      .processes: EventForm { _ in "the system grants 3 min" },
+      .cellular: EventForm(.span) { "the network is expensive for \(length($0))" },
+      .lowData: EventForm(.span, isOfPeople: true) { "saves data for \(length($0))" },
+      .lowPower: EventForm(.span, isOfPeople: true) { "saves power for \(length($0))" },
+      .rotates: EventForm(.span, of: .backend) {
         "the secret changes, and phones have it after \(length($0))"
       },
-      .overloads: VerbForm(.time, .span, of: .backend) {
+      .overloads: EventForm(.time, .span, of: .backend) {
         "every request is answered with 429 for \(length($0)), and with a retry-after of "
           + Words.length($0.time)
       },
-      .serverReturns: VerbForm(.span, of: .backend) {
+      .serverReturns: EventForm(.span, of: .backend) {
         "the server is put back to a backup within \(length($0))"
       },
     ]
@@ -482,15 +482,17 @@ extension SyncFeature {
       sketch.numbers.coded = sketch.draw.one(0, 1)
     }
     sketch.day(preset)
-    sketch.scatter(sketch.draw.count(6...20)) { Act(.adds, $0.one(1, 1, 2, 5, 30)) }
-    sketch.scatter(sketch.draw.count(2...10)) { Act(.deletes, $0.one(1, 1, 3)) }
-    sketch.scatter(sketch.draw.count(0...4)) { Act(.restores, $0.one(1, 2)) }
-    sketch.scatter(sketch.draw.count(1...5)) { $0.one(Act(.refreshes), Act(.processes)) }
+    sketch.scatter(sketch.draw.count(6...20)) { PlannedEvent(.adds, $0.one(1, 1, 2, 5, 30)) }
+    sketch.scatter(sketch.draw.count(2...10)) { PlannedEvent(.deletes, $0.one(1, 1, 3)) }
+    sketch.scatter(sketch.draw.count(0...4)) { PlannedEvent(.restores, $0.one(1, 2)) }
+    sketch.scatter(sketch.draw.count(1...5)) {
+      $0.one(PlannedEvent(.refreshes), PlannedEvent(.processes))
+    }
     let isRough = preset == .swarm || preset == .deploy
     sketch.swarm(Sketch<SyncFeature>.troubles, times: isRough ? 8...24 : 1...8)
-    for index in sketch.acts.indices where sketch.acts[index].act.isOfPhone {
+    for index in sketch.events.indices where sketch.events[index].event.isOfPhone {
       if sketch.draw.happens(0.6) {
-        sketch.acts[index].act.host = sketch.draw.count(0...sketch.numbers.phones - 1)
+        sketch.events[index].event.host = sketch.draw.count(0...sketch.numbers.phones - 1)
       }
     }
     sketch.aside { sketch in sketch.putThingsBack() }
@@ -504,45 +506,49 @@ extension Sketch<SyncFeature> {
     let phones = numbers.phones
     scatter(draw.count(1...4)) { draw in
       switch draw.count(0...4) {
-      case 0, 1: Act(.serverReturns, for: draw.seconds(1, 30))
-      case 2: Act(.storeReturns, on: draw.count(0...phones - 1))
+      case 0, 1: PlannedEvent(.serverReturns, for: draw.seconds(1, 30))
+      case 2: PlannedEvent(.storeReturns, on: draw.count(0...phones - 1))
       // The span exceeds the time that any earlier request can be under way.
-      case 3: Act(.queueReturns, for: draw.seconds(200, 900), on: draw.count(0...phones - 1))
+      case 3:
+        PlannedEvent(.queueReturns, for: draw.seconds(200, 900), on: draw.count(0...phones - 1))
       // Answers with a success status that report that nothing was stored.
-      case _: Act(.restStatus, 200, for: draw.seconds(5, 300))
+      case _: PlannedEvent(.restStatus, 200, for: draw.seconds(5, 300))
       }
     }
   }
 }
 
-extension Act<SyncFeature.Verb> {
+extension PlannedEvent<SyncFeature.EventKind> {
   /// Whether the event concerns phones.
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
 extension Sketch<SyncFeature> {
   /// The troubles of HealthSync. Their order is part of every seed.
-  fileprivate static var troubles: [Trouble<SyncFeature.Verb>] {
+  fileprivate static var troubles: [Trouble<SyncFeature.EventKind>] {
     [
-      Trouble { Act(.locks, for: $0.seconds(1, 600)) },
-      Trouble { Act(.jettisons, for: $0.seconds(5, 900)) },
-      Trouble { Act(.forceQuits, for: $0.seconds(5, 900)) },
-      Trouble { Act($0.one(.cellular, .lowData, .lowPower), for: $0.seconds(10, 900)) },
-      Trouble { Act(.rotates, for: $0.seconds(1, 600)) },
-      Trouble { Act(.overloads, by: $0.seconds(1, 900), for: $0.seconds(5, 120)) },
+      Trouble { PlannedEvent(.locks, for: $0.seconds(1, 600)) },
+      Trouble { PlannedEvent(.jettisons, for: $0.seconds(5, 900)) },
+      Trouble { PlannedEvent(.forceQuits, for: $0.seconds(5, 900)) },
+      Trouble { PlannedEvent($0.one(.cellular, .lowData, .lowPower), for: $0.seconds(10, 900)) },
+      Trouble { PlannedEvent(.rotates, for: $0.seconds(1, 600)) },
+      Trouble { PlannedEvent(.overloads, by: $0.seconds(1, 900), for: $0.seconds(5, 120)) },
       Trouble {
-        Act(
+        PlannedEvent(
           .restStatus, $0.one(500, 503, 429, 413, 400, 401, 403, 408),
           for: $0.seconds(1, 60))
       },
-      Trouble { Act(.kill, for: $0.one(.zero, $0.seconds(0, 60))) },
-      Trouble { Act(.kill, for: $0.seconds(0.5, 30), at: .backend) },
+      Trouble { PlannedEvent(.kill, for: $0.one(.zero, $0.seconds(0, 60))) },
+      Trouble { PlannedEvent(.kill, for: $0.seconds(0.5, 30), at: .backend) },
       Trouble {
-        Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60), at: .backend)
+        PlannedEvent(
+          $0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60), at: .backend)
       },
-      Trouble { Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60)) },
-      Trouble { Act(.wallClock, by: $0.seconds(-4_000, 4_000)) },
-      Trouble { $0.one(Act(.retries), Act(.resets, $0.count(0...2))) },
+      Trouble {
+        PlannedEvent($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60))
+      },
+      Trouble { PlannedEvent(.wallClock, by: $0.seconds(-4_000, 4_000)) },
+      Trouble { $0.one(PlannedEvent(.retries), PlannedEvent(.resets, $0.count(0...2))) },
     ]
   }
 }

@@ -164,24 +164,27 @@ extension SyncWorld {
     }
   }
 
-  mutating func begin(_ verb: Feature.Verb, _ act: Act<Feature.Verb>, _ index: Int) {
-    switch verb {
+  mutating func begin(
+    _ eventKind: Feature.EventKind, _ event: PlannedEvent<Feature.EventKind>, _ index: Int
+  ) {
+    switch eventKind {
     case .rotates: backend.secret += 1
     case .serverReturns: putBackServer(index)
     case .cellular, .lowData, .lowPower, .locks, .overloads: return  // Only conditions change.
     case .adds, .deletes, .restores, .storeReturns, .queueReturns, .forceQuits, .retries, .resets,
       .jettisons, .refreshes, .processes:
-      for phone in targets(of: act) { begin(verb, act, index, on: phone) }
+      for phone in targets(of: event) { begin(eventKind, event, index, on: phone) }
     }
   }
 
   private mutating func begin(
-    _ verb: Feature.Verb, _ act: Act<Feature.Verb>, _ index: Int, on phone: HostID
+    _ eventKind: Feature.EventKind, _ event: PlannedEvent<Feature.EventKind>, _ index: Int,
+    on phone: HostID
   ) {
-    switch verb {
-    case .adds: add(act.number, phone)
-    case .deletes: change(deletes: true, act.number, phone)
-    case .restores: change(deletes: false, act.number, phone)
+    switch eventKind {
+    case .adds: add(event.number, phone)
+    case .deletes: change(deletes: true, event.number, phone)
+    case .restores: change(deletes: false, event.number, phone)
     case .storeReturns: putBackStore(phone)
     case .queueReturns:
       forceQuit(phone, index)
@@ -189,7 +192,7 @@ extension SyncWorld {
       note(.putBack(.queue(phone: phone.index)))
     case .forceQuits: forceQuit(phone, index)
     case .retries: restart(phone) { $0.releaseAll() }
-    case .resets: restart(phone) { $0.reset(SyncSource.types[act.number]) }
+    case .resets: restart(phone) { $0.reset(SyncSource.types[event.number]) }
     case .jettisons: jettison(phone, index)
     case .refreshes: grant(.seconds(30), phone)
     case .processes: grant(.seconds(180), phone)
@@ -204,8 +207,8 @@ extension SyncWorld {
     changed(phone)
   }
 
-  mutating func end(_ act: Act<Feature.Verb>, _ index: Int) {
-    switch act.verb {
+  mutating func end(_ event: PlannedEvent<Feature.EventKind>, _ index: Int) {
+    switch event.eventKind {
     case .own(.rotates): for phone in phones.indices { phones[phone].secret = backend.secret }
     case .own(.locks): for phone in kernel.phones { fireSoon(phone, within: .milliseconds(200)) }
     case .own, .common: return

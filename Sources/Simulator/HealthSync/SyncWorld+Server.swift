@@ -169,9 +169,9 @@ extension SyncWorld {
 
   private mutating func arrived(_ id: TrafficID, _ question: Feature.Question) {
     for index in kernel.active {
-      let act = kernel.plan.acts[index].act
-      guard act.verb == .own(.overloads) else { continue }
-      return answer(id, Feature.Reply(status: 429, retryAfter: act.time))
+      let event = kernel.plan.events[index].event
+      guard event.eventKind == .own(.overloads) else { continue }
+      return answer(id, Feature.Reply(status: 429, retryAfter: event.time))
     }
     switch question {
     case .upload(let phone, _, let body, let secret):

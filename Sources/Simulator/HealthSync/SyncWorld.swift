@@ -379,8 +379,8 @@ extension SyncWorld {
     }
   }
 
-  private func isJettison(_ act: Int) -> Bool {
-    kernel.plan.acts[act].act.verb == .own(.jettisons)
+  private func isJettison(_ event: Int) -> Bool {
+    kernel.plan.events[event].event.eventKind == .own(.jettisons)
   }
 
   /// Suspends a background app again once it has no granted time left.

@@ -67,17 +67,17 @@ public enum HeldFeature: SimulatedFeature {
   }
 
   /// The event kinds of plans, in addition to the kernel's faults.
-  public enum Verb: String, PlanVerb {
+  public enum EventKind: String, PlanEventKind {
     /// The server has a number of new messages in a row.
     case feed
     case say
 
     /// The declarations of all event kinds.
-    public static let forms: [Verb: VerbForm] = [
-      .feed: VerbForm(.count(0...10_000), of: .backend) {
+    public static let forms: [EventKind: EventForm] = [
+      .feed: EventForm(.count(0...10_000), of: .backend) {
         "the server has \(Words.count($0.number, "new message"))"
       },
-      .say: VerbForm(isOfPeople: true) { _ in "says something" },
+      .say: EventForm(isOfPeople: true) { _ in "says something" },
     ]
   }
 
@@ -108,8 +108,8 @@ public enum HeldFeature: SimulatedFeature {
   public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<HeldFeature>) {
     sketch.numbers.outbox = sketch.draw.one(.off, .waiting, .memory, .durable)
     sketch.day(preset)
-    sketch.scatter(sketch.draw.count(8...16)) { Act(.feed, $0.count(1...20)) }
-    sketch.scatter(sketch.draw.count(4...10)) { _ in Act(.say) }
+    sketch.scatter(sketch.draw.count(8...16)) { PlannedEvent(.feed, $0.count(1...20)) }
+    sketch.scatter(sketch.draw.count(4...10)) { _ in PlannedEvent(.say) }
     guard preset == .swarm else { return }
     sketch.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
   }

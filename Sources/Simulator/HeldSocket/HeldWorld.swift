@@ -124,9 +124,11 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
 
   // Planned events.
 
-  mutating func begin(_ verb: HeldFeature.Verb, _ act: Act<HeldFeature.Verb>, _ index: Int) {
-    switch verb {
-    case .feed: feed(act.number)
+  mutating func begin(
+    _ eventKind: HeldFeature.EventKind, _ event: PlannedEvent<HeldFeature.EventKind>, _ index: Int
+  ) {
+    switch eventKind {
+    case .feed: feed(event.number)
     case .say:
       said += 1
       give(.send(.text("\(said)")), to: .phone)

@@ -36,23 +36,23 @@ struct Conditions: Equatable {
   }
 
   /// Adds the fault of a planned event that is under way.
-  mutating func add<Own>(_ verb: CommonVerb, of act: Act<Own>) {
-    switch verb {
+  mutating func add<Own>(_ eventKind: CommonEventKind, of event: PlannedEvent<Own>) {
+    switch eventKind {
     case .background, .suspend: isInBackground = true
     case .kill: isKilled = true
     case .blackHole: isHole = true
     case .unreachable, .handover: isUnreachable = true
     case .flap: isFlapping = true
     case .waver: isWavering = true
-    case .captivePortal: portal = act.word == "known" ? .known : portal ?? .unknown
-    case .dialsFail: blockedReason = DialObstacle(rawValue: act.word) ?? .dns
+    case .captivePortal: portal = event.word == "known" ? .known : portal ?? .unknown
+    case .dialsFail: blockedReason = DialObstacle(rawValue: event.word) ?? .dns
     case .narrow:
-      let bytes = Int64(act.number)
+      let bytes = Int64(event.number)
       bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)
-    case .restStatus: restStatus = act.number
-    case .upgradeStatus: upgradeStatus = act.number
-    case .busy: retryAfter = act.time
-    case .slowStore: storeDelay = max(storeDelay, act.time)
+    case .restStatus: restStatus = event.number
+    case .upgradeStatus: upgradeStatus = event.number
+    case .busy: retryAfter = event.time
+    case .slowStore: storeDelay = max(storeDelay, event.time)
     case .storeFull: disk = .full
     case .storeLocked: disk = .locked
     case .storeSlow: disk = disk == .works ? .slow : disk

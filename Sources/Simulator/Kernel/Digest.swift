@@ -55,12 +55,12 @@ public struct Digest: Sendable {
     case .upgraded(_, let attempt, let status): mix(7, attempt.number, UInt64(status))
     case .serverLost(_, let attempt): mix(8, attempt.number)
     case .wentDead(_, let attempt): mix(9, attempt.number)
-    case .began(let act):
+    case .began(let event):
       mix(10)
-      mix(act.text)
-    case .ended(let act):
+      mix(event.text)
+    case .ended(let event):
       mix(11)
-      mix(act.text)
+      mix(event.text)
     case .calm: mix(12)
     case .fact(let fact):
       mix(13)

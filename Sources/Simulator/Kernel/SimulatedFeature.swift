@@ -20,8 +20,8 @@ public import LinkCore
 public protocol SimulatedFeature: SendableMetatype {
   /// The model whose link is under test.
   associatedtype Model: SimulatedModel
-  /// The kinds of planned events in addition to the kernel's `CommonVerb`.
-  associatedtype Verb: PlanVerb
+  /// The kinds of planned events in addition to the kernel's `CommonEventKind`.
+  associatedtype EventKind: PlanEventKind
   /// The numbers that a plan fixes for a whole run, in addition to the network conditions.
   associatedtype Numbers: PlanNumbers = NoNumbers
   /// The servers that the feature can be played against; `OneServer` if there is only one.
@@ -48,7 +48,7 @@ public protocol SimulatedFeature: SendableMetatype {
   typealias Input = Model.Input
   typealias Effect = Model.Effect
   typealias Plan = WorldPlan<Self>
-  typealias Planned = PlannedAct<Verb>
+  typealias Planned = TimedEvent<EventKind>
   typealias Outcome = RunOutcome<Self>
   typealias Seen = Observation<Self>
 

@@ -189,12 +189,12 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Lets a process run in the background for a while, as the system does for an event of its
   /// radio. A suspended process resumes, and an ended one is launched.
   ///
-  /// - Parameter acts: The planned events for which the system suspends the process again.
-  mutating func summon(_ phone: HostID, for time: Duration, then acts: [Int]) {
+  /// - Parameter events: The planned events for which the system suspends the process again.
+  mutating func summon(_ phone: HostID, for time: Duration, then events: [Int]) {
     let host = phone.place
     kernel.hosts[host].runsUntil = now.advanced(by: time)
     guard kernel.hosts[host].process != .running else { return }
-    let again = kernel.hosts[host].suspending + acts
+    let again = kernel.hosts[host].suspending + events
     kernel.hosts[host].suspending = []
     for index in Set(again).sorted() {
       kernel.queue.add(.suspends(index, phone), at: kernel.hosts[host].runsUntil)

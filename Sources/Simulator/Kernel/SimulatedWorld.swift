@@ -88,9 +88,10 @@ protocol SimulatedWorld: ~Copyable {
   // The plan.
   /// Adds the effects of the feature's own planned event to the conditions of a host, while it
   /// lasts.
-  static func impose(_ act: Act<Feature.Verb>, on conditions: inout Conditions)
-  mutating func begin(_ verb: Feature.Verb, _ act: Act<Feature.Verb>, _ index: Int)
-  mutating func end(_ act: Act<Feature.Verb>, _ index: Int)
+  static func impose(_ event: PlannedEvent<Feature.EventKind>, on conditions: inout Conditions)
+  mutating func begin(
+    _ eventKind: Feature.EventKind, _ event: PlannedEvent<Feature.EventKind>, _ index: Int)
+  mutating func end(_ event: PlannedEvent<Feature.EventKind>, _ index: Int)
   /// Fills the servers before the run begins.
   mutating func prepare()
   /// Repairs the state that only the world has, at the start of calm.
@@ -126,8 +127,8 @@ extension SimulatedWorld where Self: ~Copyable {
   func repeated(
     _ question: Feature.Question, after reply: Feature.Reply, of host: HostID
   ) -> Feature.Question? { nil }
-  static func impose(_ act: Act<Feature.Verb>, on conditions: inout Conditions) {}
-  mutating func end(_ act: Act<Feature.Verb>, _ index: Int) {}
+  static func impose(_ event: PlannedEvent<Feature.EventKind>, on conditions: inout Conditions) {}
+  mutating func end(_ event: PlannedEvent<Feature.EventKind>, _ index: Int) {}
   mutating func prepare() {}
   mutating func prepareCalm() {}
   func keepsLastWrites(_ host: HostID) -> Bool { true }
@@ -148,8 +149,8 @@ extension SimulatedWorld where Self: ~Copyable {
   private mutating func playPlan() {
     for host in kernel.hosts where host.id.kind != .phone { start(host.id) }
     prepare()
-    for index in kernel.plan.acts.indices {
-      kernel.queue.add(.begins(index), at: Instant.zero.advanced(by: kernel.plan.acts[index].at))
+    for index in kernel.plan.events.indices {
+      kernel.queue.add(.begins(index), at: Instant.zero.advanced(by: kernel.plan.events[index].at))
     }
     for phone in kernel.phones { launch(phone) }
     run(until: Instant.zero.advanced(by: kernel.plan.length))
@@ -385,17 +386,18 @@ extension SimulatedWorld where Self: ~Copyable {
   // Planned events.
 
   /// Returns whether a planned event of a kind is under way.
-  func isUnderWay(_ verb: Feature.Verb, on host: HostID? = nil) -> Bool {
+  func isUnderWay(_ eventKind: Feature.EventKind, on host: HostID? = nil) -> Bool {
     kernel.active.contains {
-      let act = kernel.plan.acts[$0].act
-      return act.verb == .own(verb) && (host == nil || act.host ?? host?.index == host?.index)
+      let event = kernel.plan.events[$0].event
+      return event.eventKind == .own(eventKind)
+        && (host == nil || event.host ?? host?.index == host?.index)
     }
   }
 
   /// Returns the hosts that a planned event concerns.
-  func targets(of act: Act<Feature.Verb>) -> [HostID] {
-    let kind = act.kind ?? act.form.host
-    return kernel.hosts.map(\.id).filter { $0.kind == kind && act.host ?? $0.index == $0.index }
+  func targets(of event: PlannedEvent<Feature.EventKind>) -> [HostID] {
+    let kind = event.kind ?? event.form.host
+    return kernel.hosts.map(\.id).filter { $0.kind == kind && event.host ?? $0.index == $0.index }
   }
 }
 
@@ -495,19 +497,19 @@ extension SimulatedWorld where Self: ~Copyable {
 // The plan: the start and the end of its events, and the effects of the kernel's event kinds.
 extension SimulatedWorld where Self: ~Copyable {
   mutating func begin(_ index: Int) {
-    let act = kernel.plan.acts[index].act
-    kernel.counts.acts[act.name, default: 0] += 1
-    if let span = lasting(act) {
+    let event = kernel.plan.events[index].event
+    kernel.counts.events[event.name, default: 0] += 1
+    if let span = lasting(event) {
       kernel.active.append(index)
       kernel.add(.ends(index), after: span)
     }
     let before = kernel.hosts.map(\.conditions)
     recompute()
-    note(.began(act))
+    note(.began(event))
     cut(before)
-    switch act.verb {
-    case .common(let verb): begin(verb, act, index)
-    case .own(let verb): begin(verb, act, index)
+    switch event.eventKind {
+    case .common(let eventKind): begin(eventKind, event, index)
+    case .own(let eventKind): begin(eventKind, event, index)
     }
     tellAll()
   }
@@ -524,10 +526,10 @@ extension SimulatedWorld where Self: ~Copyable {
     }
     let before = kernel.hosts.map(\.conditions)
     recompute()
-    let act = kernel.plan.acts[index].act
-    note(.ended(act))
+    let event = kernel.plan.events[index].event
+    note(.ended(event))
     cut(before)
-    end(act, index)
+    end(event, index)
     for host in kernel.hosts where host.id.kind != .phone { start(host.id) }
     for phone in kernel.phones { resume(phone) }
     tellAll()
@@ -536,8 +538,8 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Returns how long a planned event lasts. A handover may leave the phone without a network for a
   /// moment.
-  private mutating func lasting(_ act: Act<Feature.Verb>) -> Duration? {
-    guard act.verb == .common(.handover) else { return act.lasting }
+  private mutating func lasting(_ event: PlannedEvent<Feature.EventKind>) -> Duration? {
+    guard event.eventKind == .common(.handover) else { return event.lasting }
     guard kernel.generator.next() % 2 == 0 else { return nil }
     return .milliseconds(200) + kernel.generator.duration(below: .seconds(3))
   }
@@ -548,11 +550,11 @@ extension SimulatedWorld where Self: ~Copyable {
       kernel.hosts[host].conditions = Conditions(kernel.networkConditions)
     }
     for index in kernel.active {
-      let act = kernel.plan.acts[index].act
-      for host in targets(of: act) {
-        switch act.verb {
-        case .common(let verb): kernel.hosts[host.place].conditions.add(verb, of: act)
-        case .own: Self.impose(act, on: &kernel.hosts[host.place].conditions)
+      let event = kernel.plan.events[index].event
+      for host in targets(of: event) {
+        switch event.eventKind {
+        case .common(let eventKind): kernel.hosts[host.place].conditions.add(eventKind, of: event)
+        case .own: Self.impose(event, on: &kernel.hosts[host.place].conditions)
         }
       }
     }
@@ -572,31 +574,34 @@ extension SimulatedWorld where Self: ~Copyable {
     }
   }
 
-  private mutating func begin(_ verb: CommonVerb, _ act: Act<Feature.Verb>, _ index: Int) {
-    for host in targets(of: act) { begin(verb, act, index, on: host) }
+  private mutating func begin(
+    _ eventKind: CommonEventKind, _ event: PlannedEvent<Feature.EventKind>, _ index: Int
+  ) {
+    for host in targets(of: event) { begin(eventKind, event, index, on: host) }
   }
 
   private mutating func begin(
-    _ verb: CommonVerb, _ act: Act<Feature.Verb>, _ index: Int, on host: HostID
+    _ eventKind: CommonEventKind, _ event: PlannedEvent<Feature.EventKind>, _ index: Int,
+    on host: HostID
   ) {
-    switch verb {
+    switch eventKind {
     case .suspend:
-      if act.span > .seconds(5) { kernel.add(.suspends(index, host), after: .seconds(5)) }
+      if event.span > .seconds(5) { kernel.add(.suspends(index, host), after: .seconds(5)) }
     case .sleep: sleep(host, index)
     case .kill: doom(host)
-    case .wallClock, .serverClock: kernel.hosts[host.place].wallOffset += act.time
+    case .wallClock, .serverClock: kernel.hosts[host.place].wallOffset += event.time
     case .reset: resetAll(of: host)
     case .flap:
       for line in kernel.lines where line.from == host { reset(line, after: kernel.delay()) }
     case .halfOpen: loseConnections(of: host)
-    case .blackHole: swallow(host, for: act.span)
+    case .blackHole: swallow(host, for: event.span)
     case .handover:
       kernel.hosts[host.place].network.path += 1
       loseConnections(of: host)
     case .mappingExpired: expireMappings(of: host)
     case .crash: stop(host, for: index)
     case .deploy: deploy(host, index)
-    case .close: closeSockets(of: host, act.number)
+    case .close: closeSockets(of: host, event.number)
     case .background, .dialsFail, .unreachable, .captivePortal, .narrow, .waver, .restStatus,
       .upgradeStatus, .busy, .slowStore, .storeFull, .storeLocked, .storeSlow:
       return  // the conditions cover these

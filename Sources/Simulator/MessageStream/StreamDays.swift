@@ -14,10 +14,10 @@ extension StreamFeature {
   }
 }
 
-extension Act<StreamVerb> {
+extension PlannedEvent<StreamEventKind> {
   /// Returns an event that invalidates all tokens, with the outcome of the next refresh.
-  static func revokeTokens(_ refresh: TokenRefresh) -> Act {
-    Act(.revokeTokens, 0, refresh.rawValue)
+  static func revokeTokens(_ refresh: TokenRefresh) -> PlannedEvent {
+    PlannedEvent(.revokeTokens, 0, refresh.rawValue)
   }
 }
 
@@ -25,21 +25,25 @@ extension Sketch<StreamFeature> {
   /// Adds the activity of any day: others post, and the user posts, scrolls and refreshes.
   mutating func life(others: ClosedRange<Int>, sends: ClosedRange<Int>) {
     scatter(draw.count(others)) {
-      Act(.others, $0.happens(0.1) ? $0.count(10...40) : $0.count(1...5))
+      PlannedEvent(.others, $0.happens(0.1) ? $0.count(10...40) : $0.count(1...5))
     }
-    scatter(draw.count(sends)) { _ in Act(.send) }
+    scatter(draw.count(sends)) { _ in PlannedEvent(.send) }
     scatter(draw.count(0...3)) {
-      $0.one(Act(.loadOlder), Act(.loadOlder), Act(.pullToRefresh), Act(.retryFailed))
+      $0.one(
+        PlannedEvent(.loadOlder), PlannedEvent(.loadOlder), PlannedEvent(.pullToRefresh),
+        PlannedEvent(.retryFailed))
     }
   }
 
   fileprivate mutating func lift() {
     life(others: 8...16, sends: 3...6)
-    scatter(draw.count(8...20)) { Act(.unreachable, for: $0.seconds(3, 45)) }
+    scatter(draw.count(8...20)) { PlannedEvent(.unreachable, for: $0.seconds(3, 45)) }
     scatter(draw.count(2...6)) {
-      $0.one(Act(.halfOpen), Act(.reset), Act(.handover), Act(.blackHole, for: $0.seconds(2, 60)))
+      $0.one(
+        PlannedEvent(.halfOpen), PlannedEvent(.reset), PlannedEvent(.handover),
+        PlannedEvent(.blackHole, for: $0.seconds(2, 60)))
     }
-    scatter(draw.count(0...2)) { Act(.suspend, for: $0.seconds(10, 200)) }
+    scatter(draw.count(0...2)) { PlannedEvent(.suspend, for: $0.seconds(10, 200)) }
   }
 
   fileprivate mutating func train() {
@@ -49,15 +53,17 @@ extension Sketch<StreamFeature> {
     networkConditions.slow = draw.one(0, 0.02, 0.05)
     numbers.ping = draw.one(.seconds(54), .seconds(54), .seconds(75))
     life(others: 8...16, sends: 3...8)
-    scatter(draw.count(5...10)) { _ in Act(.handover) }
-    scatter(draw.count(3...8)) { Act(.unreachable, for: $0.seconds(5, 240)) }
-    scatter(draw.count(2...6)) { Act(.blackHole, for: $0.seconds(3, 180)) }
+    scatter(draw.count(5...10)) { _ in PlannedEvent(.handover) }
+    scatter(draw.count(3...8)) { PlannedEvent(.unreachable, for: $0.seconds(5, 240)) }
+    scatter(draw.count(2...6)) { PlannedEvent(.blackHole, for: $0.seconds(3, 180)) }
     scatter(draw.count(1...3)) {
-      Act(.narrow, $0.count(300...8000), for: $0.seconds(20, 300))
+      PlannedEvent(.narrow, $0.count(300...8000), for: $0.seconds(20, 300))
     }
-    scatter(draw.count(1...4)) { $0.one(Act(.mappingExpired), Act(.halfOpen)) }
+    scatter(draw.count(1...4)) { $0.one(PlannedEvent(.mappingExpired), PlannedEvent(.halfOpen)) }
     scatter(draw.count(0...2)) {
-      $0.one(Act(.suspend, for: $0.seconds(10, 600)), Act(.kill, for: $0.seconds(0, 60)))
+      $0.one(
+        PlannedEvent(.suspend, for: $0.seconds(10, 600)),
+        PlannedEvent(.kill, for: $0.seconds(0, 60)))
     }
   }
 
@@ -74,13 +80,17 @@ extension Sketch<StreamFeature> {
     life(others: 10...20, sends: 4...8)
     scatter(draw.count(3...8)) {
       $0.one(
-        Act(.suspend, for: $0.seconds(10, 900)), Act(.background, for: $0.seconds(2, 300)),
-        Act(.leaveScreen, for: $0.seconds(2, 200)))
+        PlannedEvent(.suspend, for: $0.seconds(10, 900)),
+        PlannedEvent(.background, for: $0.seconds(2, 300)),
+        PlannedEvent(.leaveScreen, for: $0.seconds(2, 200)))
     }
-    scatter(draw.count(1...4)) { $0.one(Act(.reset), Act(.halfOpen), Act(.mappingExpired)) }
-    scatter(draw.count(0...2)) { Act(.kill, for: $0.seconds(0, 100)) }
+    scatter(draw.count(1...4)) {
+      $0.one(PlannedEvent(.reset), PlannedEvent(.halfOpen), PlannedEvent(.mappingExpired))
+    }
+    scatter(draw.count(0...2)) { PlannedEvent(.kill, for: $0.seconds(0, 100)) }
     scatter(draw.count(0...2)) {
-      $0.one(Act(.slowReader, for: $0.seconds(5, 200)), .dialsFail(.dns, $0.seconds(2, 60)))
+      $0.one(
+        PlannedEvent(.slowReader, for: $0.seconds(5, 200)), .dialsFail(.dns, $0.seconds(2, 60)))
     }
   }
 
@@ -89,14 +99,14 @@ extension Sketch<StreamFeature> {
     numbers.tokenLife = draw.one(.seconds(1800), .seconds(3600))
     let start = draw.seconds(300, 1200)
     let flight = length - start - .seconds(600)
-    add(Act(.unreachable, for: flight), at: start)
+    add(PlannedEvent(.unreachable, for: flight), at: start)
     let rest = start + .seconds(120)
-    if draw.happens(0.7) { add(Act(.sleep, for: flight / 2), at: rest) }
-    if draw.happens(0.3) { add(Act(.kill, for: flight / 4), at: start + flight / 2) }
+    if draw.happens(0.7) { add(PlannedEvent(.sleep, for: flight / 2), at: rest) }
+    if draw.happens(0.3) { add(PlannedEvent(.kill, for: flight / 4), at: start + flight / 2) }
     life(others: 20...35, sends: 4...8)
-    scatter(draw.count(0...3)) { Act(.others, $0.count(60...150)) }
-    scatter(draw.count(1...3)) { Act(.suspend, for: $0.seconds(60, 1800)) }
-    if draw.happens(0.3) { add(Act(.deploy, for: draw.seconds(5, 60)), at: rest) }
+    scatter(draw.count(0...3)) { PlannedEvent(.others, $0.count(60...150)) }
+    scatter(draw.count(1...3)) { PlannedEvent(.suspend, for: $0.seconds(60, 1800)) }
+    if draw.happens(0.3) { add(PlannedEvent(.deploy, for: draw.seconds(5, 60)), at: rest) }
   }
 
   fileprivate mutating func captivePortal() {
@@ -105,8 +115,10 @@ extension Sketch<StreamFeature> {
     scatter(draw.count(4...9)) {
       .portal($0.seconds(10, 500), $0.happens(0.5))
     }
-    scatter(draw.count(1...4)) { $0.one(Act(.handover), Act(.unreachable, for: $0.seconds(3, 60))) }
-    scatter(draw.count(0...3)) { Act(.suspend, for: $0.seconds(10, 300)) }
+    scatter(draw.count(1...4)) {
+      $0.one(PlannedEvent(.handover), PlannedEvent(.unreachable, for: $0.seconds(3, 60)))
+    }
+    scatter(draw.count(0...3)) { PlannedEvent(.suspend, for: $0.seconds(10, 300)) }
     scatter(draw.count(0...2)) { .revokeTokens($0.one(.works, .works, .fails, .hangs)) }
     scatter(draw.count(0...2)) {
       .dialsFail($0.one(.dns, .proxy, .certificate), $0.seconds(5, 120))
@@ -117,22 +129,25 @@ extension Sketch<StreamFeature> {
     numbers.tokenLife = draw.one(.seconds(600), .seconds(1800))
     life(others: 12...20, sends: 4...8)
     scatter(draw.count(3...7)) {
-      $0.one(Act(.deploy, for: $0.seconds(1, 60)), Act(.crash, for: $0.seconds(1, 120)))
+      $0.one(
+        PlannedEvent(.deploy, for: $0.seconds(1, 60)), PlannedEvent(.crash, for: $0.seconds(1, 120))
+      )
     }
     scatter(draw.count(2...5)) {
       $0.one(
-        Act(.close, $0.one(1001, 1011, 1012, 1013)), Act(.dieAfterNextPost, for: $0.seconds(1, 40)),
-        Act(.slowStore, by: $0.seconds(0.2, 12), for: $0.seconds(10, 120)))
+        PlannedEvent(.close, $0.one(1001, 1011, 1012, 1013)),
+        PlannedEvent(.dieAfterNextPost, for: $0.seconds(1, 40)),
+        PlannedEvent(.slowStore, by: $0.seconds(0.2, 12), for: $0.seconds(10, 120)))
     }
     scatter(draw.count(1...4)) {
       $0.one(
-        Act(.restStatus, $0.one(500, 502, 503, 429), for: $0.seconds(5, 200)),
-        Act(.upgradeStatus, $0.one(503, 502, 404, 500, 429), for: $0.seconds(5, 300)))
+        PlannedEvent(.restStatus, $0.one(500, 502, 503, 429), for: $0.seconds(5, 200)),
+        PlannedEvent(.upgradeStatus, $0.one(503, 502, 404, 500, 429), for: $0.seconds(5, 300)))
     }
-    scatter(draw.count(0...2)) { Act(.trim, $0.count(0...50)) }
-    if draw.happens(0.4) { scatter(1) { Act(.beginAnew, $0.count(0...80)) } }
+    scatter(draw.count(0...2)) { PlannedEvent(.trim, $0.count(0...50)) }
+    if draw.happens(0.4) { scatter(1) { PlannedEvent(.beginAnew, $0.count(0...80)) } }
     if draw.happens(0.3) { scatter(1) { .revokeTokens($0.one(.works, .fails)) } }
-    scatter(draw.count(0...2)) { Act(.suspend, for: $0.seconds(10, 300)) }
+    scatter(draw.count(0...2)) { PlannedEvent(.suspend, for: $0.seconds(10, 300)) }
   }
 }
 
@@ -161,10 +176,14 @@ extension Sketch<StreamFeature> {
     guard draw.happens(0.4) else { return }
     let time = draw.seconds(5, Double(length.components.seconds))
     add(
-      draw.one(Act(.beginAlike, draw.count(1...40)), Act(.putBack, draw.count(20...60))), at: time)
+      draw.one(
+        PlannedEvent(.beginAlike, draw.count(1...40)), PlannedEvent(.putBack, draw.count(20...60))),
+      at: time)
     // There is no network until the server is back, so that the socket is the first to report the
     // change.
-    if draw.happens(0.5) { add(Act(.unreachable, for: .seconds(10)), at: time - .seconds(1)) }
+    if draw.happens(0.5) {
+      add(PlannedEvent(.unreachable, for: .seconds(10)), at: time - .seconds(1))
+    }
   }
 
   /// Sorts pages by arrival in some plans with late stamps.
@@ -174,7 +193,7 @@ extension Sketch<StreamFeature> {
     if draw.happens(0.25), server == .plain, numbers.lateStamps > 0 { numbers.pages = .arrival }
   }
 
-  private static var oddTroubles: [Trouble<StreamVerb>] {
+  private static var oddTroubles: [Trouble<StreamEventKind>] {
     [.busy, .down, .waver, .edit, .serverStore, .rivals, .falseHead, .shortBacklog]
   }
 
@@ -201,7 +220,7 @@ extension Sketch<StreamFeature> {
   }
 
   /// The troubles that are drawn together. Their order is part of every seed.
-  private static var troubles: [Trouble<StreamVerb>] {
+  private static var troubles: [Trouble<StreamEventKind>] {
     [
       .burst, .background, .suspend, .sleep, .leave, .kill, .cut, .hole, .unreachable, .handover,
       .portal, .narrow, .down, .trim, .status, .deadlyPost, .slowStore, .tokens, .member, .frames,
@@ -212,66 +231,71 @@ extension Sketch<StreamFeature> {
   private mutating func longAbsence() -> Made {
     let span = draw.seconds(4000, 7000)
     return draw.one(
-      Act(.suspend, for: span), Act(.sleep, for: span), Act(.kill, for: span),
-      Act(.unreachable, for: span))
+      PlannedEvent(.suspend, for: span), PlannedEvent(.sleep, for: span),
+      PlannedEvent(.kill, for: span),
+      PlannedEvent(.unreachable, for: span))
   }
 
   /// Changes a clock or the epoch once, since a second change would hide the effects of the first.
   private mutating func once() {
     let time = draw.seconds(5, Double(length.components.seconds))
     switch draw.count(0...3) {
-    case 0: add(Act(.beginAnew, draw.count(0...150)), at: time)
-    case 1: add(Act(.wallClock, by: draw.seconds(-7200, 7200)), at: time)
+    case 0: add(PlannedEvent(.beginAnew, draw.count(0...150)), at: time)
+    case 1: add(PlannedEvent(.wallClock, by: draw.seconds(-7200, 7200)), at: time)
     case _:
       let back: Double = draw.happens(0.5) ? -3600 : -60
-      add(Act(.serverClock, by: draw.seconds(back, 3600)), at: time)
+      add(PlannedEvent(.serverClock, by: draw.seconds(back, 3600)), at: time)
     }
   }
 }
 
-extension Trouble<StreamVerb> {
-  fileprivate static var burst: Trouble { Trouble { Act(.others, $0.count(20...120)) } }
-  fileprivate static var edit: Trouble { Trouble { Act(.edit, $0.count(1...30)) } }
+extension Trouble<StreamEventKind> {
+  fileprivate static var burst: Trouble { Trouble { PlannedEvent(.others, $0.count(20...120)) } }
+  fileprivate static var edit: Trouble { Trouble { PlannedEvent(.edit, $0.count(1...30)) } }
   fileprivate static var serverStore: Trouble {
     Trouble {
       $0.one(
-        Act(.storeFull, for: $0.seconds(1, 120), at: .backend),
-        Act(.storeLocked, for: $0.seconds(1, 120), at: .backend))
+        PlannedEvent(.storeFull, for: $0.seconds(1, 120), at: .backend),
+        PlannedEvent(.storeLocked, for: $0.seconds(1, 120), at: .backend))
     }
   }
   fileprivate static var rivals: Trouble {
-    Trouble { Act(.rivals, $0.count(1...6), for: $0.seconds(10, 300)) }
+    Trouble { PlannedEvent(.rivals, $0.count(1...6), for: $0.seconds(10, 300)) }
   }
   fileprivate static var falseHead: Trouble {
-    Trouble { Act(.falseHead, $0.count(-60...60), for: $0.seconds(10, 300)) }
+    Trouble { PlannedEvent(.falseHead, $0.count(-60...60), for: $0.seconds(10, 300)) }
   }
   fileprivate static var shortBacklog: Trouble {
-    Trouble { Act(.shortBacklog, for: $0.seconds(10, 300)) }
+    Trouble { PlannedEvent(.shortBacklog, for: $0.seconds(10, 300)) }
   }
   fileprivate static var leave: Trouble {
     Trouble {
       $0.one(
-        Act(.leaveScreen, for: $0.seconds(0.1, 200)),
-        Act(.realtimeOff, for: $0.seconds(0.1, 200)))
+        PlannedEvent(.leaveScreen, for: $0.seconds(0.1, 200)),
+        PlannedEvent(.realtimeOff, for: $0.seconds(0.1, 200)))
     }
   }
-  fileprivate static var trim: Trouble { Trouble { Act(.trim, $0.count(0...100)) } }
+  fileprivate static var trim: Trouble { Trouble { PlannedEvent(.trim, $0.count(0...100)) } }
   fileprivate static var deadlyPost: Trouble {
-    Trouble { Act(.dieAfterNextPost, for: $0.seconds(0.5, 60)) }
+    Trouble { PlannedEvent(.dieAfterNextPost, for: $0.seconds(0.5, 60)) }
   }
   fileprivate static var tokens: Trouble {
     Trouble { .revokeTokens($0.one(.works, .works, .fails, .isRefused, .hangs)) }
   }
   fileprivate static var member: Trouble {
-    Trouble { Act(.removeMember, for: $0.seconds(1, 200)) }
+    Trouble { PlannedEvent(.removeMember, for: $0.seconds(1, 200)) }
   }
   fileprivate static var frames: Trouble {
-    Trouble { $0.one(Act(.oversizedFrame), Act(.malformedFrames, $0.count(1...6))) }
+    Trouble {
+      $0.one(PlannedEvent(.oversizedFrame), PlannedEvent(.malformedFrames, $0.count(1...6)))
+    }
   }
   fileprivate static var scroll: Trouble {
-    Trouble { $0.one(Act(.loadOlder), Act(.pullToRefresh), Act(.retryFailed)) }
+    Trouble {
+      $0.one(PlannedEvent(.loadOlder), PlannedEvent(.pullToRefresh), PlannedEvent(.retryFailed))
+    }
   }
   fileprivate static var reader: Trouble {
-    Trouble { Act(.slowReader, for: $0.seconds(1, 300)) }
+    Trouble { PlannedEvent(.slowReader, for: $0.seconds(1, 300)) }
   }
 }

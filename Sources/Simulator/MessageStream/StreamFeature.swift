@@ -11,7 +11,7 @@ public enum StreamFeature: SimulatedFeature {
   /// The client of one shop.
   public typealias Model = StreamModel
   /// The kinds of planned events, in addition to those of the kernel.
-  public typealias Verb = StreamVerb
+  public typealias EventKind = StreamEventKind
   /// The numbers that a plan fixes for a run.
   public typealias Numbers = StreamNumbers
   /// The server's contract.

@@ -154,7 +154,7 @@ extension StreamWorld {
       if let index = backend.deadlyPost, message.user == "me" {
         backend.deadlyPost = nil
         stop(server, for: index)
-        kernel.add(.ends(index), after: kernel.plan.acts[index].act.span)
+        kernel.add(.ends(index), after: kernel.plan.events[index].event.span)
       } else {
         feed(.stored(token, .appended(message, isNew: isNew)))
       }

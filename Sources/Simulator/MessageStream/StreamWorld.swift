@@ -167,35 +167,37 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   // Planned events.
 
-  mutating func begin(_ verb: StreamVerb, _ act: Act<StreamVerb>, _ index: Int) {
-    switch verb {
-    case .others: othersPost(act.number)
+  mutating func begin(
+    _ eventKind: StreamEventKind, _ event: PlannedEvent<StreamEventKind>, _ index: Int
+  ) {
+    switch eventKind {
+    case .others: othersPost(event.number)
     case .send: if isInHand { send() }
     case .loadOlder: if isInHand { give(.loadOlder, to: phoneID) }
     case .pullToRefresh: if isInHand { give(.refresh, to: phoneID) }
     case .retryFailed: if isInHand { retryFailed() }
-    case .beginAnew: beginAnew(keeping: act.number, index)
-    case .beginAlike: beginAlike(without: act.number, index)
-    case .putBack: putBack(by: act.number, index)
-    case .edit: edit(act.number)
-    case .rivals: openRivals(act.number, index)
-    case .trim: backend.log.trim(keeping: act.number)
+    case .beginAnew: beginAnew(keeping: event.number, index)
+    case .beginAlike: beginAlike(without: event.number, index)
+    case .putBack: putBack(by: event.number, index)
+    case .edit: edit(event.number)
+    case .rivals: openRivals(event.number, index)
+    case .trim: backend.log.trim(keeping: event.number)
     case .dieAfterNextPost: backend.deadlyPost = index
     case .revokeTokens:
       backend.revoked = backend.newestToken
-      phone.refresh = TokenRefresh(rawValue: act.word) ?? .works
+      phone.refresh = TokenRefresh(rawValue: event.word) ?? .works
     case .removeMember: if isServerRunning { feed(.removed(membership)) }
     case .oversizedFrame: postLarge()
-    case .malformedFrames: sendMalformed(act.number)
+    case .malformedFrames: sendMalformed(event.number)
     case .leaveScreen, .realtimeOff, .slowReader: return  // `tellApp` reports these.
     case .falseHead, .shortBacklog: return  // They affect the next sockets.
     }
   }
 
-  mutating func end(_ act: Act<StreamVerb>, _ index: Int) {
+  mutating func end(_ event: PlannedEvent<StreamEventKind>, _ index: Int) {
     if backend.deadlyPost == index { backend.deadlyPost = nil }
     closeRivals(of: index)
-    let isBack = act.verb == .own(.removeMember) && !isUnderWay(.removeMember)
+    let isBack = event.eventKind == .own(.removeMember) && !isUnderWay(.removeMember)
     if isBack, isServerRunning { feed(.removals([])) }
   }
 }
@@ -708,15 +710,15 @@ extension StreamWorld {
   // Sockets.
 
   /// Returns the latest planned event of a kind that is under way.
-  private func act(_ verb: StreamVerb) -> Act<StreamVerb>? {
-    kernel.active.last { kernel.plan.acts[$0].act.verb == .own(verb) }
-      .map { kernel.plan.acts[$0].act }
+  private func event(_ eventKind: StreamEventKind) -> PlannedEvent<StreamEventKind>? {
+    kernel.active.last { kernel.plan.events[$0].event.eventKind == .own(eventKind) }
+      .map { kernel.plan.events[$0].event }
   }
 
   /// Accepts a socket. Its stated head may be false, and its backlog may not be sent.
   mutating func letIn(_ id: ConnectionID, head: Position?, after: Position?) {
     var stated = head
-    if let lie = act(.falseHead), let head {
+    if let lie = event(.falseHead), let head {
       let offset = Int(clamping: head.offset) + lie.number
       stated = Position(epoch: head.epoch, offset: UInt64(max(0, offset)))
     }

@@ -3,40 +3,40 @@ import LinkCore
 /// A planned event: an event kind with its arguments.
 ///
 /// Each fault ends by itself, so that a plan remains valid when any event is removed from it.
-public struct Act<Own: PlanVerb>: Sendable, Hashable {
+public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
   /// The kind of the event.
-  public var verb: Verb<Own>
+  public var eventKind: EventKind<Own>
   /// The kind of host that the event concerns, if it is not the default of the event kind. For
   /// example, the store of a backend can be full as well.
   public var kind: HostKind?
   /// The index of the host among those of its kind; `nil` for all of them.
   public var host: Int?
   /// The arguments of the event kind.
-  public var values: ActValues
+  public var values: EventValues
 
   /// Creates an event of one of the kernel's kinds.
   public init(
-    _ verb: CommonVerb, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
+    _ eventKind: CommonEventKind, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
     for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
   ) {
-    self.verb = .common(verb)
+    self.eventKind = .common(eventKind)
     self.kind = kind
     self.host = host
-    values = ActValues(number: number, word: word, time: time, span: span)
+    values = EventValues(number: number, word: word, time: time, span: span)
   }
 
   /// Creates an event of one of the feature's own kinds.
   public init(
-    _ verb: Own, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
+    _ eventKind: Own, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
     for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
   ) {
-    self.verb = .own(verb)
+    self.eventKind = .own(eventKind)
     self.kind = kind
     self.host = host
-    values = ActValues(number: number, word: word, time: time, span: span)
+    values = EventValues(number: number, word: word, time: time, span: span)
   }
 
-  /// The numeric argument; see `ActValues`.
+  /// The numeric argument; see `EventValues`.
   public var number: Int { values.number }
   /// The word argument.
   public var word: String { values.word }
@@ -44,10 +44,10 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
   public var time: Duration { values.time }
   /// The duration of the event.
   public var span: Duration { values.span }
-  var form: VerbForm { verb.form }
+  var form: EventForm { eventKind.form }
 
   /// The name of the event kind in tables and files.
-  public var name: String { verb.name }
+  public var name: String { eventKind.name }
 
   /// A description of the event for people.
   public var words: String {
@@ -71,12 +71,12 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
   public var length: Duration { form.arguments.contains(.span) ? span : .zero }
 
   /// Simpler variants of the event for shrinking, the simplest first.
-  var simpler: [Act] {
+  var simpler: [PlannedEvent] {
     if form.arguments.contains(where: \.isCount) {
       return [1, number / 2, number - 1].filter { $0 > 0 && $0 < number }.map {
-        var act = self
-        act.values.number = $0
-        return act
+        var event = self
+        event.values.number = $0
+        return event
       }
     }
     let whole = Duration.seconds(length.components.seconds)
@@ -84,15 +84,15 @@ public struct Act<Own: PlanVerb>: Sendable, Hashable {
     return [.seconds(1), .seconds(10), .seconds(60), half, whole].filter {
       $0 > .zero && $0 < length
     }.map {
-      var act = self
-      act.values.span = $0
-      return act
+      var event = self
+      event.values.span = $0
+      return event
     }
   }
 }
 
 /// The arguments of a planned event. Those that its kind does not take are zero or empty.
-public struct ActValues: Sendable, Hashable {
+public struct EventValues: Sendable, Hashable {
   /// A count, a status, a close code, or bytes per second.
   public var number = 0
   /// One of the words that the event kind permits.
@@ -104,30 +104,30 @@ public struct ActValues: Sendable, Hashable {
 }
 
 /// An event kind of the kernel or of the feature.
-public enum Verb<Own: PlanVerb>: Sendable, Hashable {
-  case common(CommonVerb)
+public enum EventKind<Own: PlanEventKind>: Sendable, Hashable {
+  case common(CommonEventKind)
   case own(Own)
 
   /// The name in files.
   var name: String {
     switch self {
-    case .common(let verb): verb.rawValue
-    case .own(let verb): verb.rawValue
+    case .common(let eventKind): eventKind.rawValue
+    case .own(let eventKind): eventKind.rawValue
     }
   }
 
-  var form: VerbForm {
+  var form: EventForm {
     switch self {
-    case .common(let verb): verb.form
-    case .own(let verb): verb.form
+    case .common(let eventKind): eventKind.form
+    case .own(let eventKind): eventKind.form
     }
   }
 
   init?(_ name: String) {
-    if let verb = CommonVerb(rawValue: name) {
-      self = .common(verb)
-    } else if let verb = Own(rawValue: name) {
-      self = .own(verb)
+    if let eventKind = CommonEventKind(rawValue: name) {
+      self = .common(eventKind)
+    } else if let eventKind = Own(rawValue: name) {
+      self = .own(eventKind)
     } else {
       return nil
     }

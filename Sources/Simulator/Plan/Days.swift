@@ -36,7 +36,7 @@ extension Sketch {
     }
   }
 
-  private mutating func scatter(_ troubles: (Trouble<Feature.Verb>, ClosedRange<Int>)...) {
+  private mutating func scatter(_ troubles: (Trouble<Feature.EventKind>, ClosedRange<Int>)...) {
     for (trouble, times) in troubles { scatter(draw.count(times)) { trouble.make(&$0) } }
   }
 
@@ -46,16 +46,20 @@ extension Sketch {
     length = draw.seconds(7200, 21_600)
     let start = draw.seconds(300, 1200)
     let flight = length - start - .seconds(600)
-    add(Act(.unreachable, for: flight), at: start)
+    add(PlannedEvent(.unreachable, for: flight), at: start)
     let rest = start + .seconds(120)
-    add(draw.one(Act(.sleep, for: flight / 2), Act(.kill, for: flight / 4)), at: rest)
+    add(
+      draw.one(PlannedEvent(.sleep, for: flight / 2), PlannedEvent(.kill, for: flight / 4)),
+      at: rest)
     scatter((.suspend, 1...3))
   }
 }
 
 extension Trouble {
   /// One ride in a lift.
-  fileprivate static var lift: Trouble { Trouble { Act(.unreachable, for: $0.seconds(3, 45)) } }
+  fileprivate static var lift: Trouble {
+    Trouble { PlannedEvent(.unreachable, for: $0.seconds(3, 45)) }
+  }
 }
 
 /// The conditions of a world's network while no fault is under way.

@@ -30,7 +30,7 @@ public struct Draw: Sendable {
 
 /// A plan builder, which adds planned events at times drawn over the plan's length.
 public struct Sketch<Feature: SimulatedFeature> {
-  typealias Made = Act<Feature.Verb>
+  typealias Made = PlannedEvent<Feature.EventKind>
 
   var draw: Draw
   /// A separate random source for draws that were added later, so that each seed still gives the
@@ -39,7 +39,7 @@ public struct Sketch<Feature: SimulatedFeature> {
   let server: Feature.Server
   var networkConditions = NetworkConditions()
   var numbers = Feature.Numbers()
-  var acts: [PlannedAct<Feature.Verb>] = []
+  var events: [TimedEvent<Feature.EventKind>] = []
   var length = Duration.seconds(3600)
 
   init(seed: UInt64, server: Feature.Server) {
@@ -55,8 +55,8 @@ public struct Sketch<Feature: SimulatedFeature> {
     swap(&draw, &side)
   }
 
-  mutating func add(_ act: Made, at time: Duration) {
-    acts.append(PlannedAct(at: time, act))
+  mutating func add(_ event: Made, at time: Duration) {
+    events.append(TimedEvent(at: time, event))
   }
 
   /// Adds events, each with a time and arguments of its own.
@@ -72,7 +72,7 @@ public struct Sketch<Feature: SimulatedFeature> {
   ///
   /// - Returns: Whether any kind has a weight.
   @discardableResult
-  mutating func swarm(_ troubles: [Trouble<Feature.Verb>], times: ClosedRange<Int>) -> Bool {
+  mutating func swarm(_ troubles: [Trouble<Feature.EventKind>], times: ClosedRange<Int>) -> Bool {
     let weights = troubles.map { _ in draw.happens(0.45) ? 0 : draw.count(1...10) }
     let sum = weights.reduce(0, +)
     guard sum > 0 else { return false }
@@ -91,40 +91,44 @@ public struct Sketch<Feature: SimulatedFeature> {
 
   /// Returns the plan, with its events ordered by time and, at equal times, as they were drawn.
   func finished(seed: UInt64) -> WorldPlan<Feature> {
-    let order = acts.indices.sorted { (acts[$0].at, $0) < (acts[$1].at, $1) }
+    let order = events.indices.sorted { (events[$0].at, $0) < (events[$1].at, $1) }
     return WorldPlan(
       seed: seed, server: server, networkConditions: networkConditions, numbers: numbers,
-      acts: order.map { acts[$0] }, length: length)
+      events: order.map { events[$0] }, length: length)
   }
 }
 
 /// A kind of fault that a plan builder can draw, with the distribution of its arguments.
-struct Trouble<Own: PlanVerb>: Sendable {
-  let make: @Sendable (inout Draw) -> Act<Own>
+struct Trouble<Own: PlanEventKind>: Sendable {
+  let make: @Sendable (inout Draw) -> PlannedEvent<Own>
 
-  init(_ make: @escaping @Sendable (inout Draw) -> Act<Own>) {
+  init(_ make: @escaping @Sendable (inout Draw) -> PlannedEvent<Own>) {
     self.make = make
   }
 }
 
 // Faults of every phone and server.
 extension Trouble {
-  static var background: Trouble { Trouble { Act(.background, for: $0.seconds(1, 400)) } }
-  static var suspend: Trouble { Trouble { Act(.suspend, for: $0.seconds(6, 900)) } }
-  static var sleep: Trouble { Trouble { Act(.sleep, for: $0.seconds(5, 900)) } }
+  static var background: Trouble { Trouble { PlannedEvent(.background, for: $0.seconds(1, 400)) } }
+  static var suspend: Trouble { Trouble { PlannedEvent(.suspend, for: $0.seconds(6, 900)) } }
+  static var sleep: Trouble { Trouble { PlannedEvent(.sleep, for: $0.seconds(5, 900)) } }
   static var kill: Trouble {
-    Trouble { Act(.kill, for: $0.one(.zero, $0.seconds(0, 200))) }
+    Trouble { PlannedEvent(.kill, for: $0.one(.zero, $0.seconds(0, 200))) }
   }
-  static var cut: Trouble { Trouble { $0.one(Act(.reset), Act(.halfOpen), Act(.mappingExpired)) } }
-  static var hole: Trouble { Trouble { Act(.blackHole, for: $0.seconds(1, 150)) } }
-  static var unreachable: Trouble { Trouble { Act(.unreachable, for: $0.seconds(0.2, 300)) } }
-  static var handover: Trouble { Trouble { _ in Act(.handover) } }
+  static var cut: Trouble {
+    Trouble { $0.one(PlannedEvent(.reset), PlannedEvent(.halfOpen), PlannedEvent(.mappingExpired)) }
+  }
+  static var hole: Trouble { Trouble { PlannedEvent(.blackHole, for: $0.seconds(1, 150)) } }
+  static var unreachable: Trouble {
+    Trouble { PlannedEvent(.unreachable, for: $0.seconds(0.2, 300)) }
+  }
+  static var handover: Trouble { Trouble { _ in PlannedEvent(.handover) } }
   static var portal: Trouble { Trouble { .portal($0.seconds(5, 300), $0.happens(0.5)) } }
   static var narrow: Trouble {
-    Trouble { Act(.narrow, $0.count(200...20_000), for: $0.seconds(5, 300)) }
+    Trouble { PlannedEvent(.narrow, $0.count(200...20_000), for: $0.seconds(5, 300)) }
   }
-  static var flap: Trouble { Trouble { Act(.flap, for: $0.seconds(30, 300)) } }
-  static var waver: Trouble { Trouble { Act(.waver, for: $0.seconds(150, 500)) } }
+  static var flap: Trouble { Trouble { PlannedEvent(.flap, for: $0.seconds(30, 300)) } }
+  static var waver: Trouble { Trouble { PlannedEvent(.waver, for: $0.seconds(150, 500)) } }
   static var dials: Trouble {
     Trouble {
       .dialsFail($0.one(.dns, .proxy, .local, .certificate), $0.seconds(1, 200))
@@ -133,49 +137,52 @@ extension Trouble {
   static var store: Trouble {
     Trouble {
       $0.one(
-        Act(.storeFull, for: $0.seconds(1, 200)), Act(.storeLocked, for: $0.seconds(1, 200)),
-        Act(.storeSlow, for: $0.seconds(1, 200)))
+        PlannedEvent(.storeFull, for: $0.seconds(1, 200)),
+        PlannedEvent(.storeLocked, for: $0.seconds(1, 200)),
+        PlannedEvent(.storeSlow, for: $0.seconds(1, 200)))
     }
   }
-  static var wall: Trouble { Trouble { Act(.wallClock, by: $0.seconds(-300, 300)) } }
+  static var wall: Trouble { Trouble { PlannedEvent(.wallClock, by: $0.seconds(-300, 300)) } }
   static var down: Trouble {
     Trouble {
-      $0.one(Act(.crash, for: $0.seconds(0.5, 120)), Act(.deploy, for: $0.seconds(0.5, 90)))
+      $0.one(
+        PlannedEvent(.crash, for: $0.seconds(0.5, 120)),
+        PlannedEvent(.deploy, for: $0.seconds(0.5, 90)))
     }
   }
   static var slowStore: Trouble {
-    Trouble { Act(.slowStore, by: $0.seconds(0.1, 12), for: $0.seconds(10, 120)) }
+    Trouble { PlannedEvent(.slowStore, by: $0.seconds(0.1, 12), for: $0.seconds(10, 120)) }
   }
   /// A status on every request, or on every upgrade.
   static var status: Trouble {
     Trouble {
       $0.one(
-        Act(
+        PlannedEvent(
           .restStatus, $0.one(500, 502, 503, 504, 429, 404, 400, 401, 403, 408, 410, 413),
           for: $0.seconds(2, 120)),
-        Act(
+        PlannedEvent(
           .upgradeStatus, $0.one(500, 502, 503, 504, 404, 429, 400, 401, 403, 408, 410, 426),
           for: $0.seconds(2, 120)))
     }
   }
   static var busy: Trouble {
-    Trouble { Act(.busy, by: $0.seconds(1, 600), for: $0.seconds(5, 200)) }
+    Trouble { PlannedEvent(.busy, by: $0.seconds(1, 600), for: $0.seconds(5, 200)) }
   }
   static var close: Trouble {
     Trouble {
-      Act(.close, $0.one(1000, 1001, 1002, 1008, 1009, 1011, 1012, 1013, 4401, 4403, 4999))
+      PlannedEvent(.close, $0.one(1000, 1001, 1002, 1008, 1009, 1011, 1012, 1013, 4401, 4403, 4999))
     }
   }
 }
 
-extension Act {
+extension PlannedEvent {
   /// Returns an event with a login page, which the device detects or not.
-  static func portal(_ span: Duration, _ isKnown: Bool) -> Act {
-    Act(.captivePortal, 0, isKnown ? "known" : "unknown", for: span)
+  static func portal(_ span: Duration, _ isKnown: Bool) -> PlannedEvent {
+    PlannedEvent(.captivePortal, 0, isKnown ? "known" : "unknown", for: span)
   }
 
-  static func dialsFail(_ blockedReason: DialObstacle, _ span: Duration) -> Act {
-    Act(.dialsFail, 0, blockedReason.rawValue, for: span)
+  static func dialsFail(_ blockedReason: DialObstacle, _ span: Duration) -> PlannedEvent {
+    PlannedEvent(.dialsFail, 0, blockedReason.rawValue, for: span)
   }
 }
 

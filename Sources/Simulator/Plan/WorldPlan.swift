@@ -11,7 +11,7 @@ public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
   /// The feature's own numbers.
   public var numbers: Feature.Numbers
   /// The planned events, ordered by time.
-  public var acts: [PlannedAct<Feature.Verb>]
+  public var events: [TimedEvent<Feature.EventKind>]
   /// The time until calm begins, on the world's clock.
   public var length: Duration
 
@@ -19,28 +19,28 @@ public struct WorldPlan<Feature: SimulatedFeature>: Sendable, Hashable {
   public init(
     seed: UInt64, server: Feature.Server = .usual,
     networkConditions: NetworkConditions = NetworkConditions(),
-    numbers: Feature.Numbers = Feature.Numbers(), acts: [PlannedAct<Feature.Verb>],
+    numbers: Feature.Numbers = Feature.Numbers(), events: [TimedEvent<Feature.EventKind>],
     length: Duration
   ) {
     self.seed = seed
     self.server = server
     self.networkConditions = networkConditions
     self.numbers = numbers
-    self.acts = acts
+    self.events = events
     self.length = length
   }
 }
 
 /// A planned event and its time.
-public struct PlannedAct<Own: PlanVerb>: Sendable, Hashable {
+public struct TimedEvent<Own: PlanEventKind>: Sendable, Hashable {
   /// The time since the beginning of the run.
   public var at: Duration
   /// The event.
-  public var act: Act<Own>
+  public var event: PlannedEvent<Own>
 
-  public init(at: Duration, _ act: Act<Own>) {
+  public init(at: Duration, _ event: PlannedEvent<Own>) {
     self.at = at
-    self.act = act
+    self.event = event
   }
 }
 
@@ -66,8 +66,8 @@ extension WorldPlan {
   /// The first invalid event, with the member of its JSON object that is at fault.
   var problem: (index: Int, member: String, text: String)? {
     let hosts = Feature.hosts(numbers)
-    for (index, planned) in acts.enumerated() {
-      if let text = planned.act.problem(among: hosts) { return (index, "action", text) }
+    for (index, planned) in events.enumerated() {
+      if let text = planned.event.problem(among: hosts) { return (index, "action", text) }
       if planned.at >= length {
         let text = "\(planned.at.text) is not before the end of the plan, \(length.text)"
         return (index, "at", text)
@@ -77,7 +77,7 @@ extension WorldPlan {
   }
 }
 
-extension Act {
+extension PlannedEvent {
   /// Describes why the event concerns no host of a world. Returns `nil` if it concerns one.
   fileprivate func problem(among hosts: [HostKind]) -> String? {
     let kind = kind ?? form.host
@@ -116,7 +116,7 @@ extension WorldPlan: Codable {
       seed: try container.number(.seed, 0...UInt64.max), server: server,
       networkConditions: networkConditions,
       numbers: numbers,
-      acts: try container.decode([PlannedAct<Feature.Verb>].self, forKey: .actions),
+      events: try container.decode([TimedEvent<Feature.EventKind>].self, forKey: .actions),
       length: try container.span(.length))
     guard let problem else { return }
     let path = [FieldKey(intValue: problem.index), FieldKey(stringValue: problem.member)]
@@ -144,12 +144,12 @@ extension WorldPlan: Codable {
     var fields = container.nestedContainer(keyedBy: FieldKey.self, forKey: .networkConditions)
     try networkConditions.encode(to: &fields)
     try numbers.encode(to: &fields)
-    try container.encode(acts, forKey: .actions)
+    try container.encode(events, forKey: .actions)
     try container.encode(length.text, forKey: .length)
   }
 }
 
-extension PlannedAct: Codable {
+extension TimedEvent: Codable {
   private enum Keys: String, CodingKey, CaseIterable {
     case at, action
   }
@@ -158,12 +158,12 @@ extension PlannedAct: Codable {
     try decoder.container(keyedBy: FieldKey.self).expect(only: Keys.allCases.map(\.rawValue))
     let container = try decoder.container(keyedBy: Keys.self)
     self.init(
-      at: try container.span(.at), try container.decode(Act<Own>.self, forKey: .action))
+      at: try container.span(.at), try container.decode(PlannedEvent<Own>.self, forKey: .action))
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Keys.self)
     try container.encode(at.text, forKey: .at)
-    try container.encode(act, forKey: .action)
+    try container.encode(event, forKey: .action)
   }
 }

@@ -61,7 +61,7 @@ public struct RunCounts<Tally: RunTally>: Sendable, Hashable {
   /// The number of inputs and ticks of the models.
   public var steps = 0
   /// The number of events of each kind, by name.
-  public var acts: [String: Int] = [:]
+  public var events: [String: Int] = [:]
   private var own: [Tally: Int] = [:]
 
   public init() {}
@@ -81,7 +81,7 @@ public struct RunCounts<Tally: RunTally>: Sendable, Hashable {
     requests += other.requests
     kills += other.kills
     steps += other.steps
-    acts.merge(other.acts, uniquingKeysWith: +)
+    events.merge(other.events, uniquingKeysWith: +)
     own.merge(other.own, uniquingKeysWith: +)
   }
 

@@ -51,10 +51,10 @@ public struct Shrink<Feature: SimulatedFeature> {
     var before: Plan
     repeat {
       before = plan
-      removeActs()
+      removeEvents()
       calm()
       shorten()
-      simplifyActs()
+      simplifyEvents()
     } while plan != before && tries < limit
   }
 
@@ -71,13 +71,13 @@ public struct Shrink<Feature: SimulatedFeature> {
   }
 
   /// Removes halves, then quarters, down to single events.
-  private mutating func removeActs() {
-    var size = max(1, plan.acts.count / 2)
-    while !plan.acts.isEmpty {
+  private mutating func removeEvents() {
+    var size = max(1, plan.events.count / 2)
+    while !plan.events.isEmpty {
       var start = 0
-      while start < plan.acts.count {
-        let piece = start..<min(start + size, plan.acts.count)
-        if !accept({ $0.acts.removeSubrange(piece) }) { start += size }
+      while start < plan.events.count {
+        let piece = start..<min(start + size, plan.events.count)
+        if !accept({ $0.events.removeSubrange(piece) }) { start += size }
       }
       guard size > 1 else { return }
       size /= 2
@@ -106,36 +106,36 @@ public struct Shrink<Feature: SimulatedFeature> {
 
   /// Starts calm sooner and moves the events to earlier times.
   private mutating func shorten() {
-    let last = plan.acts.map { $0.at + $0.act.length }.max() ?? .zero
+    let last = plan.events.map { $0.at + $0.event.length }.max() ?? .zero
     for rest in [Duration.seconds(1), .seconds(60), .seconds(600)] {
       let length = last + rest
       guard length < plan.length else { break }
       if accept({ $0.length = length }) { break }
     }
-    for index in plan.acts.indices {
-      let before = index > 0 ? plan.acts[index - 1].at : .zero
-      let idle = plan.acts[index].at - before
+    for index in plan.events.indices {
+      let before = index > 0 ? plan.events[index - 1].at : .zero
+      let idle = plan.events[index].at - before
       guard idle > .seconds(1) else { continue }
       for kept in [Duration.seconds(1), (idle / 2).inMilliseconds] {
         let saved = idle - kept
         let isSooner = accept { plan in
-          for later in index..<plan.acts.count { plan.acts[later].at -= saved }
+          for later in index..<plan.events.count { plan.events[later].at -= saved }
           plan.length -= saved
         }
         if isSooner { break }
       }
     }
-    for index in plan.acts.indices {
-      let rounded = plan.acts[index].at.rounded
-      let least = index > 0 ? plan.acts[index - 1].at : .zero
-      if rounded >= least { _ = accept { $0.acts[index].at = rounded } }
+    for index in plan.events.indices {
+      let rounded = plan.events[index].at.rounded
+      let least = index > 0 ? plan.events[index - 1].at : .zero
+      if rounded >= least { _ = accept { $0.events[index].at = rounded } }
     }
   }
 
-  private mutating func simplifyActs() {
-    for index in plan.acts.indices {
-      for simpler in plan.acts[index].act.simpler {
-        if accept({ $0.acts[index].act = simpler }) { break }
+  private mutating func simplifyEvents() {
+    for index in plan.events.indices {
+      for simpler in plan.events[index].event.simpler {
+        if accept({ $0.events[index].event = simpler }) { break }
       }
     }
   }

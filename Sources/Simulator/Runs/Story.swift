@@ -133,8 +133,8 @@ public struct Story<Feature: SimulatedFeature> {
       return [(.server, "has connection \(attempt.number) no longer")]
     case .wentDead(_, let attempt):
       return [(.network, "nothing will pass on connection \(attempt.number) any more")]
-    case .began(let act): return [(act.form.isOfPeople ? .user : .plan, act.words)]
-    case .ended(let act): return [(.plan, "over: \(act.words)")]
+    case .began(let event): return [(event.form.isOfPeople ? .user : .plan, event.words)]
+    case .ended(let event): return [(.plan, "over: \(event.words)")]
     case .calm: return [(.plan, "calm: from now on nothing goes wrong any more")]
     case .fact(let fact): return Feature.words(fact)
     }

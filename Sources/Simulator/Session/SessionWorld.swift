@@ -218,36 +218,38 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  mutating func begin(_ verb: SessionsFeature.Verb, _ act: Act<SessionsFeature.Verb>, _ index: Int)
-  {
-    switch verb {
-    case .says: for phone in targets(of: act) { say("", act.number, phone) }
-    case .pastes: for phone in targets(of: act) { paste(act.number, phone) }
-    case .retries, .discards: for phone in targets(of: act) { settle(verb, phone) }
+  mutating func begin(
+    _ eventKind: SessionsFeature.EventKind, _ event: PlannedEvent<SessionsFeature.EventKind>,
+    _ index: Int
+  ) {
+    switch eventKind {
+    case .says: for phone in targets(of: event) { say("", event.number, phone) }
+    case .pastes: for phone in targets(of: event) { paste(event.number, phone) }
+    case .retries, .discards: for phone in targets(of: event) { settle(eventKind, phone) }
     case .follows:
-      for phone in targets(of: act) {
+      for phone in targets(of: event) {
         let other = SessionsFeature.conversations[1 - phone.index]
         let all = [other, SessionsFeature.shared, Self.new]
-        give(.follow(conversation: all[act.number]), to: phone)
+        give(.follow(conversation: all[event.number]), to: phone)
       }
     case .wrongKey: return  // looked up whenever a key is used
-    case .visits: welcome(SessionGuest.Kind(rawValue: act.word) ?? .plain)
+    case .visits: welcome(SessionGuest.Kind(rawValue: event.word) ?? .plain)
     case .cancels:
-      for phone in targets(of: act) {
-        give(.cancel(conversation: conversation(act.number, phone)), to: phone)
+      for phone in targets(of: event) {
+        give(.cancel(conversation: conversation(event.number, phone)), to: phone)
       }
     case .unsent:
-      for phone in targets(of: act) {
+      for phone in targets(of: event) {
         guard let attempt = clients[phone.index].link.currentAttempt else { continue }
         give(.unsent(attempt), to: phone)
       }
-    case .strangeMessage: sendStrange(act.word)
+    case .strangeMessage: sendStrange(event.word)
     }
   }
 
-  mutating func end(_ act: Act<SessionsFeature.Verb>, _ index: Int) {
-    guard act.verb == .own(.wrongKey) else { return }
-    for phone in targets(of: act) {
+  mutating func end(_ event: PlannedEvent<SessionsFeature.EventKind>, _ index: Int) {
+    guard event.eventKind == .own(.wrongKey) else { return }
+    for phone in targets(of: event) {
       give(.credentials(.available(expiresIn: nil)), to: phone)
       give(.start, to: phone)
     }
@@ -279,10 +281,10 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   /// Retries or discards the failed prompts for the user.
-  private mutating func settle(_ verb: SessionsFeature.Verb, _ phone: HostID) {
+  private mutating func settle(_ eventKind: SessionsFeature.EventKind, _ phone: HostID) {
     let failed = clients[phone.index].queue.items.filter { $0.isFailed }
     for prompt in failed where kernel.hosts[phone.place].isRunning {
-      if verb == .retries {
+      if eventKind == .retries {
         give(.retry(prompt.id), to: phone)
       } else {
         note(.discarded(phone: phone.index, prompt.id))

@@ -137,7 +137,7 @@ public enum SessionsFeature: SimulatedFeature {
   }
 
   /// The event kinds of plans, in addition to the kernel's faults.
-  public enum Verb: String, PlanVerb {
+  public enum EventKind: String, PlanEventKind {
     /// A prompt in the phone's own conversation (0) or in the shared one (1).
     case says
     /// A prompt of a number of KiB; 0 for an empty one.
@@ -159,21 +159,23 @@ public enum SessionsFeature: SimulatedFeature {
     case visits
 
     /// The declarations of all event kinds.
-    public static let forms: [Verb: VerbForm] = [
-      .says: VerbForm(.number(0...1), isOfPeople: true) {
+    public static let forms: [EventKind: EventForm] = [
+      .says: EventForm(.number(0...1), isOfPeople: true) {
         $0.number == 0 ? "says something" : "says something to both"
       },
-      .pastes: VerbForm(.count(0...600), isOfPeople: true) { "pastes \($0.number) KiB" },
-      .retries: VerbForm(isOfPeople: true) { _ in "tries again what failed" },
-      .discards: VerbForm(isOfPeople: true) { _ in "forgets what failed" },
-      .follows: VerbForm(.number(0...2), isOfPeople: true) { "turns to conversation \($0.number)" },
-      .wrongKey: VerbForm(.span) { "the phone has a wrong key for \(Words.length($0.span))" },
-      .cancels: VerbForm(.number(0...1), isOfPeople: true) { _ in "cancels what runs" },
-      .unsent: VerbForm { _ in "the phone's socket takes no more" },
-      .strangeMessage: VerbForm(.word(["oversized", "unknown", "garbled"]), of: .backend) {
+      .pastes: EventForm(.count(0...600), isOfPeople: true) { "pastes \($0.number) KiB" },
+      .retries: EventForm(isOfPeople: true) { _ in "tries again what failed" },
+      .discards: EventForm(isOfPeople: true) { _ in "forgets what failed" },
+      .follows: EventForm(.number(0...2), isOfPeople: true) {
+        "turns to conversation \($0.number)"
+      },
+      .wrongKey: EventForm(.span) { "the phone has a wrong key for \(Words.length($0.span))" },
+      .cancels: EventForm(.number(0...1), isOfPeople: true) { _ in "cancels what runs" },
+      .unsent: EventForm { _ in "the phone's socket takes no more" },
+      .strangeMessage: EventForm(.word(["oversized", "unknown", "garbled"]), of: .backend) {
         "the server sends phones something \($0.word)"
       },
-      .visits: VerbForm(.word(SessionGuest.Kind.allCases.map(\.rawValue)), of: .backend) {
+      .visits: EventForm(.word(SessionGuest.Kind.allCases.map(\.rawValue)), of: .backend) {
         "a client of another make visits: \($0.word)"
       },
     ]
@@ -216,32 +218,35 @@ public enum SessionsFeature: SimulatedFeature {
     sketch.numbers.plain = sketch.draw.one(0, 0, 0, 1)
     sketch.numbers.kept = sketch.draw.one(1_000, 1_000, 3)
     sketch.day(preset)
-    sketch.scatter(sketch.draw.count(8...30)) { Act(.says, $0.one(0, 0, 1)) }
-    sketch.scatter(sketch.draw.count(0...3)) { Act(.pastes, $0.count(1...200)) }
-    sketch.scatter(sketch.draw.count(0...2)) { Act(.cancels, $0.one(0, 1)) }
+    sketch.scatter(sketch.draw.count(8...30)) { PlannedEvent(.says, $0.one(0, 0, 1)) }
+    sketch.scatter(sketch.draw.count(0...3)) { PlannedEvent(.pastes, $0.count(1...200)) }
+    sketch.scatter(sketch.draw.count(0...2)) { PlannedEvent(.cancels, $0.one(0, 1)) }
     let isRough = preset == .swarm || preset == .deploy
     sketch.swarm(Sketch<SessionsFeature>.troubles, times: isRough ? 6...16 : 0...4)
     sketch.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
-    for index in sketch.acts.indices where sketch.acts[index].act.isOfPhone {
+    for index in sketch.events.indices where sketch.events[index].event.isOfPhone {
       if sketch.draw.happens(0.75) {
-        sketch.acts[index].act.host = sketch.draw.count(0...phones - 1)
+        sketch.events[index].event.host = sketch.draw.count(0...phones - 1)
       }
     }
     sketch.numbers.tight = sketch.draw.one(0, 0, 1)
     sketch.numbers.strict = sketch.draw.one(0, 0, 1)
     sketch.scatter(sketch.draw.count(2...10)) { draw in
       let kinds = SessionGuest.Kind.allCases
-      return Act(.visits, 0, kinds[draw.count(0...kinds.count - 1)].rawValue)
+      return PlannedEvent(.visits, 0, kinds[draw.count(0...kinds.count - 1)].rawValue)
     }
     sketch.scatter(sketch.draw.count(0...6)) { draw in
       let phone = draw.count(0...phones - 1)
       return draw.one(
-        Act(.retries, on: phone), Act(.retries, on: phone), Act(.discards, on: phone),
-        Act(.follows, draw.count(0...2), on: phone),
-        Act(.pastes, draw.one(0, 511, 512, 600), on: phone))
+        PlannedEvent(.retries, on: phone), PlannedEvent(.retries, on: phone),
+        PlannedEvent(.discards, on: phone),
+        PlannedEvent(.follows, draw.count(0...2), on: phone),
+        PlannedEvent(.pastes, draw.one(0, 511, 512, 600), on: phone))
     }
     if sketch.draw.happens(0.2) {
-      sketch.scatter(1) { Act(.wrongKey, for: $0.seconds(1, 200), on: $0.count(0...phones - 1)) }
+      sketch.scatter(1) {
+        PlannedEvent(.wrongKey, for: $0.seconds(1, 200), on: $0.count(0...phones - 1))
+      }
     }
   }
 
@@ -289,23 +294,26 @@ public enum SessionsFeature: SimulatedFeature {
   }
 }
 
-extension Act<SessionsFeature.Verb> {
+extension PlannedEvent<SessionsFeature.EventKind> {
   /// Whether the event concerns phones.
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
 extension Sketch<SessionsFeature> {
   /// The faults of sessions, in addition to the common ones. Their order is part of every seed.
-  fileprivate static var troubles: [Trouble<SessionsFeature.Verb>] {
+  fileprivate static var troubles: [Trouble<SessionsFeature.EventKind>] {
     [
-      Trouble { _ in Act(.unsent) },
+      Trouble { _ in PlannedEvent(.unsent) },
       Trouble {
-        Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60), at: .backend)
+        PlannedEvent(
+          $0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60), at: .backend)
       },
-      Trouble { Act($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60)) },
-      Trouble { Act(.kill, for: $0.seconds(0.5, 30), at: .backend) },
-      Trouble { Act(.strangeMessage, 0, $0.one("oversized", "unknown", "garbled")) },
-      Trouble { Act(.serverClock, by: $0.seconds(-120, 120)) },
+      Trouble {
+        PlannedEvent($0.one(.storeFull, .storeLocked, .storeSlow), for: $0.seconds(1, 60))
+      },
+      Trouble { PlannedEvent(.kill, for: $0.seconds(0.5, 30), at: .backend) },
+      Trouble { PlannedEvent(.strangeMessage, 0, $0.one("oversized", "unknown", "garbled")) },
+      Trouble { PlannedEvent(.serverClock, by: $0.seconds(-120, 120)) },
     ]
   }
 }

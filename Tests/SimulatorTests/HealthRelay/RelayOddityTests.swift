@@ -39,13 +39,13 @@ struct RelayOddityTests {
 
   /// Plays events at the given seconds. The run takes ten minutes by default.
   private func play(
-    _ acts: [(Int, Act<RelayVerb>)], length: Int = 600,
+    _ events: [(Int, PlannedEvent<RelayEventKind>)], length: Int = 600,
     _ change: (inout RelayNumbers) -> Void = { _ in }
   ) -> Played {
     var numbers = RelayNumbers()
     change(&numbers)
     let plan = WorldPlan<RelayFeature>(
-      seed: 1, numbers: numbers, acts: acts.map { PlannedAct(at: .seconds($0.0), $0.1) },
+      seed: 1, numbers: numbers, events: events.map { TimedEvent(at: .seconds($0.0), $0.1) },
       length: .seconds(length))
     var facts: [RelayFact] = []
     let outcome = RelayFeature.play(plan, RunSetup()) { seen, _ in
@@ -59,8 +59,9 @@ struct RelayOddityTests {
 
   @Test func `an assistant asks a second question while the first one waits`() {
     let played = play([
-      (50, Act(.slowReading, for: .seconds(100), on: 0)), (60, Act(.asks, by: minute, on: 0)),
-      (61, Act(.asksMore, by: minute, on: 0)),
+      (50, PlannedEvent(.slowReading, for: .seconds(100), on: 0)),
+      (60, PlannedEvent(.asks, by: minute, on: 0)),
+      (61, PlannedEvent(.asksMore, by: minute, on: 0)),
     ])
     let calls = played.facts.compactMap { fact -> Int? in
       switch fact {
@@ -74,8 +75,9 @@ struct RelayOddityTests {
 
   @Test func `a logout cancels the assistant's pending questions`() {
     let played = play([
-      (50, Act(.slowReading, for: .seconds(100), on: 0)), (60, Act(.asks, by: minute, on: 0)),
-      (61, Act(.logsOutAtOnce, on: 0)),
+      (50, PlannedEvent(.slowReading, for: .seconds(100), on: 0)),
+      (60, PlannedEvent(.asks, by: minute, on: 0)),
+      (61, PlannedEvent(.logsOutAtOnce, on: 0)),
     ])
     #expect(played.refusals(of: 0) == [.cancelled])
     #expect(played.told.contains { $0.outcome == .loggedOut })
@@ -83,19 +85,19 @@ struct RelayOddityTests {
 
   @Test func `a repeated question is answered each time, for one assistant and for two`() {
     let played = play([
-      (60, Act(.asks, by: minute, on: 1)), (70, Act(.repeats, by: minute, on: 1)),
-      (80, Act(.repeats, by: minute, on: 2)),
+      (60, PlannedEvent(.asks, by: minute, on: 1)), (70, PlannedEvent(.repeats, by: minute, on: 1)),
+      (80, PlannedEvent(.repeats, by: minute, on: 2)),
     ])
     #expect(played.answered.prefix(3) == [1, 1, 1])
   }
 
   @Test func `a used pairing code is refused`() {
-    let played = play([(60, Act(.triesOldPair, on: 0))])
+    let played = play([(60, PlannedEvent(.triesOldPair, on: 0))])
     #expect(played.refusals(of: 0) == [.wrongPair])
   }
 
   @Test func `foreign clients that guess are locked out, and nobody else is`() {
-    let played = play([(60, Act(.guesses, 24)), (70, Act(.pairsAgain, 1, on: 0))])
+    let played = play([(60, PlannedEvent(.guesses, 24)), (70, PlannedEvent(.pairsAgain, 1, on: 0))])
     let guesses = (0..<4).map { played.refusals(of: RelayFeature.askers + $0) }
     for refusals in guesses {
       #expect(refusals.prefix(5) == Array(repeating: RelayRefusal.wrongPair, count: 5)[...])
@@ -105,19 +107,19 @@ struct RelayOddityTests {
   }
 
   @Test func `a ninth login signs the first assistant out`() {
-    let played = play([(60, Act(.pairsAgain, 8, on: 0))])
+    let played = play([(60, PlannedEvent(.pairsAgain, 8, on: 0))])
     #expect(played.refusals(of: 0) == [.signedOut(.byAnother(limit: 8))])
   }
 
   @Test func `an eighth login signs nobody out`() {
-    let played = play([(60, Act(.pairsAgain, 7, on: 0))])
+    let played = play([(60, PlannedEvent(.pairsAgain, 7, on: 0))])
     #expect(played.refusals(of: 0) == [])
     #expect(played.answered.first == 1)
   }
 
   @Test func `a token expires during the run, and its assistant is informed`() {
-    let acts = [200, 400].map { ($0, Act<RelayVerb>(.asks, by: minute, on: 0)) }
-    let played = play(acts) { $0.tokenLife = .seconds(300) }
+    let events = [200, 400].map { ($0, PlannedEvent<RelayEventKind>(.asks, by: minute, on: 0)) }
+    let played = play(events) { $0.tokenLife = .seconds(300) }
     #expect(played.answered.first == 1)
     #expect(played.refusals(of: 0) == [.tokenExpired])
   }
@@ -128,8 +130,8 @@ struct RelayOddityTests {
   ) {
     let played = play(
       [
-        (60, Act(.suspend, for: .seconds(absence), on: 0)),
-        (absence + 100, Act(.asks, by: minute, on: 0)),
+        (60, PlannedEvent(.suspend, for: .seconds(absence), on: 0)),
+        (absence + 100, PlannedEvent(.asks, by: minute, on: 0)),
       ], length: 1_000
     ) {
       $0.push = push
@@ -147,8 +149,9 @@ struct RelayOddityTests {
 
   @Test func `a phone that leaves during a question is woken, and answers`() {
     let played = play([
-      (50, Act(.slowReading, for: .seconds(20), on: 0)), (60, Act(.asks, by: minute, on: 0)),
-      (61, Act(.background, for: .seconds(120), on: 0)),
+      (50, PlannedEvent(.slowReading, for: .seconds(20), on: 0)),
+      (60, PlannedEvent(.asks, by: minute, on: 0)),
+      (61, PlannedEvent(.background, for: .seconds(120), on: 0)),
     ]) {
       $0.push = 1
       $0.services = 0
@@ -159,7 +162,8 @@ struct RelayOddityTests {
 
   @Test func `a backend whose store fails refuses a login, and accepts the next`() {
     let played = play([
-      (60, Act(.storeFull, for: .seconds(20), at: .backend)), (65, Act(.pairsAgain, 1, on: 0)),
+      (60, PlannedEvent(.storeFull, for: .seconds(20), at: .backend)),
+      (65, PlannedEvent(.pairsAgain, 1, on: 0)),
     ])
     #expect(played.refusals(of: 0) == [.storeFailed(retryAfter: .seconds(2))])
     #expect(played.told.last { $0.call.pair != nil }?.outcome.word == "logged_in")

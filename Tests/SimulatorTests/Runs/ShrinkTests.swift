@@ -4,26 +4,26 @@ import Testing
 
 struct ShrinkTests {
   private let plan: Plan = {
-    var plan = Plan(seed: 7, server: .plain, acts: [], length: .seconds(4000))
+    var plan = Plan(seed: 7, server: .plain, events: [], length: .seconds(4000))
     plan.networkConditions.loss = 0.1
     plan.numbers.history = 60
     for index in 0..<40 {
-      plan.acts.append(
+      plan.events.append(
         Planned(at: .seconds(index * 60), index == 20 ? Action(.reset) : Action(.others, index + 1))
       )
     }
-    plan.acts[30] = Planned(at: .milliseconds(1_800_500), Action(.crash, for: .seconds(95)))
+    plan.events[30] = Planned(at: .milliseconds(1_800_500), Action(.crash, for: .seconds(95)))
     return plan
   }()
 
   @Test func `keeps only the events needed to fail`() {
     var shrink = Shrink<StreamFeature>(plan) { plan in
-      plan.acts.contains { $0.act == Action(.reset) }
-        && plan.acts.contains { $0.act.length >= .seconds(5) }
+      plan.events.contains { $0.event == Action(.reset) }
+        && plan.events.contains { $0.event.length >= .seconds(5) }
     }
     shrink.run()
-    #expect(shrink.plan.acts.map(\.act) == [Action(.reset), Action(.crash, for: .seconds(5))])
-    #expect(shrink.plan.acts.map(\.at) == [.seconds(1), .seconds(2)])
+    #expect(shrink.plan.events.map(\.event) == [Action(.reset), Action(.crash, for: .seconds(5))])
+    #expect(shrink.plan.events.map(\.at) == [.seconds(1), .seconds(2)])
     #expect(shrink.plan.length == .seconds(8))
     #expect(shrink.plan.networkConditions.loss == 0)
     #expect(shrink.plan.numbers.history == 0)
@@ -32,12 +32,12 @@ struct ShrinkTests {
 
   @Test func `keeps a number that the failure needs`() {
     var shrink = Shrink<StreamFeature>(plan) { plan in
-      plan.networkConditions.loss > 0 && plan.acts.contains { $0.act == Action(.others, 5) }
+      plan.networkConditions.loss > 0 && plan.events.contains { $0.event == Action(.others, 5) }
     }
     shrink.run()
     #expect(shrink.plan.networkConditions.loss == 0.1)
     #expect(shrink.plan.numbers.history == 0)
-    #expect(shrink.plan.acts.map(\.act) == [Action(.others, 5)])
+    #expect(shrink.plan.events.map(\.event) == [Action(.others, 5)])
   }
 
   @Test func `tries no more plans than its limit`() {
@@ -56,12 +56,12 @@ struct ShrinkTests {
 
   @Test func `shrinks equal plans to equal plans`() {
     let shrunk = (0..<2).map { _ in
-      var shrink = Shrink<StreamFeature>(plan) { $0.acts.count > 3 }
+      var shrink = Shrink<StreamFeature>(plan) { $0.events.count > 3 }
       shrink.run()
       return shrink.plan
     }
     #expect(shrunk[0] == shrunk[1])
-    #expect(shrunk[0].acts.count == 4)
+    #expect(shrunk[0].events.count == 4)
   }
 
   @Test func `events with a duration report it`() {

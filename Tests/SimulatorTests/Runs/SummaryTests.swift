@@ -10,7 +10,7 @@ struct SummaryTests {
       counts.simulated = .seconds(3600)
       counts.wanted = .seconds(1800)
       counts.attempts = 3
-      counts.acts = ["reset": seed]
+      counts.events = ["reset": seed]
       let findings =
         seed.isMultiple(of: 2)
         ? [Finding(.lost, at: .second(1), "a"), Finding(.stuck, at: .second(2), "b")] : []
@@ -23,7 +23,7 @@ struct SummaryTests {
   @Test func `counts every run and every finding`() {
     let summary = outcomes.reduce(into: Summary()) { $0.add($1) }
     #expect(summary.counts.runs == 100)
-    #expect(summary.counts.acts == ["reset": 2550])
+    #expect(summary.counts.events == ["reset": 2550])
     #expect(summary.failed == 50)
     #expect(summary[.lost] == 50)
     #expect(summary[.late] == 0)

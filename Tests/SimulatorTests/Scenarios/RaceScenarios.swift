@@ -30,7 +30,7 @@ struct RaceScenarios {
       var plan = Plan.short([(100, Action(.reset))]) {
         $0.networkConditions.delay = .milliseconds(300)
       }
-      plan.acts.append(
+      plan.events.append(
         Planned(
           at: .seconds(100) + .milliseconds(100 * tenths),
           Action(.leaveScreen, for: .milliseconds(150))))

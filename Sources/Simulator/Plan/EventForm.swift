@@ -1,20 +1,20 @@
 import LinkCore
 
 /// An event kind of a feature's plans. Each kind is declared once, in `forms`.
-public protocol PlanVerb: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
+public protocol PlanEventKind: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
   /// The arguments, the host and the description of each kind.
-  static var forms: [Self: VerbForm] { get }
+  static var forms: [Self: EventForm] { get }
 }
 
-extension PlanVerb {
+extension PlanEventKind {
   /// The declaration of the kind. A missing one has no arguments and describes itself by its name.
-  var form: VerbForm { Self.forms[self] ?? VerbForm { _ in rawValue } }
+  var form: EventForm { Self.forms[self] ?? EventForm { _ in rawValue } }
 }
 
 /// The declaration of an event kind: its arguments, its duration, and its description in traces.
-public struct VerbForm: Sendable {
+public struct EventForm: Sendable {
   /// The arguments, in the order in which text writes them.
-  let arguments: [VerbArgument]
+  let arguments: [EventArgument]
   /// The kind of host that the event concerns by default.
   let host: HostKind
   /// The other kinds of hosts that the event can concern, if a plan names them.
@@ -22,7 +22,7 @@ public struct VerbForm: Sendable {
   /// Whether a person causes the event, as opposed to a fault.
   let isOfPeople: Bool
   let lasting: Lasting
-  let words: @Sendable (ActValues) -> String
+  let words: @Sendable (EventValues) -> String
 
   /// The time for which an event is under way.
   public enum Lasting: Sendable {
@@ -37,9 +37,9 @@ public struct VerbForm: Sendable {
 
   /// Creates the declaration of an event kind, which lasts for its span by default if it takes one.
   public init(
-    _ arguments: VerbArgument..., of host: HostKind = .phone, or others: [HostKind] = [],
+    _ arguments: EventArgument..., of host: HostKind = .phone, or others: [HostKind] = [],
     isOfPeople: Bool = false, lasting: Lasting? = nil,
-    _ words: @escaping @Sendable (ActValues) -> String
+    _ words: @escaping @Sendable (EventValues) -> String
   ) {
     self.arguments = arguments
     self.host = host
@@ -51,7 +51,7 @@ public struct VerbForm: Sendable {
 }
 
 /// An argument of an event kind, and the values that text may give it.
-public enum VerbArgument: Sendable, Hashable {
+public enum EventArgument: Sendable, Hashable {
   case span
   /// A delay.
   case time
@@ -64,7 +64,7 @@ public enum VerbArgument: Sendable, Hashable {
 
   var isCount: Bool { if case .count = self { true } else { false } }
 
-  func text(_ values: ActValues) -> String {
+  func text(_ values: EventValues) -> String {
     switch self {
     case .span: values.span.text
     case .time: values.time.text
@@ -75,7 +75,7 @@ public enum VerbArgument: Sendable, Hashable {
   }
 
   /// Reads a word into the values. Returns `false` if the word is not permitted.
-  func read(_ word: String, into values: inout ActValues) -> Bool {
+  func read(_ word: String, into values: inout EventValues) -> Bool {
     switch self {
     case .span:
       guard let span = Duration(text: word) else { return false }
@@ -112,7 +112,7 @@ public enum VerbArgument: Sendable, Hashable {
 
 // The text form of events in files: a name, then arguments, such as `restStatus 503 30s`. The host
 // follows the name: `unreachable@1 30s`, `storeFull@backend 30s`, `kill@backend0 5s`.
-extension Act {
+extension PlannedEvent {
   /// The text form that `init(text:)` reads.
   public var text: String {
     let host = host.map { "\($0)" } ?? ""
@@ -124,15 +124,15 @@ extension Act {
   public init?(text: some StringProtocol) {
     let words = text.split { $0 == " " }.map { String($0) }
     guard let head = words.first?.split(separator: "@", omittingEmptySubsequences: false),
-      (1...2).contains(head.count), let verb = Verb<Own>(String(head[0]))
+      (1...2).contains(head.count), let eventKind = EventKind<Own>(String(head[0]))
     else { return nil }
-    var values = ActValues()
-    let arguments = verb.form.arguments
+    var values = EventValues()
+    let arguments = eventKind.form.arguments
     guard words.count == arguments.count + 1 else { return nil }
     for (argument, word) in zip(arguments, words.dropFirst()) {
       guard argument.read(word, into: &values) else { return nil }
     }
-    self.verb = verb
+    self.eventKind = eventKind
     self.values = values
     guard head.count == 2 else { return }
     let digits = head[1].drop { !$0.isNumber }
@@ -149,11 +149,11 @@ extension Act {
   /// errors.
   private static func form(of text: String) -> String {
     let name = text.prefix { $0 != " " && $0 != "@" }
-    guard let verb = Verb<Own>(String(name)) else {
-      let names = CommonVerb.allCases.map(\.rawValue) + Own.allCases.map(\.rawValue)
+    guard let eventKind = EventKind<Own>(String(name)) else {
+      let names = CommonEventKind.allCases.map(\.rawValue) + Own.allCases.map(\.rawValue)
       return "; in this world there are \(names.joined(separator: ", "))"
     }
-    let arguments = verb.form.arguments.map(\.form)
+    let arguments = eventKind.form.arguments.map(\.form)
     return "; it is \(([String(name)] + arguments).joined(separator: ", "))"
   }
 
@@ -161,15 +161,15 @@ extension Act {
   static var mostHosts: Int { 100 }
 }
 
-extension Act: Codable {
+extension PlannedEvent: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
-    guard let act = Act(text: text) else {
+    guard let event = PlannedEvent(text: text) else {
       throw DecodingError.dataCorruptedError(
         in: container, debugDescription: "no action: \(text)\(Self.form(of: text))")
     }
-    self = act
+    self = event
   }
 
   public func encode(to encoder: any Encoder) throws {

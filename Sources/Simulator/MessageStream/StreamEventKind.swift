@@ -1,5 +1,5 @@
 /// The kinds of planned events of MessageStream, in addition to those of the kernel.
-public enum StreamVerb: String, PlanVerb {
+public enum StreamEventKind: String, PlanEventKind {
   // People.
   /// Others post messages in a row; `number` states how many.
   case others
@@ -47,55 +47,57 @@ public enum StreamVerb: String, PlanVerb {
   case malformedFrames
 
   /// The declarations of all kinds.
-  public static let forms: [StreamVerb: VerbForm] = [
-    .others: VerbForm(.count(0...100_000), isOfPeople: true) {
+  public static let forms: [StreamEventKind: EventForm] = [
+    .others: EventForm(.count(0...100_000), isOfPeople: true) {
       "others post \(Words.count($0.number, "message"))"
     },
-    .send: VerbForm(isOfPeople: true) { _ in "writes a message" },
-    .loadOlder: VerbForm(isOfPeople: true) { _ in "wants older messages" },
-    .pullToRefresh: VerbForm(isOfPeople: true) { _ in "wants to see what is new" },
-    .retryFailed: VerbForm(isOfPeople: true) { _ in "wants what failed to be sent again" },
-    .leaveScreen: VerbForm(.span, isOfPeople: true) { "looks at another screen for \(length($0))" },
-    .realtimeOff: VerbForm(.span, isOfPeople: true) {
+    .send: EventForm(isOfPeople: true) { _ in "writes a message" },
+    .loadOlder: EventForm(isOfPeople: true) { _ in "wants older messages" },
+    .pullToRefresh: EventForm(isOfPeople: true) { _ in "wants to see what is new" },
+    .retryFailed: EventForm(isOfPeople: true) { _ in "wants what failed to be sent again" },
+    .leaveScreen: EventForm(.span, isOfPeople: true) {
+      "looks at another screen for \(length($0))"
+    },
+    .realtimeOff: EventForm(.span, isOfPeople: true) {
       "wants no real-time messages for \(length($0))"
     },
-    .slowReader: VerbForm(.span, isOfPeople: true) {
+    .slowReader: EventForm(.span, isOfPeople: true) {
       "leaves so much unread that no more is taken for \(length($0))"
     },
-    .beginAnew: VerbForm(.number(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
+    .beginAnew: EventForm(.number(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
       "the server's log begins anew with its newest \($0.number)"
     },
-    .beginAlike: VerbForm(.count(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
+    .beginAlike: EventForm(.count(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
       "the server's log begins anew with \($0.number) other newest, as long as before"
     },
-    .putBack: VerbForm(.count(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
+    .putBack: EventForm(.count(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
       "the server's log goes back by \(Words.count($0.number, "message"))"
     },
-    .edit: VerbForm(.count(0...1000), of: .backend) {
+    .edit: EventForm(.count(0...1000), of: .backend) {
       "others change their newest \($0.number)"
     },
-    .rivals: VerbForm(.number(0...100), .span, of: .backend) {
+    .rivals: EventForm(.number(0...100), .span, of: .backend) {
       "the user holds \(Words.count($0.number, "socket")) on other devices for \(length($0))"
     },
-    .falseHead: VerbForm(.number(-1000...1000), .span, of: .backend) {
+    .falseHead: EventForm(.number(-1000...1000), .span, of: .backend) {
       "new sockets are told a head that is off by \($0.number) for \(length($0))"
     },
-    .shortBacklog: VerbForm(.span, of: .backend) {
+    .shortBacklog: EventForm(.span, of: .backend) {
       "new sockets are sent only the first of what they missed for \(length($0))"
     },
-    .trim: VerbForm(.number(0...100_000), of: .backend) {
+    .trim: EventForm(.number(0...100_000), of: .backend) {
       "the server forgets all but its newest \($0.number)"
     },
     // The server waits this long for a post.
-    .dieAfterNextPost: VerbForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {
+    .dieAfterNextPost: EventForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {
       "the server dies after the next post, before it answers, for \(length($0))"
     },
-    .revokeTokens: VerbForm(.word(TokenRefresh.allCases.map(\.rawValue)), of: .backend) {
+    .revokeTokens: EventForm(.word(TokenRefresh.allCases.map(\.rawValue)), of: .backend) {
       "all tokens are void; a refresh \(TokenRefresh(rawValue: $0.word)?.words ?? $0.word)"
     },
-    .removeMember: VerbForm(.span, of: .backend) { "the user is no member for \(length($0))" },
-    .oversizedFrame: VerbForm(of: .backend) { _ in "the server sends something too large" },
-    .malformedFrames: VerbForm(.count(0...1000), of: .backend) {
+    .removeMember: EventForm(.span, of: .backend) { "the user is no member for \(length($0))" },
+    .oversizedFrame: EventForm(of: .backend) { _ in "the server sends something too large" },
+    .malformedFrames: EventForm(.count(0...1000), of: .backend) {
       "the server sends \($0.number) things that are no message"
     },
   ]

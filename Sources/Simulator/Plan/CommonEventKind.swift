@@ -1,7 +1,7 @@
 import LinkCore
 
 /// The event kinds of the kernel, which the plans of every feature can use.
-public enum CommonVerb: String, PlanVerb {
+public enum CommonEventKind: String, PlanEventKind {
   // A phone.
   /// The user switches to another app for a while. This app stays in memory and its timers run.
   case background
@@ -58,64 +58,68 @@ public enum CommonVerb: String, PlanVerb {
   case serverClock
 
   /// The declarations of all event kinds.
-  public static let forms: [CommonVerb: VerbForm] = [
-    .background: VerbForm(.span, isOfPeople: true) { "looks at another app for \(length($0))" },
-    .suspend: VerbForm(.span, isOfPeople: true) {
+  public static let forms: [CommonEventKind: EventForm] = [
+    .background: EventForm(.span, isOfPeople: true) { "looks at another app for \(length($0))" },
+    .suspend: EventForm(.span, isOfPeople: true) {
       "looks at another app for \(length($0)), and this one is suspended"
     },
-    .sleep: VerbForm(.span) { "the phone sleeps for \(length($0))" },
+    .sleep: EventForm(.span) { "the phone sleeps for \(length($0))" },
     // A process may take up to 1 s until it ends; the span begins after that.
-    .kill: VerbForm(.span, or: [.backend], lasting: .spanAnd(.seconds(1))) {
+    .kill: EventForm(.span, or: [.backend], lasting: .spanAnd(.seconds(1))) {
       "the process dies, and is launched again after \(length($0))"
     },
-    .storeFull: VerbForm(.span, or: [.backend]) { "the disk is full for \(length($0))" },
-    .storeLocked: VerbForm(.span, or: [.backend]) { "the store is locked for \(length($0))" },
-    .storeSlow: VerbForm(.span, or: [.backend]) { "the store is slow for \(length($0))" },
-    .wallClock: VerbForm(.jump) { "the phone's wall clock jumps by \(Words.length($0.time))" },
-    .reset: VerbForm { _ in "every connection is reset" },
-    .flap: VerbForm(.span) {
+    .storeFull: EventForm(.span, or: [.backend]) { "the disk is full for \(length($0))" },
+    .storeLocked: EventForm(.span, or: [.backend]) { "the store is locked for \(length($0))" },
+    .storeSlow: EventForm(.span, or: [.backend]) { "the store is slow for \(length($0))" },
+    .wallClock: EventForm(.jump) { "the phone's wall clock jumps by \(Words.length($0.time))" },
+    .reset: EventForm { _ in "every connection is reset" },
+    .flap: EventForm(.span) {
       "every connection is reset some seconds after it opens, for \(length($0))"
     },
-    .waver: VerbForm(.span) {
+    .waver: EventForm(.span) {
       "every connection opens slowly and is reset before it counts as stable, for \(length($0))"
     },
-    .halfOpen: VerbForm { _ in "every connection goes dead silently" },
-    .blackHole: VerbForm(.span) { "nothing passes for \(length($0)), and neither end is notified" },
-    .unreachable: VerbForm(.span) { "no way out for \(length($0))" },
-    .handover: VerbForm { _ in "another network takes over" },
-    .mappingExpired: VerbForm { _ in "idle connections are forgotten on the way" },
-    .captivePortal: VerbForm(.span, .word(["known", "unknown"])) {
+    .halfOpen: EventForm { _ in "every connection goes dead silently" },
+    .blackHole: EventForm(.span) {
+      "nothing passes for \(length($0)), and neither end is notified"
+    },
+    .unreachable: EventForm(.span) { "no way out for \(length($0))" },
+    .handover: EventForm { _ in "another network takes over" },
+    .mappingExpired: EventForm { _ in "idle connections are forgotten on the way" },
+    .captivePortal: EventForm(.span, .word(["known", "unknown"])) {
       "a login page is in the way for \(length($0))"
         + ($0.word == "known" ? "" : ", unknown to the phone")
     },
-    .dialsFail: VerbForm(.word(DialObstacle.allCases.map(\.rawValue)), .span) {
+    .dialsFail: EventForm(.word(DialObstacle.allCases.map(\.rawValue)), .span) {
       "\(DialObstacle(rawValue: $0.word)?.words ?? $0.word) for \(length($0))"
     },
-    .narrow: VerbForm(.number(1...1_000_000_000), .span) {
+    .narrow: EventForm(.number(1...1_000_000_000), .span) {
       "only \($0.number) bytes a second for \(length($0))"
     },
-    .crash: VerbForm(.span, of: .backend) { "the server crashes, and is back after \(length($0))" },
+    .crash: EventForm(.span, of: .backend) {
+      "the server crashes, and is back after \(length($0))"
+    },
     // A drain takes 10 s at most.
-    .deploy: VerbForm(.span, of: .backend, lasting: .spanAnd(.seconds(11))) {
+    .deploy: EventForm(.span, of: .backend, lasting: .spanAnd(.seconds(11))) {
       "the server closes all connections for a new version, back after \(length($0))"
     },
-    .restStatus: VerbForm(.number(200...599), .span, of: .backend) {
+    .restStatus: EventForm(.number(200...599), .span, of: .backend) {
       "every request is answered with \($0.number) for \(length($0))"
     },
-    .upgradeStatus: VerbForm(.number(200...599), .span, of: .backend) {
+    .upgradeStatus: EventForm(.number(200...599), .span, of: .backend) {
       "every connection is refused with \($0.number) for \(length($0))"
     },
-    .busy: VerbForm(.time, .span, of: .backend) {
+    .busy: EventForm(.time, .span, of: .backend) {
       "every connection is refused for \(length($0)), with a Retry-After of "
         + Words.length($0.time)
     },
-    .slowStore: VerbForm(.time, .span, of: .backend) {
+    .slowStore: EventForm(.time, .span, of: .backend) {
       "the server's store takes \(Words.length($0.time)) a call for \(length($0))"
     },
-    .close: VerbForm(.number(1000...4999), of: .backend) {
+    .close: EventForm(.number(1000...4999), of: .backend) {
       "the server closes every connection with \($0.number)"
     },
-    .serverClock: VerbForm(.jump, of: .backend) {
+    .serverClock: EventForm(.jump, of: .backend) {
       "the server's wall clock jumps by \(Words.length($0.time))"
     },
   ]
@@ -153,4 +157,4 @@ public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Returns a description of an event's duration.
-func length(_ values: ActValues) -> String { Words.length(values.span) }
+func length(_ values: EventValues) -> String { Words.length(values.span) }

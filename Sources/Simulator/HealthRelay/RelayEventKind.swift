@@ -1,7 +1,7 @@
 import LinkCore
 
 /// The event kinds of relay plans, in addition to the kernel's faults.
-public enum RelayVerb: String, PlanVerb {
+public enum RelayEventKind: String, PlanEventKind {
   // Assistants.
   /// An assistant asks a question, and leaves without an answer after a time.
   case asks
@@ -35,34 +35,34 @@ public enum RelayVerb: String, PlanVerb {
   case guesses
 
   /// The declarations of all event kinds.
-  public static let forms: [RelayVerb: VerbForm] = [
-    .asks: VerbForm(.time, of: .client, isOfPeople: true) {
+  public static let forms: [RelayEventKind: EventForm] = [
+    .asks: EventForm(.time, of: .client, isOfPeople: true) {
       "an assistant asks, and waits \(Words.length($0.time))"
     },
-    .leaves: VerbForm(of: .client, isOfPeople: true) { _ in "an assistant leaves" },
-    .logsOut: VerbForm(of: .client, isOfPeople: true) { _ in "an assistant logs out" },
-    .asksMore: VerbForm(.time, of: .client, isOfPeople: true) {
+    .leaves: EventForm(of: .client, isOfPeople: true) { _ in "an assistant leaves" },
+    .logsOut: EventForm(of: .client, isOfPeople: true) { _ in "an assistant logs out" },
+    .asksMore: EventForm(.time, of: .client, isOfPeople: true) {
       "an assistant asks one question more, and waits \(Words.length($0.time))"
     },
-    .repeats: VerbForm(.time, of: .client, isOfPeople: true) {
+    .repeats: EventForm(.time, of: .client, isOfPeople: true) {
       "an assistant asks what its phone was asked last, and waits \(Words.length($0.time))"
     },
-    .logsOutAtOnce: VerbForm(of: .client, isOfPeople: true) { _ in
+    .logsOutAtOnce: EventForm(of: .client, isOfPeople: true) { _ in
       "an assistant logs out, whatever it waits for"
     },
-    .triesOldPair: VerbForm(of: .client, isOfPeople: true) { _ in
+    .triesOldPair: EventForm(of: .client, isOfPeople: true) { _ in
       "an assistant logs in with a pair that it has used"
     },
-    .pairsAgain: VerbForm(.count(1...20), of: .client, isOfPeople: true) {
+    .pairsAgain: EventForm(.count(1...20), of: .client, isOfPeople: true) {
       "an assistant gives up its token and pairs again, \(Words.count($0.number, "time"))"
     },
-    .guesses: VerbForm(.count(1...2_000), of: .backend, isOfPeople: true) {
+    .guesses: EventForm(.count(1...2_000), of: .backend, isOfPeople: true) {
       "strangers guess \(Words.count($0.number, "pair"))"
     },
-    .stop: VerbForm(.span, isOfPeople: true) { "stops the relay for \(length($0))" },
-    .slowReading: VerbForm(.span) { "health data are slow to read for \(length($0))" },
-    .unsent: VerbForm { _ in "the phone's socket takes no more" },
-    .strangeMessage: VerbForm(.word(["oversized", "malformed", "unknown"]), of: .backend) {
+    .stop: EventForm(.span, isOfPeople: true) { "stops the relay for \(length($0))" },
+    .slowReading: EventForm(.span) { "health data are slow to read for \(length($0))" },
+    .unsent: EventForm { _ in "the phone's socket takes no more" },
+    .strangeMessage: EventForm(.word(["oversized", "malformed", "unknown"]), of: .backend) {
       "the backend sends phones something \($0.word)"
     },
   ]

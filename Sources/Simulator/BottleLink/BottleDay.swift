@@ -53,25 +53,25 @@ public struct BottleDay: Sendable, Hashable {
 
   /// Draws the day of a seed.
   static func plan(_ profile: Int, seed: UInt64) -> WorldPlan<BottleFeature> {
-    var sketch = Sketch<BottleFeature>(seed: seed, server: .usual)
-    sketch.length = .seconds(86_400)
-    sketch.numbers.profile = profile
-    sketch.numbers.passive = .seconds(60)
+    var builder = PlanBuilder<BottleFeature>(seed: seed, server: .usual)
+    builder.length = .seconds(86_400)
+    builder.numbers.profile = profile
+    builder.numbers.passive = .seconds(60)
     for visit in 0..<32 {
-      let time = Duration.seconds(60 + 1800 * Int64(visit)) + sketch.draw.seconds(0, 900)
-      sketch.add(visit % 4 == 3 ? PlannedEvent(.moves) : PlannedEvent(.drinks, 1), at: time)
+      let time = Duration.seconds(60 + 1800 * Int64(visit)) + builder.draw.seconds(0, 900)
+      builder.add(visit % 4 == 3 ? PlannedEvent(.moves) : PlannedEvent(.drinks, 1), at: time)
     }
     for hour in [5, 12] {
-      sketch.add(
+      builder.add(
         PlannedEvent(.carries, for: .seconds(1200)),
-        at: .seconds(3600 * Int64(hour)) + sketch.draw.seconds(900, 1800))
+        at: .seconds(3600 * Int64(hour)) + builder.draw.seconds(900, 1800))
     }
     // The phone is put away seven times for two hours less a minute, and then for the night.
     for visit in 0..<8 {
       let span = visit < 7 ? Int64(7_200 - 60) : 86_400 - 7 * 7_200 - 90
-      sketch.add(
+      builder.add(
         PlannedEvent(.suspend, for: .seconds(span)), at: .seconds(60 + 7_200 * Int64(visit)))
     }
-    return sketch.finished(seed: seed)
+    return builder.finished(seed: seed)
   }
 }

@@ -96,36 +96,40 @@ extension BottleFeature {
     ]
   }
 
-  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<BottleFeature>) {
-    sketch.bottle()
+  public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<BottleFeature>) {
+    builder.bottle()
     switch preset {
     case .lift:
-      sketch.scatter(sketch.draw.count(10...30)) { PlannedEvent(.away, for: $0.seconds(0.5, 90)) }
-      sketch.scatter(sketch.draw.count(0...3)) { PlannedEvent(.suspend, for: $0.seconds(10, 300)) }
+      builder.scatter(builder.draw.count(10...30)) { PlannedEvent(.away, for: $0.seconds(0.5, 90)) }
+      builder.scatter(builder.draw.count(0...3)) {
+        PlannedEvent(.suspend, for: $0.seconds(10, 300))
+      }
     case .cafe:
-      sketch.scatter(sketch.draw.count(4...10)) { PlannedEvent(.suspend, for: $0.seconds(30, 900)) }
-      sketch.scatter(sketch.draw.count(0...3)) { PlannedEvent(.evict, for: $0.seconds(30, 900)) }
-      sketch.swarm(Sketch<BottleFeature>.troubles, times: 0...4)
+      builder.scatter(builder.draw.count(4...10)) {
+        PlannedEvent(.suspend, for: $0.seconds(30, 900))
+      }
+      builder.scatter(builder.draw.count(0...3)) { PlannedEvent(.evict, for: $0.seconds(30, 900)) }
+      builder.swarm(PlanBuilder<BottleFeature>.troubles, times: 0...4)
     case .train:
-      sketch.networkConditions.loss = sketch.draw.one(0.05, 0.2, 0.4)
-      sketch.networkConditions.twice = sketch.draw.one(0, 0.1, 0.3)
-      sketch.scatter(sketch.draw.count(4...10)) {
+      builder.networkConditions.loss = builder.draw.one(0.05, 0.2, 0.4)
+      builder.networkConditions.twice = builder.draw.one(0, 0.1, 0.3)
+      builder.scatter(builder.draw.count(4...10)) {
         $0.one(
           PlannedEvent(.lossy, for: $0.seconds(5, 200)),
           PlannedEvent(.crowded, for: $0.seconds(5, 200)),
           PlannedEvent(.away, for: $0.seconds(5, 200)))
       }
-    case .aeroplane: sketch.fly()
+    case .aeroplane: builder.fly()
     case .captivePortal, .deploy, .swarm:
-      sketch.networkConditions.loss = sketch.draw.one(0, 0, 0, 0.1, 0.3)
-      sketch.networkConditions.twice = sketch.draw.one(0, 0, 0.1, 0.3)
-      sketch.swarm(Sketch<BottleFeature>.troubles, times: 10...30)
+      builder.networkConditions.loss = builder.draw.one(0, 0, 0, 0.1, 0.3)
+      builder.networkConditions.twice = builder.draw.one(0, 0, 0.1, 0.3)
+      builder.swarm(PlanBuilder<BottleFeature>.troubles, times: 10...30)
     }
-    sketch.aside { $0.tinker() }
+    builder.aside { $0.tinker() }
   }
 }
 
-extension Sketch<BottleFeature> {
+extension PlanBuilder<BottleFeature> {
   /// Adds the bottle, the phone, and the common actions of people.
   fileprivate mutating func bottle() {
     numbers.profile = draw.one(28, 34, 35, 35)

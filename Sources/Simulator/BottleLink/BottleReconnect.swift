@@ -75,30 +75,30 @@ public struct BottleReconnect: Sendable, Hashable {
   private static func plan(
     _ situation: Situation, seed: UInt64
   ) -> (WorldPlan<BottleFeature>, Instant) {
-    var sketch = Sketch<BottleFeature>(seed: seed, server: .usual)
-    (sketch.numbers.profile, sketch.numbers.passive) = (28, .seconds(60))
+    var builder = PlanBuilder<BottleFeature>(seed: seed, server: .usual)
+    (builder.numbers.profile, builder.numbers.passive) = (28, .seconds(60))
     // Phone and bottle meet once, so that the phone has the bottle's identity.
-    sketch.add(PlannedEvent(.moves), at: .seconds(1))
-    var start = Duration.seconds(900) + sketch.draw.seconds(0, 60)
+    builder.add(PlannedEvent(.moves), at: .seconds(1))
+    var start = Duration.seconds(900) + builder.draw.seconds(0, 60)
     switch situation {
     case .opened:
-      sketch.add(PlannedEvent(.moves), at: start - sketch.draw.seconds(0, 5))
-      sketch.add(PlannedEvent(.suspend, for: start - .seconds(60)), at: .seconds(60))
-    case .open: sketch.add(PlannedEvent(.moves), at: start)
+      builder.add(PlannedEvent(.moves), at: start - builder.draw.seconds(0, 5))
+      builder.add(PlannedEvent(.suspend, for: start - .seconds(60)), at: .seconds(60))
+    case .open: builder.add(PlannedEvent(.moves), at: start)
     case .lost:
       // Before the bottle sleeps again.
-      start = .seconds(20) + sketch.draw.seconds(0, 5)
-      sketch.add(PlannedEvent(.restarts), at: start)
+      start = .seconds(20) + builder.draw.seconds(0, 5)
+      builder.add(PlannedEvent(.restarts), at: start)
     case .suspended:
-      sketch.add(PlannedEvent(.suspend, for: .seconds(3_600)), at: .seconds(60))
-      sketch.add(PlannedEvent(.drinks, 3), at: start)
+      builder.add(PlannedEvent(.suspend, for: .seconds(3_600)), at: .seconds(60))
+      builder.add(PlannedEvent(.drinks, 3), at: start)
     case .ended:
-      sketch.add(PlannedEvent(.suspend, for: .seconds(3_600)), at: .seconds(60))
-      sketch.add(PlannedEvent(.evict, for: .seconds(3_600)), at: .seconds(120))
-      sketch.add(PlannedEvent(.drinks, 3), at: start)
+      builder.add(PlannedEvent(.suspend, for: .seconds(3_600)), at: .seconds(60))
+      builder.add(PlannedEvent(.evict, for: .seconds(3_600)), at: .seconds(120))
+      builder.add(PlannedEvent(.drinks, 3), at: start)
     }
-    sketch.length = start + patience
-    return (sketch.finished(seed: seed), Instant.zero.advanced(by: start))
+    builder.length = start + patience
+    return (builder.finished(seed: seed), Instant.zero.advanced(by: start))
   }
 }
 

@@ -31,17 +31,17 @@ public struct RelayNumbers: PlanNumbers {
 }
 
 extension RelayFeature {
-  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<RelayFeature>) {
-    sketch.day(preset)
-    sketch.life()
+  public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<RelayFeature>) {
+    builder.day(preset)
+    builder.life()
     let isRough = preset == .swarm || preset == .deploy
-    sketch.swarm(Sketch<RelayFeature>.troubles, times: isRough ? 8...20 : 0...4)
-    sketch.chooseHosts()
-    sketch.aside { $0.oddities(preset) }
+    builder.swarm(PlanBuilder<RelayFeature>.troubles, times: isRough ? 8...20 : 0...4)
+    builder.chooseHosts()
+    builder.aside { $0.oddities(preset) }
   }
 }
 
-extension Sketch<RelayFeature> {
+extension PlanBuilder<RelayFeature> {
   /// Adds the common actions of people, and draws the properties of the phones and the backend.
   fileprivate mutating func life() {
     networkConditions.slow = draw.one(0, 0, 0.02, 0.1)

@@ -464,42 +464,42 @@ extension SyncFeature {
     ]
   }
 
-  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<SyncFeature>) {
-    sketch.numbers.storeDelay = sketch.draw.one(.milliseconds(2), .milliseconds(300))
-    sketch.numbers.phones = sketch.draw.one(1, 2)
-    sketch.numbers.system = sketch.draw.one(0, 1)
-    sketch.numbers.depth = sketch.draw.one(1, 1, 16)
-    sketch.numbers.maxBody = sketch.draw.one(4 << 20, 4 << 20, 4_000, 1_000)
-    sketch.numbers.again = sketch.draw.one(0, 0, 0.05, 0.3)
-    sketch.numbers.delivery = sketch.draw.one(.milliseconds(200), .seconds(5), .seconds(300))
-    sketch.aside { sketch in
-      sketch.numbers.variety = sketch.draw.one(0, 0, 1)
-      guard sketch.draw.happens(0.5) else { return }
-      sketch.numbers.resumesFrom = sketch.draw.one(300, 1_000, 3_000)
-      sketch.numbers.piece = sketch.draw.one(0, 200, 1_000, 3_000)
-      sketch.numbers.dialect = sketch.draw.one(8, 8, 3, 3, 1, 1, 5, 6, 0)
-      sketch.numbers.cuts = sketch.draw.one(0, 0.1, 0.5)
-      sketch.numbers.coded = sketch.draw.one(0, 1)
+  public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<SyncFeature>) {
+    builder.numbers.storeDelay = builder.draw.one(.milliseconds(2), .milliseconds(300))
+    builder.numbers.phones = builder.draw.one(1, 2)
+    builder.numbers.system = builder.draw.one(0, 1)
+    builder.numbers.depth = builder.draw.one(1, 1, 16)
+    builder.numbers.maxBody = builder.draw.one(4 << 20, 4 << 20, 4_000, 1_000)
+    builder.numbers.again = builder.draw.one(0, 0, 0.05, 0.3)
+    builder.numbers.delivery = builder.draw.one(.milliseconds(200), .seconds(5), .seconds(300))
+    builder.aside { builder in
+      builder.numbers.variety = builder.draw.one(0, 0, 1)
+      guard builder.draw.happens(0.5) else { return }
+      builder.numbers.resumesFrom = builder.draw.one(300, 1_000, 3_000)
+      builder.numbers.piece = builder.draw.one(0, 200, 1_000, 3_000)
+      builder.numbers.dialect = builder.draw.one(8, 8, 3, 3, 1, 1, 5, 6, 0)
+      builder.numbers.cuts = builder.draw.one(0, 0.1, 0.5)
+      builder.numbers.coded = builder.draw.one(0, 1)
     }
-    sketch.day(preset)
-    sketch.scatter(sketch.draw.count(6...20)) { PlannedEvent(.adds, $0.one(1, 1, 2, 5, 30)) }
-    sketch.scatter(sketch.draw.count(2...10)) { PlannedEvent(.deletes, $0.one(1, 1, 3)) }
-    sketch.scatter(sketch.draw.count(0...4)) { PlannedEvent(.restores, $0.one(1, 2)) }
-    sketch.scatter(sketch.draw.count(1...5)) {
+    builder.day(preset)
+    builder.scatter(builder.draw.count(6...20)) { PlannedEvent(.adds, $0.one(1, 1, 2, 5, 30)) }
+    builder.scatter(builder.draw.count(2...10)) { PlannedEvent(.deletes, $0.one(1, 1, 3)) }
+    builder.scatter(builder.draw.count(0...4)) { PlannedEvent(.restores, $0.one(1, 2)) }
+    builder.scatter(builder.draw.count(1...5)) {
       $0.one(PlannedEvent(.refreshes), PlannedEvent(.processes))
     }
     let isRough = preset == .swarm || preset == .deploy
-    sketch.swarm(Sketch<SyncFeature>.troubles, times: isRough ? 8...24 : 1...8)
-    for index in sketch.events.indices where sketch.events[index].event.isOfPhone {
-      if sketch.draw.happens(0.6) {
-        sketch.events[index].event.host = sketch.draw.count(0...sketch.numbers.phones - 1)
+    builder.swarm(PlanBuilder<SyncFeature>.troubles, times: isRough ? 8...24 : 1...8)
+    for index in builder.events.indices where builder.events[index].event.isOfPhone {
+      if builder.draw.happens(0.6) {
+        builder.events[index].event.host = builder.draw.count(0...builder.numbers.phones - 1)
       }
     }
-    sketch.aside { sketch in sketch.putThingsBack() }
+    builder.aside { builder in builder.putThingsBack() }
   }
 }
 
-extension Sketch<SyncFeature> {
+extension PlanBuilder<SyncFeature> {
   /// Adds restored backups and false successes to some plans.
   fileprivate mutating func putThingsBack() {
     guard draw.happens(0.4) else { return }
@@ -523,7 +523,7 @@ extension PlannedEvent<SyncFeature.EventKind> {
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
-extension Sketch<SyncFeature> {
+extension PlanBuilder<SyncFeature> {
   /// The troubles of HealthSync. Their order is part of every seed.
   fileprivate static var troubles: [Trouble<SyncFeature.EventKind>] {
     [

@@ -105,13 +105,13 @@ public enum HeldFeature: SimulatedFeature {
     return world.play()
   }
 
-  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<HeldFeature>) {
-    sketch.numbers.outbox = sketch.draw.one(.off, .waiting, .memory, .durable)
-    sketch.day(preset)
-    sketch.scatter(sketch.draw.count(8...16)) { PlannedEvent(.feed, $0.count(1...20)) }
-    sketch.scatter(sketch.draw.count(4...10)) { _ in PlannedEvent(.say) }
+  public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<HeldFeature>) {
+    builder.numbers.outbox = builder.draw.one(.off, .waiting, .memory, .durable)
+    builder.day(preset)
+    builder.scatter(builder.draw.count(8...16)) { PlannedEvent(.feed, $0.count(1...20)) }
+    builder.scatter(builder.draw.count(4...10)) { _ in PlannedEvent(.say) }
     guard preset == .swarm else { return }
-    sketch.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
+    builder.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
   }
 
   public static func isHealed(_ phoneState: PhoneState<HeldFeature>) -> Bool {

@@ -68,7 +68,7 @@ public protocol SimulatedFeature: SendableMetatype {
   static func hosts(_ numbers: Numbers) -> [HostKind]
 
   /// Draws a plan from a preset.
-  static func draw(_ preset: DayPreset, _ sketch: inout Sketch<Self>)
+  static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<Self>)
   /// Plays a plan. Implement this with the concrete world, so that the compiler specializes it.
   ///
   /// - Parameter watch: Receives every observation, with the state of the phone right after it.

@@ -1,15 +1,15 @@
 import LinkCore
 
 extension StreamFeature {
-  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<StreamFeature>) {
+  public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<StreamFeature>) {
     switch preset {
-    case .lift: sketch.lift()
-    case .train: sketch.train()
-    case .cafe: sketch.cafe()
-    case .aeroplane: sketch.aeroplane()
-    case .captivePortal: sketch.captivePortal()
-    case .deploy: sketch.deploy()
-    case .swarm: sketch.swarm()
+    case .lift: builder.lift()
+    case .train: builder.train()
+    case .cafe: builder.cafe()
+    case .aeroplane: builder.aeroplane()
+    case .captivePortal: builder.captivePortal()
+    case .deploy: builder.deploy()
+    case .swarm: builder.swarm()
     }
   }
 }
@@ -21,7 +21,7 @@ extension PlannedEvent<StreamEventKind> {
   }
 }
 
-extension Sketch<StreamFeature> {
+extension PlanBuilder<StreamFeature> {
   /// Adds the activity of any day: others post, and the user posts, scrolls and refreshes.
   mutating func life(others: ClosedRange<Int>, sends: ClosedRange<Int>) {
     scatter(draw.count(others)) {
@@ -152,7 +152,7 @@ extension Sketch<StreamFeature> {
 }
 
 // The swarm: a plan that only its seed determines.
-extension Sketch<StreamFeature> {
+extension PlanBuilder<StreamFeature> {
   mutating func swarm() {
     // In a few runs the client is away for so long that only the newest page is fetched.
     let isLong = draw.happens(0.08)

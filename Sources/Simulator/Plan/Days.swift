@@ -1,7 +1,7 @@
 import LinkCore
 
 // Plans that any feature can draw: the faults that affect every phone, network and server.
-extension Sketch {
+extension PlanBuilder {
   /// Draws the network conditions and the faults of a preset.
   mutating func day(_ preset: DayPreset) {
     switch preset {

@@ -29,7 +29,7 @@ public struct Draw: Sendable {
 }
 
 /// A plan builder, which adds planned events at times drawn over the plan's length.
-public struct Sketch<Feature: SimulatedFeature> {
+public struct PlanBuilder<Feature: SimulatedFeature> {
   typealias Made = PlannedEvent<Feature.EventKind>
 
   var draw: Draw
@@ -49,7 +49,7 @@ public struct Sketch<Feature: SimulatedFeature> {
   }
 
   /// Draws from the separate random source.
-  mutating func aside(_ body: (inout Sketch) -> Void) {
+  mutating func aside(_ body: (inout PlanBuilder) -> Void) {
     swap(&draw, &side)
     body(&self)
     swap(&draw, &side)
@@ -222,8 +222,8 @@ extension WorldPlan {
   public static func drawn(
     _ preset: DayPreset, seed: UInt64, server: Feature.Server = .usual
   ) -> WorldPlan {
-    var sketch = Sketch<Feature>(seed: seed ^ preset.salt, server: server)
-    Feature.draw(preset, &sketch)
-    return sketch.finished(seed: seed)
+    var builder = PlanBuilder<Feature>(seed: seed ^ preset.salt, server: server)
+    Feature.draw(preset, &builder)
+    return builder.finished(seed: seed)
   }
 }

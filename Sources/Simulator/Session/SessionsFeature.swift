@@ -211,31 +211,31 @@ public enum SessionsFeature: SimulatedFeature {
     return world.play()
   }
 
-  public static func draw(_ preset: DayPreset, _ sketch: inout Sketch<SessionsFeature>) {
-    sketch.numbers.storeDelay = sketch.draw.one(.milliseconds(2), .milliseconds(300))
-    sketch.numbers.work = sketch.draw.one(.milliseconds(50), .seconds(2), .seconds(40))
-    sketch.numbers.old = sketch.draw.one(0, 0, 1)
-    sketch.numbers.plain = sketch.draw.one(0, 0, 0, 1)
-    sketch.numbers.kept = sketch.draw.one(1_000, 1_000, 3)
-    sketch.day(preset)
-    sketch.scatter(sketch.draw.count(8...30)) { PlannedEvent(.says, $0.one(0, 0, 1)) }
-    sketch.scatter(sketch.draw.count(0...3)) { PlannedEvent(.pastes, $0.count(1...200)) }
-    sketch.scatter(sketch.draw.count(0...2)) { PlannedEvent(.cancels, $0.one(0, 1)) }
+  public static func draw(_ preset: DayPreset, _ builder: inout PlanBuilder<SessionsFeature>) {
+    builder.numbers.storeDelay = builder.draw.one(.milliseconds(2), .milliseconds(300))
+    builder.numbers.work = builder.draw.one(.milliseconds(50), .seconds(2), .seconds(40))
+    builder.numbers.old = builder.draw.one(0, 0, 1)
+    builder.numbers.plain = builder.draw.one(0, 0, 0, 1)
+    builder.numbers.kept = builder.draw.one(1_000, 1_000, 3)
+    builder.day(preset)
+    builder.scatter(builder.draw.count(8...30)) { PlannedEvent(.says, $0.one(0, 0, 1)) }
+    builder.scatter(builder.draw.count(0...3)) { PlannedEvent(.pastes, $0.count(1...200)) }
+    builder.scatter(builder.draw.count(0...2)) { PlannedEvent(.cancels, $0.one(0, 1)) }
     let isRough = preset == .swarm || preset == .deploy
-    sketch.swarm(Sketch<SessionsFeature>.troubles, times: isRough ? 6...16 : 0...4)
-    sketch.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
-    for index in sketch.events.indices where sketch.events[index].event.isOfPhone {
-      if sketch.draw.happens(0.75) {
-        sketch.events[index].event.host = sketch.draw.count(0...phones - 1)
+    builder.swarm(PlanBuilder<SessionsFeature>.troubles, times: isRough ? 6...16 : 0...4)
+    builder.aside { if $0.draw.happens(0.5) { $0.swarm([.busy, .waver], times: 1...4) } }
+    for index in builder.events.indices where builder.events[index].event.isOfPhone {
+      if builder.draw.happens(0.75) {
+        builder.events[index].event.host = builder.draw.count(0...phones - 1)
       }
     }
-    sketch.numbers.tight = sketch.draw.one(0, 0, 1)
-    sketch.numbers.strict = sketch.draw.one(0, 0, 1)
-    sketch.scatter(sketch.draw.count(2...10)) { draw in
+    builder.numbers.tight = builder.draw.one(0, 0, 1)
+    builder.numbers.strict = builder.draw.one(0, 0, 1)
+    builder.scatter(builder.draw.count(2...10)) { draw in
       let kinds = SessionGuest.Kind.allCases
       return PlannedEvent(.visits, 0, kinds[draw.count(0...kinds.count - 1)].rawValue)
     }
-    sketch.scatter(sketch.draw.count(0...6)) { draw in
+    builder.scatter(builder.draw.count(0...6)) { draw in
       let phone = draw.count(0...phones - 1)
       return draw.one(
         PlannedEvent(.retries, on: phone), PlannedEvent(.retries, on: phone),
@@ -243,8 +243,8 @@ public enum SessionsFeature: SimulatedFeature {
         PlannedEvent(.follows, draw.count(0...2), on: phone),
         PlannedEvent(.pastes, draw.one(0, 511, 512, 600), on: phone))
     }
-    if sketch.draw.happens(0.2) {
-      sketch.scatter(1) {
+    if builder.draw.happens(0.2) {
+      builder.scatter(1) {
         PlannedEvent(.wrongKey, for: $0.seconds(1, 200), on: $0.count(0...phones - 1))
       }
     }
@@ -299,7 +299,7 @@ extension PlannedEvent<SessionsFeature.EventKind> {
   fileprivate var isOfPhone: Bool { (kind ?? form.host) == .phone }
 }
 
-extension Sketch<SessionsFeature> {
+extension PlanBuilder<SessionsFeature> {
   /// The faults of sessions, in addition to the common ones. Their order is part of every seed.
   fileprivate static var troubles: [Trouble<SessionsFeature.EventKind>] {
     [

@@ -20,7 +20,7 @@ struct SimulateShrink<Feature: SimulatedFeature> {
       plan, setup, keeping: kind, isCancelled: { Task.isCancelled },
       play: request.simulation.player)
     let told = request.watched(smallest) {
-      SimulateStory(call: call, request: request).tell(smallest)
+      SimulateTrace(call: call, request: request).tell(smallest)
     }
     let path = call[SimulateParameters.corpus] ?? name(of: told, kind)
     let policy = setup.policy == Feature.policy ? nil : setup.policy

@@ -68,7 +68,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       let plan = try request.onePlan(for: "--trace")
       return try SimulateCommands.conclude(
         request.watched(plan) {
-          SimulateStory(call: call, request: request).tell(plan).findings.count
+          SimulateTrace(call: call, request: request).tell(plan).findings.count
         })
     }
     if call[Asked.shrink] {

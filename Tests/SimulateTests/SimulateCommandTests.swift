@@ -19,9 +19,9 @@ import Testing
           "--seeds", "1..12", "--jobs", jobs, "--json", environment: environment)
         runs.append(try outcome.output.map(Self.withoutWallTime))
       }
-      let story = try await run(
+      let trace = try await run(
         "--seeds", "5", "--server", "plain", "--trace", "--verbose", environment: environment)
-      runs.append(story.output)
+      runs.append(trace.output)
     }
     #expect(runs[0].last?.contains("\"runs\":24") == true)
     #expect(runs[2].count > 20)
@@ -58,12 +58,12 @@ import Testing
       replay
         == "holdfast-sim simulate message-stream --server plain --seeds 1 "
         + "--break showsBeforeStored --trace")
-    let story = try await SimulatorProcess.run(
+    let trace = try await SimulatorProcess.run(
       replay.split(separator: " ").dropFirst().map(String.init))
-    #expect(story.status == 1)
-    #expect(story.output.contains { $0.contains("  FOUND    early: ") })
-    #expect(story.output.first?.hasPrefix("0:00:00.000  ") == true)
-    #expect(story.output.last?.hasPrefix("seed 1, plain: ") == true)
+    #expect(trace.status == 1)
+    #expect(trace.output.contains { $0.contains("  FOUND    early: ") })
+    #expect(trace.output.first?.hasPrefix("0:00:00.000  ") == true)
+    #expect(trace.output.last?.hasPrefix("seed 1, plain: ") == true)
   }
 
   @Test func `a plan is shrunk, saved and played again`() async throws {

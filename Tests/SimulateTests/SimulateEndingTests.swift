@@ -170,8 +170,8 @@ import Testing
     ] {
       #expect(words.contains(text))
     }
-    let story = try await SimulatorProcess.run(
+    let trace = try await SimulatorProcess.run(
       "simulate", "held-socket", "--seeds", "1", "--trace", "--json")
-    #expect(try [String: Any].reading(story.output.last)["event"] as? String == "end")
+    #expect(try [String: Any].reading(trace.output.last)["event"] as? String == "end")
   }
 }

@@ -4,7 +4,7 @@ import LinkStorage
 import LinkWire
 
 extension BottleFeature {
-  public static func words(_ input: Input) -> StoryPart {
+  public static func words(_ input: Input) -> TracePart {
     switch input {
     case .refresh: (.user, "refreshes")
     case .perform(_, let request): (.user, "asks the bottle: \(request)")
@@ -23,7 +23,7 @@ extension BottleFeature {
     }
   }
 
-  private static func words(_ event: CentralEvent) -> StoryPart {
+  private static func words(_ event: CentralEvent) -> TracePart {
     switch event {
     case .adapter(let state): (.phone, "says: Bluetooth is \(state.rawValue)")
     case .restored(let all):
@@ -50,7 +50,7 @@ extension BottleFeature {
     }
   }
 
-  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+  public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool {
     switch input {
     case .shown, .written: false
     case .central(.found), .committed: !consequences.isEmpty
@@ -60,7 +60,7 @@ extension BottleFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .scan: (.app, "scans")
     case .stopScan: (.app, "scans no longer")
@@ -84,7 +84,7 @@ extension BottleFeature {
     return "\(status.phase.rawValue); outstanding: \(all.isEmpty ? "nothing" : all)"
   }
 
-  public static func words(_ fact: Fact) -> [StoryPart] {
+  public static func words(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .recorded(let id): [(.server, "the bottle records drink \(id)")]
     case .gone(let id): [(.server, "the bottle has record \(id) no longer")]

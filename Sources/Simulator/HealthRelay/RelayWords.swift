@@ -6,7 +6,7 @@ import LinkWire
 
 // The trace of a run, and its digest.
 extension RelayFeature {
-  public static func words(_ input: Input) -> StoryPart {
+  public static func words(_ input: Input) -> TracePart {
     switch input {
     case .start: (.user, "starts the relay")
     case .stop: (.user, "stops the relay")
@@ -33,7 +33,7 @@ extension RelayFeature {
     }
   }
 
-  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+  public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool {
     switch input {
     case .link(.ping), .link(.pong), .closed: false
     case .link(.device(.lifecycle)): !consequences.isEmpty
@@ -41,7 +41,7 @@ extension RelayFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .open(let attempt, let resume):
       (
@@ -97,7 +97,7 @@ extension RelayFeature {
     return words + (status.reason.map { ": \(Words.reason($0))" } ?? "")
   }
 
-  public static func words(_ fact: Fact) -> [StoryPart] {
+  public static func words(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .backendStarted: [(.server, "starts with what it kept")]
     case .backendEnded: [(.server, "its process ends")]

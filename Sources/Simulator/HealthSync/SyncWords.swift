@@ -5,7 +5,7 @@ import LinkStorage
 import LinkWire
 
 extension SyncFeature {
-  public static func words(_ input: Input) -> StoryPart {
+  public static func words(_ input: Input) -> TracePart {
     switch input {
     case .restored(let queue, let running, _):
       (
@@ -61,7 +61,7 @@ extension SyncFeature {
     types.map { String($0.drop { $0 != "I" }.dropFirst(10)) }.joined(separator: ", ")
   }
 
-  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+  public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool {
     switch input {
     case .committed, .ask: !consequences.isEmpty
     case .fetched(_, let page): !page.drafts.isEmpty
@@ -73,7 +73,7 @@ extension SyncFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .upload(let all): (.app, "sends \(all.map(\.file).joined(separator: ", "))")
     case .giveBack(let wake, let result): (.app, "gives wake \(wake.number) back: \(result)")
@@ -91,7 +91,7 @@ extension SyncFeature {
     }
   }
 
-  private static func commit(_ steps: [SyncQueueStep], isVerbose: Bool) -> StoryPart? {
+  private static func commit(_ steps: [SyncQueueStep], isVerbose: Bool) -> TracePart? {
     let words = steps.compactMap { step -> String? in
       switch step {
       case .add(let batch): batch.file
@@ -106,7 +106,7 @@ extension SyncFeature {
     return words.isEmpty ? nil : (.app, "stores \(words.joined(separator: ", "))")
   }
 
-  public static func words(_ fact: Fact) -> [StoryPart] {
+  public static func words(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .handedTwice(_, let file): [(.phone, "sends \(file) already")]
     case .upload(_, let file, let fact): words(file, fact)
@@ -121,7 +121,7 @@ extension SyncFeature {
     }
   }
 
-  private static func words(_ file: String, _ fact: SyncUploadFact) -> [StoryPart] {
+  private static func words(_ file: String, _ fact: SyncUploadFact) -> [TracePart] {
     switch fact {
     case .begins: [(.phone, "begins the upload of \(file)")]
     case .kept: [(.disk, "keeps where \(file) goes on")]

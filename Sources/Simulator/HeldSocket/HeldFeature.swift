@@ -132,7 +132,7 @@ public enum HeldFeature: SimulatedFeature {
 
   // Traces.
 
-  public static func words(_ input: Input) -> StoryPart {
+  public static func words(_ input: Input) -> TracePart {
     switch input {
     case .send(let message): (.user, "says \(Words.quoted(message.text ?? ""))")
     case .socket(let attempt, .message(let message, _)):

@@ -102,14 +102,14 @@ public protocol SimulatedFeature: SendableMetatype {
 
   // Traces.
   /// Describes an input.
-  static func words(_ input: Input) -> StoryPart
+  static func words(_ input: Input) -> TracePart
   /// Returns whether a short trace includes an input with these consequences.
-  static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool
+  static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool
   /// Describes an effect. Returns `nil` if the trace omits it, or includes it only if verbose.
-  static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart?
+  static func words(_ effect: Effect, isVerbose: Bool) -> TracePart?
   /// Describes the status that an effect shows. Repeated descriptions appear once.
   static func statusWords(_ effect: Effect) -> String?
-  static func words(_ fact: Fact) -> [StoryPart]
+  static func words(_ fact: Fact) -> [TracePart]
 }
 
 extension SimulatedFeature {
@@ -163,13 +163,13 @@ extension SimulatedFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) { digest.mix("\(fact)") }
 
   // Traces.
-  public static func words(_ input: Input) -> StoryPart { Words.cause(input, of: Model.self) }
-  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+  public static func words(_ input: Input) -> TracePart { Words.cause(input, of: Model.self) }
+  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     Words.effect(effect, of: Model.self, isVerbose: isVerbose)
   }
-  public static func words(_ fact: Fact) -> [StoryPart] { [(.server, "\(fact)")] }
+  public static func words(_ fact: Fact) -> [TracePart] { [(.server, "\(fact)")] }
   public static func statusWords(_ effect: Effect) -> String? { nil }
-  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool { true }
+  public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool { true }
 }
 
 extension Finding.Kind {

@@ -4,13 +4,13 @@ import LinkWire
 import MessageStream
 
 extension StreamFeature {
-  public static func words(_ input: Input) -> StoryPart { Words.cause(input) }
+  public static func words(_ input: Input) -> TracePart { Words.cause(input) }
 
-  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+  public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool {
     Words.isWorth(input, consequences)
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     Words.effect(effect, isVerbose: isVerbose)
   }
 
@@ -18,7 +18,7 @@ extension StreamFeature {
     if case .update(.status(let status)) = effect { Words.status(status) } else { nil }
   }
 
-  public static func words(_ fact: Fact) -> [StoryPart] {
+  public static func words(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .stored(let change, let commit): [(.disk, Words.stored(change, commit))]
     case .accepted(let message, let isNew):
@@ -34,7 +34,7 @@ extension Words {
   /// Whether a shortened trace includes an input.
   ///
   /// It omits inputs that only confirm something and inputs whose effects already describe them.
-  static func isWorth(_ input: StreamModel.Input, _ consequences: [StoryPart]) -> Bool {
+  static func isWorth(_ input: StreamModel.Input, _ consequences: [TracePart]) -> Bool {
     switch input {
     case .link(.ping, at: _), .link(.pong, at: _), .committed: false
     case .frame(_, .message), .older, .link(.device(.lifecycle), at: _), .user, .reader:
@@ -47,7 +47,7 @@ extension Words {
   }
 
   /// Returns the description of an input.
-  static func cause(_ input: StreamModel.Input) -> StoryPart {
+  static func cause(_ input: StreamModel.Input) -> TracePart {
     switch input {
     case .open: (.user, "opens the shop")
     case .close: (.user, "leaves the shop")
@@ -81,7 +81,7 @@ extension Words {
     }
   }
 
-  private static func answer(_ fetch: FetchID, _ what: String) -> StoryPart {
+  private static func answer(_ fetch: FetchID, _ what: String) -> TracePart {
     (.network, "answer \(fetch.number): \(what)")
   }
 
@@ -107,7 +107,7 @@ extension Words {
   }
 
   /// Returns the description of an effect; `nil` if the trace describes it elsewhere, or never.
-  static func effect(_ effect: StreamModel.Effect, isVerbose: Bool) -> StoryPart? {
+  static func effect(_ effect: StreamModel.Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .open(let attempt, nil): (.app, "connects, as connection \(attempt.number)")
     case .open(let attempt, let after?):
@@ -127,7 +127,7 @@ extension Words {
     }
   }
 
-  private static func update(_ update: StreamUpdate) -> StoryPart? {
+  private static func update(_ update: StreamUpdate) -> TracePart? {
     switch update {
     case .status(let status): (.screen, Words.status(status))
     case .messages(let messages, let via): (.screen, "shows \(names(messages)), by \(via.rawValue)")

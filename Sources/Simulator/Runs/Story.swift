@@ -1,10 +1,10 @@
 public import LinkCore
 
 /// One part of a trace line: the actor, and the description of its action.
-public typealias StoryPart = (who: StoryActor, what: String)
+public typealias TracePart = (who: TraceActor, what: String)
 
 /// The actor of a trace line.
-public enum StoryActor: String, Sendable, Hashable, CaseIterable {
+public enum TraceActor: String, Sendable, Hashable, CaseIterable {
   /// A planned fault begins or ends.
   case plan
   case user
@@ -21,11 +21,11 @@ public enum StoryActor: String, Sendable, Hashable, CaseIterable {
 }
 
 /// One line of a trace.
-public struct StoryLine: Sendable, Hashable {
+public struct TraceLine: Sendable, Hashable {
   /// The time since the beginning of the run.
   public var at: Duration
   /// The part of the world that acted or was affected.
-  public var who: StoryActor
+  public var who: TraceActor
   /// The description, without a full stop.
   public var what: String
 
@@ -40,9 +40,9 @@ public struct StoryLine: Sendable, Hashable {
 /// A trace, which describes a run for people: each actor, time and action in plain words.
 ///
 /// Pings, timers without a consequence and repetitions are omitted unless the trace is verbose.
-public struct Story<Feature: SimulatedFeature> {
+public struct Trace<Feature: SimulatedFeature> {
   /// One line of the trace.
-  public typealias Line = StoryLine
+  public typealias Line = TraceLine
 
   let isVerbose: Bool
   private let phones: Int
@@ -76,13 +76,13 @@ public struct Story<Feature: SimulatedFeature> {
       phones = max(phones, (seen.host?.index ?? 0) + 1)
     }
     begin(outcome)
-    var story = Story(findings: outcome.findings, phones: phones, isVerbose: isVerbose)
+    var trace = Trace(findings: outcome.findings, phones: phones, isVerbose: isVerbose)
     withoutActuallyEscaping(listen) { listen in
       _ = Feature.play(plan, setup) { seen, phoneState in
-        for line in story.tell(seen, at: phoneState.now) { listen(line) }
+        for line in trace.tell(seen, at: phoneState.now) { listen(line) }
       }
     }
-    for line in story.end() { listen(line) }
+    for line in trace.end() { listen(line) }
     return outcome
   }
 
@@ -109,7 +109,7 @@ public struct Story<Feature: SimulatedFeature> {
     }
   }
 
-  private mutating func parts(of seen: Observation<Feature>) -> [StoryPart] {
+  private mutating func parts(of seen: Observation<Feature>) -> [TracePart] {
     switch seen {
     case .launched(let host, let run):
       lastStatus[host.index] = ""
@@ -141,7 +141,7 @@ public struct Story<Feature: SimulatedFeature> {
   }
 
   /// Returns the part for an effect of the app, or `nil` if it shows nothing new.
-  private mutating func part(of effect: Feature.Effect, _ host: HostID) -> StoryPart? {
+  private mutating func part(of effect: Feature.Effect, _ host: HostID) -> TracePart? {
     guard let words = Feature.statusWords(effect) else {
       return Feature.words(effect, isVerbose: isVerbose)
     }

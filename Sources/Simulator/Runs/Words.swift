@@ -79,7 +79,7 @@ enum Words {
   }
 
   /// Describes an event on a connection.
-  static func connection(_ attempt: AttemptID, _ what: String) -> StoryPart {
+  static func connection(_ attempt: AttemptID, _ what: String) -> TracePart {
     (.network, "connection \(attempt.number) \(what)")
   }
 
@@ -106,7 +106,7 @@ enum Words {
 // Descriptions of the inputs and effects of every link.
 extension Words {
   /// Describes an input of a model, as precisely as its role permits.
-  static func cause<Model: SimulatedModel>(_ input: Model.Input, of model: Model.Type) -> StoryPart
+  static func cause<Model: SimulatedModel>(_ input: Model.Input, of model: Model.Type) -> TracePart
   {
     if let event = Model.event(of: input) { return cause(event) }
     return switch Model.role(of: input) {
@@ -122,7 +122,7 @@ extension Words {
   }
 
   /// Describes an event of any link.
-  static func cause(_ event: LinkEvent) -> StoryPart {
+  static func cause(_ event: LinkEvent) -> TracePart {
     switch event {
     case .device(.reachability(let way)): (.phone, "says: \(words(for: way))")
     case .device(.lifecycle(.foreground)): (.phone, "says: the app is in front")
@@ -140,7 +140,7 @@ extension Words {
   /// trace omits it.
   static func effect<Model: SimulatedModel>(
     _ effect: Model.Effect, of model: Model.Type, isVerbose: Bool
-  ) -> StoryPart? {
+  ) -> TracePart? {
     switch Model.role(of: effect) {
     case .open(let attempt): (.app, "connects, as connection \(attempt.number)")
     case .close(let attempt): (.app, "closes connection \(attempt.number)")

@@ -4,7 +4,7 @@ import LinkWire
 import Session
 
 extension SessionsFeature {
-  public static func words(_ input: Input) -> StoryPart {
+  public static func words(_ input: Input) -> TracePart {
     switch input {
     case .prompt(let text, _, _): (.user, "says \(Words.quoted(text.firstWord))")
     case .cancel: (.user, "cancels what runs")
@@ -48,7 +48,7 @@ extension SessionsFeature {
     }
   }
 
-  public static func isWorth(_ input: Input, _ consequences: [StoryPart]) -> Bool {
+  public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool {
     switch input {
     case .shown: false
     case .committed, .frame(_, .pong, _, _), .frame(_, .heartbeat, _, _),
@@ -60,7 +60,7 @@ extension SessionsFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> StoryPart? {
+  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .send(_, let message): sent(message).map { (.app, "sends \($0)") }
     case .update(.message(let entry, _, _)):
@@ -85,7 +85,7 @@ extension SessionsFeature {
     }
   }
 
-  public static func words(_ fact: Fact) -> [StoryPart] {
+  public static func words(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .ran(let text): [(.server, "runs the program for \(text)")]
     case .discarded: []

@@ -81,11 +81,11 @@ struct RelayWorldTests {
   }
 
   @Test func `a trace contains each question and its outcome`() {
-    var story: [String] = []
-    _ = Story<RelayFeature>.tell(.drawn(.lift, seed: 1)) { story.append($0.text) }
-    #expect(story.contains { $0.contains("asks question 1 of phone") })
-    #expect(story.contains { $0.hasSuffix("shows a word and a code (phone 0)") })
-    #expect(story.contains { $0.contains("tells call 1: it is logged in") })
+    var trace: [String] = []
+    _ = Trace<RelayFeature>.tell(.drawn(.lift, seed: 1)) { trace.append($0.text) }
+    #expect(trace.contains { $0.contains("asks question 1 of phone") })
+    #expect(trace.contains { $0.hasSuffix("shows a word and a code (phone 0)") })
+    #expect(trace.contains { $0.contains("tells call 1: it is logged in") })
   }
 }
 

@@ -5,14 +5,14 @@ import LinkJSON
 import LinkSimulator
 
 /// The trace of one run, printed line by line.
-struct SimulateStory<Feature: SimulatedFeature> {
+struct SimulateTrace<Feature: SimulatedFeature> {
   let call: Invocation
   let request: SimulateRequest<Feature>
 
   /// Prints the trace and returns the outcome.
   func tell(_ plan: WorldPlan<Feature>) -> RunOutcome<Feature> {
     var console = call.console
-    let outcome = Story<Feature>.tell(
+    let outcome = Trace<Feature>.tell(
       plan, request.simulation.setup, isVerbose: call[SimulateParameters.isVerbose]
     ) { outcome in
       if !outcome.findings.isEmpty { console.endsWhenClosed = .failed }
@@ -23,7 +23,7 @@ struct SimulateStory<Feature: SimulatedFeature> {
     return outcome
   }
 
-  private func tell(_ line: StoryLine, to console: Console) {
+  private func tell(_ line: TraceLine, to console: Console) {
     guard call[Shared.json] else {
       let text = line.text.printable
       return console.line(line.who == .checker ? console.style.alarm(text) : text)

@@ -5,19 +5,19 @@ import LinkWire
 import MessageStream
 import Testing
 
-struct StoryTests {
+struct TraceTests {
   private func lines(
     _ happenings: [Happening], findings: [Finding] = [], isVerbose: Bool = false
   ) throws -> [String] {
-    var story = Story<StreamFeature>(findings: findings, isVerbose: isVerbose)
+    var trace = Trace<StreamFeature>(findings: findings, isVerbose: isVerbose)
     let facts = try Facts.sample
-    var lines: [StoryLine] = []
+    var lines: [TraceLine] = []
     for (second, happening) in happenings.enumerated() {
       var now = facts
       now.now = .second(100 + Double(second) * 61.5)
-      lines += story.tell(happening, at: now.now)
+      lines += trace.tell(happening, at: now.now)
     }
-    return (lines + story.end()).map(\.text)
+    return (lines + trace.end()).map(\.text)
   }
 
   @Test func `prints the time, actor and event of each line`() throws {
@@ -87,8 +87,8 @@ struct StoryTests {
   @Test(arguments: DayPreset.allCases) func `describes every event of every run`(preset: DayPreset)
   {
     for server in ServerKind.allCases {
-      var lines: [StoryLine] = []
-      _ = Story<StreamFeature>.tell(.drawn(preset, seed: 1, server: server)) {
+      var lines: [TraceLine] = []
+      _ = Trace<StreamFeature>.tell(.drawn(preset, seed: 1, server: server)) {
         lines.append($0)
       }
       #expect(lines.allSatisfy { !$0.what.isEmpty && !$0.what.contains("Optional") })

@@ -143,8 +143,8 @@ private struct SpinningWorld: SimulatedWorld, ~Copyable {
   func arrived(_ packet: HeldFeature.Packet?, on line: TrafficID, at server: HostID) {}
   func opened(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input { .start }
   func received(_ attempt: AttemptID, _ packet: HeldFeature.Packet) -> SocketModel.Input { .start }
-  mutating func take(_ cue: HeldFeature.Cue, on host: HostID?) {
-    if repeats { kernel.later(cue, after: .zero) }
+  mutating func take(_ scheduled: HeldFeature.ScheduledEvent, on host: HostID?) {
+    if repeats { kernel.later(scheduled, after: .zero) }
   }
   mutating func prepare() {
     if repeats { kernel.later(.removes([]), after: .seconds(1)) }

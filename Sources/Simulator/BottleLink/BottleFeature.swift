@@ -18,7 +18,7 @@ public enum BottleFeature: SimulatedFeature {
   public typealias Packet = Nothing
 
   /// A scheduled event of the world.
-  public enum Cue: Sendable {
+  public enum ScheduledEvent: Sendable {
     // The app.
     case input(BottleModel.Input)
     /// The radio reports an event to the app, which wakes it.

@@ -34,7 +34,7 @@ struct BottleRadio {
     /// The attempt that has subscribed.
     var subscriber: AttemptID?
     /// The events that wait until the bottle is in range again.
-    var stalled: [BottleFeature.Cue] = []
+    var stalled: [BottleFeature.ScheduledEvent] = []
     /// The number of time writes lost for this subscriber, and the time until which the bottle's
     /// clock may be unset.
     var lostTimes = 0

@@ -151,15 +151,15 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   // The store: one change after the other, as the shell makes them.
 
-  private mutating func store(_ change: BottleFeature.Cue, on phone: HostID) {
+  private mutating func store(_ change: BottleFeature.ScheduledEvent, on phone: HostID) {
     let start = max(diskFree, now)
     diskFree = start.advanced(by: diskDelay(phone))
     write(change, on: phone, after: now.duration(to: diskFree))
   }
 
   mutating func makeDurable(
-    _ change: BottleFeature.Cue, on host: HostID
-  ) -> BottleFeature.Cue? {
+    _ change: BottleFeature.ScheduledEvent, on host: HostID
+  ) -> BottleFeature.ScheduledEvent? {
     switch change {
     case .commits(let id, let change):
       let new = disk.commit(change)
@@ -191,7 +191,9 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     note(.stored(id))
   }
 
-  func refusedChange(_ change: BottleFeature.Cue, isFull: Bool) -> BottleFeature.Cue {
+  func refusedChange(_ change: BottleFeature.ScheduledEvent, isFull: Bool)
+    -> BottleFeature.ScheduledEvent
+  {
     guard case .commits(let id, _) = change else { return change }
     return .input(
       .uncommitted(
@@ -209,8 +211,8 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   // Scheduled events.
 
-  mutating func take(_ cue: BottleFeature.Cue, on host: HostID?) {
-    switch cue {
+  mutating func take(_ scheduled: BottleFeature.ScheduledEvent, on host: HostID?) {
+    switch scheduled {
     case .input(let input): give(input, to: .phone)
     case .tells(let input): tell(input)
     case .notifies(let attempt, let attribute, let bytes):
@@ -436,12 +438,12 @@ extension BottleWorld {
     if isInRange {
       let stalled = radio.link?.stalled ?? []
       radio.link?.stalled = []
-      for (index, cue) in stalled.enumerated() {
+      for (index, scheduled) in stalled.enumerated() {
         let wait = Duration.milliseconds(Int64(index) * 5)
-        if cue.isForPhone {
-          kernel.later(cue, on: .phone, after: wait)
+        if scheduled.isForPhone {
+          kernel.later(scheduled, on: .phone, after: wait)
         } else {
-          kernel.later(cue, after: wait)
+          kernel.later(scheduled, after: wait)
         }
       }
     } else if let link = radio.link {
@@ -478,7 +480,7 @@ extension BottleWorld {
   }
 }
 
-extension BottleFeature.Cue {
+extension BottleFeature.ScheduledEvent {
   /// Whether the event belongs to the run of the app for which it was scheduled.
   var isForPhone: Bool {
     switch self {
@@ -597,7 +599,7 @@ extension BottleWorld {
     }
     let at = max(link.upFree, now.advanced(by: kernel.delay()))
     radio.link?.upFree = at
-    kernel.queue.add(.cue(nil, run: 0, .writes(write)), at: at)
+    kernel.queue.add(.scheduled(nil, run: 0, .writes(write)), at: at)
   }
 
   /// Records a lost write of the time. The app receives the failure after 1 s and retries after set
@@ -645,19 +647,19 @@ extension BottleWorld {
   }
 
   /// Sends an event to the app, behind those in transit.
-  private mutating func bring(_ cue: BottleFeature.Cue) {
+  private mutating func bring(_ scheduled: BottleFeature.ScheduledEvent) {
     guard let link = radio.link else {
       // The connection ended at the same moment.
-      if case .tells(.written(let id)) = cue { later(.unwritten(id, .reset), after: .zero) }
+      if case .tells(.written(let id)) = scheduled { later(.unwritten(id, .reset), after: .zero) }
       return
     }
     guard isInRange else {
-      radio.link?.stalled.append(cue)
+      radio.link?.stalled.append(scheduled)
       return
     }
     let at = max(link.downFree, now.advanced(by: kernel.delay()))
     radio.link?.downFree = at
-    kernel.queue.add(.cue(.phone, run: run, cue), at: at)
+    kernel.queue.add(.scheduled(.phone, run: run, scheduled), at: at)
   }
 
   /// Sends a value of the bottle as a notification.

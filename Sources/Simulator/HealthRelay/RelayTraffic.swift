@@ -37,7 +37,7 @@ extension RelayFeature {
   }
 
   /// A scheduled event of the world.
-  public enum Cue: Sendable {
+  public enum ScheduledEvent: Sendable {
     // Phones.
     case input(RelayModel.Input)
     case read(WorkID, RelayRequestID, HealthQuestion, inParts: Bool)

@@ -171,14 +171,16 @@ extension RelayWorld {
   }
 
   mutating func makeDurable(
-    _ change: RelayFeature.Cue, on host: HostID
-  ) -> RelayFeature.Cue? {
+    _ change: RelayFeature.ScheduledEvent, on host: HostID
+  ) -> RelayFeature.ScheduledEvent? {
     guard case .changes(let token, let changes) = change else { return nil }
     for change in changes { backend.kept.apply(change) }
     return .stored(token, nil)
   }
 
-  func refusedChange(_ change: RelayFeature.Cue, isFull: Bool) -> RelayFeature.Cue {
+  func refusedChange(_ change: RelayFeature.ScheduledEvent, isFull: Bool)
+    -> RelayFeature.ScheduledEvent
+  {
     guard case .changes(let token, _) = change else { return change }
     return .stored(
       token, isFull ? .full(detail: "no space left") : .locked(detail: "another process has it"))

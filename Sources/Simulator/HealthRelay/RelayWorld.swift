@@ -103,8 +103,8 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
 
   // Scheduled events.
 
-  mutating func take(_ cue: RelayFeature.Cue, on host: HostID?) {
-    switch cue {
+  mutating func take(_ scheduled: RelayFeature.ScheduledEvent, on host: HostID?) {
+    switch scheduled {
     case .input(let input): if let host { give(input, to: host) }
     case .read(let work, let id, let question, let inParts):
       if let host { finishReading(host, work, id, question, inParts: inParts) }
@@ -491,8 +491,9 @@ extension RelayWorld {
       case .lease(let step, let max, let time):
         request(host, .lease(LeaseOrder(max: max)), step: step, within: time)
       case .read(let step, let leased):
-        let cue = RelayFeature.Cue.pullRead(pull: phones[host.index].pullRun, step, leased)
-        kernel.later(cue, on: host, after: readingTime(host))
+        let scheduled = RelayFeature.ScheduledEvent.pullRead(
+          pull: phones[host.index].pullRun, step, leased)
+        kernel.later(scheduled, on: host, after: readingTime(host))
       case .discard(let step): phones[host.index].pullAnswers[step] = nil
       case .post(let step, let work, let part, let lease, let time):
         let messages = phones[host.index].pullAnswers[work] ?? []

@@ -50,7 +50,7 @@ public enum SyncFeature: SimulatedFeature {
   }
 
   /// A scheduled event of this world.
-  public enum Cue: Sendable {
+  public enum ScheduledEvent: Sendable {
     // Phones.
     case input(SyncModel.Input)
     case reads(SyncFetchID, String, HealthPageStart, limit: Int, notBefore: Timestamp)

@@ -43,7 +43,7 @@ extension SyncWorld {
   }
 
   /// Writes a change after all changes before it.
-  private mutating func writeInOrder(_ change: Feature.Cue, _ phone: HostID) {
+  private mutating func writeInOrder(_ change: Feature.ScheduledEvent, _ phone: HostID) {
     let free = max(phones[phone.index].diskFree, now).advanced(by: diskDelay(phone))
     phones[phone.index].diskFree = free
     write(change, on: phone, after: now.duration(to: free))
@@ -95,7 +95,9 @@ extension SyncWorld {
 
   // The disk.
 
-  mutating func makeDurable(_ change: Feature.Cue, on host: HostID) -> Feature.Cue? {
+  mutating func makeDurable(_ change: Feature.ScheduledEvent, on host: HostID) -> Feature
+    .ScheduledEvent?
+  {
     switch change {
     case .writes(let id, let page, let bodies):
       keep(page.drafts, bodies, host)
@@ -121,7 +123,7 @@ extension SyncWorld {
     }
   }
 
-  func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue {
+  func refusedChange(_ change: Feature.ScheduledEvent, isFull: Bool) -> Feature.ScheduledEvent {
     let failure: StoreFailure =
       isFull ? .full(detail: "no space left") : .locked(detail: "another process has it")
     switch change {
@@ -139,8 +141,8 @@ extension SyncWorld {
 
   // Scheduled events.
 
-  mutating func take(_ cue: Feature.Cue, on host: HostID?) {
-    switch cue {
+  mutating func take(_ scheduled: Feature.ScheduledEvent, on host: HostID?) {
+    switch scheduled {
     case .input(let input): if let host { give(input, to: host) }
     case .reads(let id, let type, let start, let limit, let stamp):
       if let host { read(id, type, start, limit, notBefore: stamp, host) }
@@ -371,7 +373,7 @@ extension SyncWorld {
   }
 
   /// Writes a piece to an upload's file and replaces what a failed write left after its offset.
-  mutating func keep(_ piece: SyncPiece) -> Feature.Cue? {
+  mutating func keep(_ piece: SyncPiece) -> Feature.ScheduledEvent? {
     // Half of the processes that die during a write die in the middle of it.
     if kernel.hosts[server.place].doom == .durable, piece.token.number % 2 == 0 {
       tear(piece, isKilled: true)
@@ -394,7 +396,7 @@ extension SyncWorld {
   }
 
   /// Writes only the first bytes of a piece, as a failed write does.
-  mutating func tear(_ change: Feature.Cue, on host: HostID) {
+  mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID) {
     guard case .keeps(let piece) = change else { return }
     tear(piece, isKilled: !kernel.hosts[host.place].isRunning)
   }

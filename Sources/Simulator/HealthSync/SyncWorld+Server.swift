@@ -139,7 +139,7 @@ extension SyncWorld {
     note(.damaged(user: user, "has \(body.count) bytes that the phone did not write"))
   }
 
-  mutating func store(_ token: StoreToken, _ delivery: SyncDelivery) -> Feature.Cue {
+  mutating func store(_ token: StoreToken, _ delivery: SyncDelivery) -> Feature.ScheduledEvent {
     let tally = backend.kept.apply(delivery)
     backend.changes += 1
     kernel.counts[.stored] += 1

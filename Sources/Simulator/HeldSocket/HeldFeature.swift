@@ -18,7 +18,7 @@ public enum HeldFeature: SimulatedFeature {
   }
 
   /// A scheduled event.
-  public enum Cue: Sendable {
+  public enum ScheduledEvent: Sendable {
     /// The server sends the next message of a series.
     case feeds(left: Int)
     /// Changes to the stored outbox.

@@ -69,14 +69,18 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  mutating func makeDurable(_ change: HeldFeature.Cue, on host: HostID) -> HeldFeature.Cue? {
+  mutating func makeDurable(_ change: HeldFeature.ScheduledEvent, on host: HostID) -> HeldFeature
+    .ScheduledEvent?
+  {
     if case .removes(let ids) = change { disk.remove(ids) }
     guard case .stores(let entry) = change else { return nil }
     disk.add(entry)
     return .input(.stored(entry.id))
   }
 
-  func refusedChange(_ change: HeldFeature.Cue, isFull: Bool) -> HeldFeature.Cue {
+  func refusedChange(_ change: HeldFeature.ScheduledEvent, isFull: Bool)
+    -> HeldFeature.ScheduledEvent
+  {
     guard case .stores(let entry) = change else { return change }
     return .input(.storeFailed(entry.id, detail: "no space left"))
   }
@@ -135,8 +139,8 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  mutating func take(_ cue: HeldFeature.Cue, on host: HostID?) {
-    switch cue {
+  mutating func take(_ scheduled: HeldFeature.ScheduledEvent, on host: HostID?) {
+    switch scheduled {
     case .feeds(let left): feed(left)
     case .input(let input): give(input, to: .phone)
     // The disk refused a removal, so the next run sends those messages again.

@@ -13,7 +13,7 @@ struct Host<Feature: SimulatedFeature> {
   /// The moment of the next kill, if one is due.
   var doom: Doom?
   /// Scheduled events of the disk that arrived while the process was suspended.
-  var held: [Feature.Cue] = []
+  var held: [Feature.ScheduledEvent] = []
   /// The time for which the process was suspended, for clocks that stop meanwhile.
   var slept = Duration.zero
   var suspendedAt = Instant.zero
@@ -22,7 +22,7 @@ struct Host<Feature: SimulatedFeature> {
   /// The number of disk calls, and of other calls that a scheduled event will answer.
   var calls = 0
   /// Changes that the disk is writing. A kill falls before or after each becomes durable.
-  var writing: [(number: UInt64, cue: Feature.Cue)] = []
+  var writing: [(number: UInt64, scheduled: Feature.ScheduledEvent)] = []
   /// The indices of planned events that keep the process down.
   var downs: [Int] = []
   /// The indices of planned events for which the system suspends the process.

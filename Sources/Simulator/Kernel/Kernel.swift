@@ -184,20 +184,22 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   }
 
   /// Schedules an event for a host, which is dropped if the present run of the host ends first.
-  mutating func later(_ cue: Feature.Cue, on host: HostID, after wait: Duration) {
-    add(.cue(host, run: hosts[host.place].run, cue), after: wait)
+  mutating func later(_ scheduled: Feature.ScheduledEvent, on host: HostID, after wait: Duration) {
+    add(.scheduled(host, run: hosts[host.place].run, scheduled), after: wait)
   }
 
   /// Schedules an event that happens whatever becomes of any host.
-  mutating func later(_ cue: Feature.Cue, after wait: Duration) {
-    add(.cue(nil, run: 0, cue), after: wait)
+  mutating func later(_ scheduled: Feature.ScheduledEvent, after wait: Duration) {
+    add(.scheduled(nil, run: 0, scheduled), after: wait)
   }
 
   /// Schedules an event that answers a call. It is held while the process is suspended, and dropped
   /// when the process ends.
-  mutating func answerLater(_ cue: Feature.Cue, to host: HostID, after wait: Duration) {
+  mutating func answerLater(
+    _ scheduled: Feature.ScheduledEvent, to host: HostID, after wait: Duration
+  ) {
     hosts[host.place].calls += 1
-    add(.answers(host, run: hosts[host.place].run, cue), after: wait)
+    add(.answers(host, run: hosts[host.place].run, scheduled), after: wait)
   }
 
   // The network.

@@ -36,7 +36,7 @@ public protocol SimulatedFeature: SendableMetatype {
   /// The response of an exchange.
   associatedtype Reply: Sendable = Nothing
   /// A scheduled event that only this feature has.
-  associatedtype Cue: Sendable = Never
+  associatedtype ScheduledEvent: Sendable = Never
   /// A fact that only this feature can observe.
   associatedtype Fact: Sendable, Equatable = Never
   /// The feature's state of a phone that its checkers see, in addition to the link's.

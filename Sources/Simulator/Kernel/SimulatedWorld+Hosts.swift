@@ -228,7 +228,7 @@ extension SimulatedWorld where Self: ~Copyable {
     note(.resumed(phone), of: phone)
     let held = kernel.hosts[host].held
     kernel.hosts[host].held = []
-    for cue in held { take(cue, on: phone) }
+    for scheduled in held { take(scheduled, on: phone) }
     tellAll(phone)
     kernel.hosts[host].network.poolIsDead = false
   }
@@ -239,13 +239,15 @@ extension SimulatedWorld where Self: ~Copyable {
   ///
   /// `makeDurable` is called when the change is durable, and the process receives its result a
   /// moment later.
-  mutating func write(_ change: Feature.Cue, on host: HostID, after delay: Duration? = nil) {
+  mutating func write(
+    _ change: Feature.ScheduledEvent, on host: HostID, after delay: Duration? = nil
+  ) {
     switch kernel.hosts[host.place].conditions.disk {
     case .full, .locked:
       let isFull = kernel.hosts[host.place].conditions.disk == .full
       if isFull { tear(change, on: host) }
-      let cue = refusedChange(change, isFull: isFull)
-      kernel.answerLater(cue, to: host, after: .milliseconds(2))
+      let scheduled = refusedChange(change, isFull: isFull)
+      kernel.answerLater(scheduled, to: host, after: .milliseconds(2))
     case .works, .slow:
       let time = diskDelay(host)
       kernel.lastWrite += 1
@@ -269,7 +271,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func becomeDurable(_ number: UInt64, on host: HostID) {
     let writing = kernel.hosts[host.place].writing
     guard let place = writing.firstIndex(where: { $0.number == number }) else { return }
-    let change = kernel.hosts[host.place].writing.remove(at: place).cue
+    let change = kernel.hosts[host.place].writing.remove(at: place).scheduled
     kernel.hosts[host.place].calls -= 1
     let answer = makeDurable(change, on: host)
     if kernel.hosts[host.place].doom == .durable {
@@ -295,13 +297,13 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Delivers the answer of a call to a process. The disk continues during suspension, and its
   /// answers are delivered later.
-  mutating func answer(_ cue: Feature.Cue, to host: HostID) {
+  mutating func answer(_ scheduled: Feature.ScheduledEvent, to host: HostID) {
     guard kernel.hosts[host.place].process != .dead else { return }
     kernel.hosts[host.place].calls -= 1
     if kernel.hosts[host.place].process == .suspended {
-      kernel.hosts[host.place].held.append(cue)
+      kernel.hosts[host.place].held.append(scheduled)
     } else {
-      take(cue, on: host)
+      take(scheduled, on: host)
     }
   }
 }

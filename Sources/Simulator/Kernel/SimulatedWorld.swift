@@ -75,15 +75,16 @@ protocol SimulatedWorld: ~Copyable {
 
   // Scheduled events.
   /// Handles a scheduled event.
-  mutating func take(_ cue: Feature.Cue, on host: HostID?)
+  mutating func take(_ scheduled: Feature.ScheduledEvent, on host: HostID?)
   /// Makes a change durable. Returns the event that the process receives a moment later.
-  mutating func makeDurable(_ change: Feature.Cue, on host: HostID) -> Feature.Cue?
+  mutating func makeDurable(_ change: Feature.ScheduledEvent, on host: HostID) -> Feature
+    .ScheduledEvent?
   /// Returns whether changes being written when a process ends may become durable.
   func keepsLastWrites(_ host: HostID) -> Bool
   /// Returns the event that the process receives for a change that the disk refused.
-  func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue
+  func refusedChange(_ change: Feature.ScheduledEvent, isFull: Bool) -> Feature.ScheduledEvent
   /// Handles a write that was cut short by the end of the process or by a full disk.
-  mutating func tear(_ change: Feature.Cue, on host: HostID)
+  mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID)
 
   // The plan.
   /// Adds the effects of the feature's own planned event to the conditions of a host, while it
@@ -132,7 +133,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func prepare() {}
   mutating func prepareCalm() {}
   func keepsLastWrites(_ host: HostID) -> Bool { true }
-  mutating func tear(_ change: Feature.Cue, on host: HostID) {}
+  mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID) {}
 
   var now: Instant { kernel.now }
 }
@@ -225,14 +226,14 @@ extension SimulatedWorld where Self: ~Copyable {
     case .answerArrives(let arrival, let isCopy): arrive(arrival, isCopy: isCopy)
     case .requestExpires(let number): expire(number)
     case .durable(let host, let number): becomeDurable(number, on: host)
-    case .answers(let host, let run, let cue):
-      if run == kernel.hosts[host.place].run { answer(cue, to: host) }
-    case .cue(let host, let run, let cue):
+    case .answers(let host, let run, let scheduled):
+      if run == kernel.hosts[host.place].run { answer(scheduled, to: host) }
+    case .scheduled(let host, let run, let scheduled):
       if let host, run != kernel.hosts[host.place].run || kernel.hosts[host.place].process == .dead
       {
         return
       }
-      take(cue, on: host)
+      take(scheduled, on: host)
     }
   }
 
@@ -425,8 +426,12 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func tellApp(_ phone: HostID, isFirst: Bool) {}
   mutating func look(_ phone: HostID) {}
   mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {}
-  mutating func makeDurable(_ change: Feature.Cue, on host: HostID) -> Feature.Cue? { nil }
-  func refusedChange(_ change: Feature.Cue, isFull: Bool) -> Feature.Cue { change }
+  mutating func makeDurable(_ change: Feature.ScheduledEvent, on host: HostID) -> Feature
+    .ScheduledEvent?
+  { nil }
+  func refusedChange(_ change: Feature.ScheduledEvent, isFull: Bool) -> Feature.ScheduledEvent {
+    change
+  }
 }
 
 extension SimulatedWorld where Self: ~Copyable, Client: LinkModel {

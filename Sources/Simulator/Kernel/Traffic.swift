@@ -97,7 +97,7 @@ enum KernelEvent<Feature: SimulatedFeature> {
   /// A change becomes durable, unless the process that wrote it has ended.
   case durable(HostID, UInt64)
   /// A call's answer for a process is held while it is suspended, and dropped when its run is over.
-  case answers(HostID, run: Int, Feature.Cue)
+  case answers(HostID, run: Int, Feature.ScheduledEvent)
   /// A scheduled event for a run of a host, or for the world if the host is `nil`.
-  case cue(HostID?, run: Int, Feature.Cue)
+  case scheduled(HostID?, run: Int, Feature.ScheduledEvent)
 }

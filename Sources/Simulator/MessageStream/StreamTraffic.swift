@@ -41,7 +41,7 @@ extension StreamFeature {
   }
 
   /// A scheduled event of this world.
-  public enum Cue: Sendable {
+  public enum ScheduledEvent: Sendable {
     case signsIn
     /// Others post the next of their remaining messages.
     case othersPost(left: Int)

@@ -153,8 +153,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   // Scheduled events.
 
-  mutating func take(_ cue: StreamFeature.Cue, on host: HostID?) {
-    switch cue {
+  mutating func take(_ scheduled: StreamFeature.ScheduledEvent, on host: HostID?) {
+    switch scheduled {
     case .signsIn: signIn()
     case .othersPost(let left): othersPost(left)
     case .logAnswers(let token, let question): answer(token, question)
@@ -315,8 +315,8 @@ extension StreamWorld {
   }
 
   mutating func makeDurable(
-    _ change: StreamFeature.Cue, on host: HostID
-  ) -> StreamFeature.Cue? {
+    _ change: StreamFeature.ScheduledEvent, on host: HostID
+  ) -> StreamFeature.ScheduledEvent? {
     guard case .change(let id, let change) = change else { return nil }
     let commit = kernel.checkers.views[0].phoneState.own.disk.commit(change)
     note(.stored(change, commit))
@@ -327,7 +327,9 @@ extension StreamWorld {
 
   func keepsLastWrites(_ host: HostID) -> Bool { shadow == nil }
 
-  func refusedChange(_ change: StreamFeature.Cue, isFull: Bool) -> StreamFeature.Cue {
+  func refusedChange(_ change: StreamFeature.ScheduledEvent, isFull: Bool)
+    -> StreamFeature.ScheduledEvent
+  {
     guard case .change(let id, _) = change else { return change }
     let failure: StoreFailure =
       isFull ? .full(detail: "no space left") : .locked(detail: "the device is locked")

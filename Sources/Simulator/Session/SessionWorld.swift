@@ -149,8 +149,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   mutating func makeDurable(
-    _ change: SessionsFeature.Cue, on host: HostID
-  ) -> SessionsFeature.Cue? {
+    _ change: SessionsFeature.ScheduledEvent, on host: HostID
+  ) -> SessionsFeature.ScheduledEvent? {
     switch change {
     case .commits(let id, let change):
       let news = disks[host.index].commit(change)
@@ -168,7 +168,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     }
   }
 
-  func refusedChange(_ change: SessionsFeature.Cue, isFull: Bool) -> SessionsFeature.Cue {
+  func refusedChange(_ change: SessionsFeature.ScheduledEvent, isFull: Bool)
+    -> SessionsFeature.ScheduledEvent
+  {
     let failure: StoreFailure =
       isFull ? .full(detail: "no space left") : .locked(detail: "another process has it")
     switch change {
@@ -201,8 +203,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   // Scheduled events.
 
-  mutating func take(_ cue: SessionsFeature.Cue, on host: HostID?) {
-    switch cue {
+  mutating func take(_ scheduled: SessionsFeature.ScheduledEvent, on host: HostID?) {
+    switch scheduled {
     case .input(let input): if let host { give(input, to: host) }
     case .stored(let token, let failure):
       feed(.stored(token, failure: failure, wall: wall(server)))

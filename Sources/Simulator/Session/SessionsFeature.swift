@@ -28,7 +28,7 @@ public enum SessionsFeature: SimulatedFeature {
   }
 
   /// A scheduled event of the world.
-  public enum Cue: Sendable {
+  public enum ScheduledEvent: Sendable {
     // Phones.
     case input(SessionModel.Input)
     case commits(SessionCommitID, ClientSessionChange)

@@ -300,7 +300,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       give(.stop, to: phone)
     }
     checkLooks()
-    checkStranger()
+    checkForeignClient()
   }
 }
 
@@ -600,13 +600,13 @@ extension SyncWorld {
   }
 
   /// Lets a foreign client visit the server, and reports answers that the protocols do not allow.
-  mutating func checkStranger() {
+  mutating func checkForeignClient() {
     guard kernel.hosts[server.place].isRunning else { return }
     let generator = RandomSource(seed: kernel.hosts[server.place].generator.next())
-    var stranger = SyncStranger(desk(of: 0), generator)
-    stranger.visit()
-    for wrong in stranger.wrong { note(.misanswered(wrong)) }
-    if let name = stranger.desk.brokenInvariant { kernel.report([name]) }
+    var foreignClient = ForeignSyncClient(desk(of: 0), generator)
+    foreignClient.visit()
+    for wrong in foreignClient.wrong { note(.misanswered(wrong)) }
+    if let name = foreignClient.desk.brokenInvariant { kernel.report([name]) }
   }
 
   private mutating func check(

@@ -18,8 +18,8 @@ extension SessionWorld {
     /// The prompts whose program ignores cancellation.
     var deaf: Set<SessionPromptID> = []
     /// The foreign clients, by connection.
-    var guests: [ConnectionID: SessionGuest] = [:]
-    var lastGuest: UInt64 = 0
+    var foreignClients: [ConnectionID: ForeignSessionClient] = [:]
+    var lastForeignClient: UInt64 = 0
     /// The time at which the last pending change is written. Changes are written one after the
     /// other.
     var storeFree = Instant.zero
@@ -89,7 +89,7 @@ extension SessionWorld {
   /// Compares the final state of the server, once nothing has happened for a while.
   mutating func judgeServer() {
     // A foreign client that connected late has not finished.
-    guard kernel.hosts[server.place].isRunning, backend.guests.isEmpty else { return }
+    guard kernel.hosts[server.place].isRunning, backend.foreignClients.isEmpty else { return }
     var page = MetricsPage()
     backend.rules.report(to: &page)
     backend.ledger.compare(page.text)
@@ -97,7 +97,7 @@ extension SessionWorld {
   }
 
   private mutating func perform(_ effect: SessionServer.Effect) {
-    if isForGuest(effect) { return }
+    if isForForeignClient(effect) { return }
     switch effect {
     case .accept(let id): accept(id.number, .opened)
     case .refuse(let id, let answer):

@@ -66,7 +66,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   mutating func ended(_ host: HostID) {
     guard host.kind == .backend else { return }
-    (backend.handlers, backend.hanging, backend.guests) = ([], [], [:])
+    (backend.handlers, backend.hanging, backend.foreignClients) = ([], [], [:])
   }
 
   mutating func tellApp(_ phone: HostID, isFirst: Bool) {
@@ -163,7 +163,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .stores(let token, let changes):
       keep(changes)
       return .stored(token, nil)
-    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears, .guestLeaves:
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears,
+      .foreignClientLeaves:
       return nil
     }
   }
@@ -176,7 +177,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, _): return .input(.commitFailed(id, failure))
     case .stores(let token, _): return .stored(token, failure)
-    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears, .guestLeaves:
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears,
+      .foreignClientLeaves:
       return change
     }
   }
@@ -214,8 +216,8 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       if backend.handlers.contains(id) { feed(.produced(id, text)) }
     case .ends(let id, let result): ends(id, result)
     case .steps(let id): step(id)
-    case .hears(let id, let bytes): guestSpoke(bytes, id)
-    case .guestLeaves(let id): guestLeaves(id)
+    case .hears(let id, let bytes): foreignClientSpoke(bytes, id)
+    case .foreignClientLeaves(let id): foreignClientLeaves(id)
     case .commits, .stores: return  // handled by `makeDurable`
     }
   }
@@ -235,7 +237,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
         give(.follow(conversation: all[event.number]), to: phone)
       }
     case .wrongKey: return  // looked up whenever a key is used
-    case .visits: welcome(SessionGuest.Kind(rawValue: event.word) ?? .plain)
+    case .visits: welcome(ForeignSessionClient.Kind(rawValue: event.word) ?? .plain)
     case .cancels:
       for phone in targets(of: event) {
         give(.cancel(conversation: conversation(event.number, phone)), to: phone)
@@ -453,7 +455,7 @@ extension SessionWorld {
     guard case .connect(let connect) = message else { return .none }
     let challenge = backend.rules.challenge(of: id)
     if let key = connect.key {
-      if challenge != nil, kernel.plan.numbers.plain == 0, backend.guests[id] == nil,
+      if challenge != nil, kernel.plan.numbers.plain == 0, backend.foreignClients[id] == nil,
         key.text == Self.key
       {
         note(.broken(.leaked, detail: "the key was sent although a challenge was there"))
@@ -500,35 +502,35 @@ extension SessionClientMessage {
 // Foreign clients: scripts that reach the server without a line of the kernel.
 extension SessionWorld {
   /// The lowest number of foreign clients' connections, above those of lines.
-  private static let firstGuest: UInt64 = 1 << 40
+  private static let firstForeignClient: UInt64 = 1 << 40
 
   /// Connects a foreign client. One that replays a proof uses an earlier challenge.
-  mutating func welcome(_ kind: SessionGuest.Kind) {
+  mutating func welcome(_ kind: ForeignSessionClient.Kind) {
     guard kernel.hosts[server.place].isRunning, !isCalm else { return }
-    backend.lastGuest += 1
+    backend.lastForeignClient += 1
     backend.challenges += 1
-    let id = ConnectionID(Self.firstGuest + backend.lastGuest)
-    var guest = SessionGuest(kind, number: backend.lastGuest)
-    guest.challenge = UUID128(high: 0xCA11, low: backend.challenges).description
-    guest.oldChallenge = UUID128(high: 0xCA11, low: backend.challenges - 1).description
-    backend.guests[id] = guest
-    let arrival = SessionServer.Arrival(address: "guests", challenge: guest.challenge)
+    let id = ConnectionID(Self.firstForeignClient + backend.lastForeignClient)
+    var foreignClient = ForeignSessionClient(kind, number: backend.lastForeignClient)
+    foreignClient.challenge = UUID128(high: 0xCA11, low: backend.challenges).description
+    foreignClient.oldChallenge = UUID128(high: 0xCA11, low: backend.challenges - 1).description
+    backend.foreignClients[id] = foreignClient
+    let arrival = SessionServer.Arrival(address: "guests", challenge: foreignClient.challenge)
     feed(.opened(id, arrival, wall: wall(server)))
   }
 
   /// Carries out the server's effect on the connection of a foreign client. Returns false for any
   /// other effect.
-  mutating func isForGuest(_ effect: SessionServer.Effect) -> Bool {
-    guard let id = effect.connection, id.number > Self.firstGuest else { return false }
+  mutating func isForForeignClient(_ effect: SessionServer.Effect) -> Bool {
+    guard let id = effect.connection, id.number > Self.firstForeignClient else { return false }
     switch effect {
     case .accept: later(id)
-    case .send(_, let message): guestHears(message, id)
+    case .send(_, let message): foreignClientReceives(message, id)
     case .noticeDrain: kernel.later(.drained(id), on: server, after: .milliseconds(1))
     case .ping:
-      if backend.guests[id]?.answers == true { feedLater(id) }
-    case .close: kernel.later(.guestLeaves(id), on: server, after: .milliseconds(50))
-    case .drop: kernel.later(.guestLeaves(id), on: server, after: .zero)
-    case .refuse: backend.guests[id] = nil
+      if backend.foreignClients[id]?.answers == true { feedLater(id) }
+    case .close: kernel.later(.foreignClientLeaves(id), on: server, after: .milliseconds(50))
+    case .drop: kernel.later(.foreignClientLeaves(id), on: server, after: .zero)
+    case .refuse: backend.foreignClients[id] = nil
     case .run, .cancel, .store, .finished: return false
     }
     return true
@@ -544,25 +546,26 @@ extension SessionWorld {
   }
 
   /// Handles bytes of a foreign client at the server.
-  mutating func guestSpoke(_ bytes: [UInt8], _ id: ConnectionID) {
-    guard backend.guests[id] != nil else { return }
+  mutating func foreignClientSpoke(_ bytes: [UInt8], _ id: ConnectionID) {
+    guard backend.foreignClients[id] != nil else { return }
     feed(.heard(id))
     guard !bytes.isEmpty else { return }
     hear(bytes, nil, from: id)
   }
 
-  mutating func guestLeaves(_ id: ConnectionID) {
-    guard backend.guests.removeValue(forKey: id) != nil else { return }
+  mutating func foreignClientLeaves(_ id: ConnectionID) {
+    guard backend.foreignClients.removeValue(forKey: id) != nil else { return }
     feed(.gone(id, wall: wall(server)))
   }
 
-  private mutating func guestHears(_ message: SessionServerMessage, _ id: ConnectionID) {
+  private mutating func foreignClientReceives(_ message: SessionServerMessage, _ id: ConnectionID) {
     let bytes = message.bytes
     backend.ledger.weigh(message, bytes.count, id)
     do { compare(try SessionServerMessage.read(bytes), message) } catch {
       note(.broken(.misread, detail: "\(message) cannot be read: \(error)"))
     }
-    guard backend.guests[id]?.answers == true, backend.guests[id]?.kind != .plain else { return }
+    guard backend.foreignClients[id]?.answers == true, backend.foreignClients[id]?.kind != .plain
+    else { return }
     switch message {
     case .response(let response):
       guard let message = response.id else { return }
@@ -576,14 +579,14 @@ extension SessionWorld {
 
   /// Carries out the next step of a foreign client's script.
   mutating func step(_ id: ConnectionID) {
-    guard var guest = backend.guests[id] else { return }
-    guard !guest.steps.isEmpty else { return guestLeaves(id) }
-    let next = guest.steps.removeFirst()
-    backend.guests[id] = guest
+    guard var foreignClient = backend.foreignClients[id] else { return }
+    guard !foreignClient.steps.isEmpty else { return foreignClientLeaves(id) }
+    let next = foreignClient.steps.removeFirst()
+    backend.foreignClients[id] = foreignClient
     switch next {
     case .say(let message): say(message, id)
-    case .write(let text): guestSpoke(Array(text.utf8), id)
-    case .enter(let handshake): say(.connect(connect(guest, handshake)), id)
+    case .write(let text): foreignClientSpoke(Array(text.utf8), id)
+    case .enter(let handshake): say(.connect(connect(foreignClient, handshake)), id)
     case .wait(let time): return later(id, after: time)
     case .read: feed(.overflowed(id))
     case .take: takeAnother(id)
@@ -605,20 +608,20 @@ extension SessionWorld {
   }
 
   private func connect(
-    _ guest: SessionGuest, _ handshake: SessionGuest.Handshake
+    _ foreignClient: ForeignSessionClient, _ handshake: ForeignSessionClient.Handshake
   ) -> SessionConnect {
-    var connect = SessionConnect(session: guest.name, features: guest.features)
-    if guest.kind == .oldReader { connect.version = "0.4.7" }
+    var connect = SessionConnect(session: foreignClient.name, features: foreignClient.features)
+    if foreignClient.kind == .oldReader { connect.version = "0.4.7" }
     switch handshake {
     case .key(let key, let version):
       (connect.key, connect.version) = (Secret(key), version)
       connect.recentSessionsLimit = 5
     case .proof(let time):
       connect.timestamp = wall(server).advanced(by: time)
-      connect.proof = Secret(connect.signedText(guest.challenge))
+      connect.proof = Secret(connect.signedText(foreignClient.challenge))
     case .oldProof:
       connect.timestamp = wall(server)
-      connect.proof = Secret(connect.signedText(guest.oldChallenge))
+      connect.proof = Secret(connect.signedText(foreignClient.oldChallenge))
     }
     return connect
   }

@@ -42,7 +42,7 @@ public enum SessionsFeature: SimulatedFeature {
     // Foreign clients.
     case steps(ConnectionID)
     case hears(ConnectionID, [UInt8])
-    case guestLeaves(ConnectionID)
+    case foreignClientLeaves(ConnectionID)
   }
 
   /// A fact that only this world can observe.
@@ -175,7 +175,7 @@ public enum SessionsFeature: SimulatedFeature {
       .strangeMessage: EventForm(.word(["oversized", "unknown", "garbled"]), of: .backend) {
         "the server sends phones something \($0.word)"
       },
-      .visits: EventForm(.word(SessionGuest.Kind.allCases.map(\.rawValue)), of: .backend) {
+      .visits: EventForm(.word(ForeignSessionClient.Kind.allCases.map(\.rawValue)), of: .backend) {
         "a client of another make visits: \($0.word)"
       },
     ]
@@ -232,7 +232,7 @@ public enum SessionsFeature: SimulatedFeature {
     builder.numbers.tight = builder.draw.one(0, 0, 1)
     builder.numbers.strict = builder.draw.one(0, 0, 1)
     builder.scatter(builder.draw.count(2...10)) { draw in
-      let kinds = SessionGuest.Kind.allCases
+      let kinds = ForeignSessionClient.Kind.allCases
       return PlannedEvent(.visits, 0, kinds[draw.count(0...kinds.count - 1)].rawValue)
     }
     builder.scatter(builder.draw.count(0...6)) { draw in

@@ -6,7 +6,7 @@ import LinkWire
 /// A foreign client that knows the protocols but not this server.
 ///
 /// It makes valid and invalid requests and records answers that the protocols do not allow.
-struct SyncStranger {
+struct ForeignSyncClient {
   var desk: SyncDesk
   var generator: RandomSource
   /// The wrong answers, at most five.
@@ -196,11 +196,11 @@ struct SyncStranger {
       let answer = desk.ask(call("POST", .sync, body: body, ["content-encoding": name]), of: user)
       expect(answer, status, ["accept-encoding": "gzip"], "a body in \(name)")
     }
-    let batch = SyncStrangeBatch(number(0...5), number(0...3), at: number(0...1 << 30))
+    let batch = ForeignSyncBatch(number(0...5), number(0...3), at: number(0...1 << 30))
     tryBatch(batch)
   }
 
-  private mutating func tryBatch(_ batch: SyncStrangeBatch) {
+  private mutating func tryBatch(_ batch: ForeignSyncBatch) {
     let isGzip = happens()
     let body = isGzip ? SyncRequest.packed(batch.body) : batch.body
     let fields = isGzip ? ["content-encoding": "x-gzip"] : [:]
@@ -225,7 +225,7 @@ struct SyncStranger {
 }
 
 /// A batch as a foreign client writes it.
-struct SyncStrangeBatch {
+struct ForeignSyncBatch {
   let records: Int
   let workouts: Int
   let body: [UInt8]
@@ -259,7 +259,7 @@ struct SyncStrangeBatch {
 }
 
 // Uploads by a foreign client, in every protocol.
-extension SyncStranger {
+extension ForeignSyncClient {
   /// The header fields of a protocol: an interop version of the draft, or 0 for tus.
   private struct Words {
     let version: Int
@@ -320,7 +320,7 @@ extension SyncStranger {
 
   mutating func tryUpload() {
     let words = words()
-    let batch = SyncStrangeBatch(number(1...4), number(0...2), at: number(0...1 << 30))
+    let batch = ForeignSyncBatch(number(1...4), number(0...2), at: number(0...1 << 30))
     let isGzip = happens()
     let body = isGzip ? SyncRequest.packed(batch.body) : batch.body
     let length = words.version == 0 || happens() ? body.count : nil
@@ -587,7 +587,7 @@ extension SyncStranger {
 }
 
 // The syntax of the protocols: offers, tickets, locations and dates.
-extension SyncStranger {
+extension ForeignSyncClient {
   mutating func tryWords() {
     tryOffers()
     tryTickets()

@@ -4,7 +4,7 @@ import LinkWire
 
 /// A foreign client of the server, which follows a script. Only the ledger checks the server's
 /// behavior towards it.
-struct SessionGuest: Sendable {
+struct ForeignSessionClient: Sendable {
   /// The kinds of foreign clients.
   enum Kind: String, Sendable, CaseIterable {
     /// A client that uses the original's protocol without additions, with its key.
@@ -13,7 +13,7 @@ struct SessionGuest: Sendable {
     case old, unreadable
     /// A client without a key, with another key, or with the proof for another connection's
     /// challenge.
-    case keyless, stranger, replayer
+    case keyless, foreignClient, replayer
     /// A client that proves its key with a clock whose error is at the limit, or slightly beyond.
     case early, tooEarly, late, tooLate
     /// A client that sends nothing, nothing after `connect`, or a message before it.
@@ -78,7 +78,7 @@ struct SessionGuest: Sendable {
 }
 
 // The scripts.
-extension SessionGuest {
+extension ForeignSessionClient {
   private static let right = SessionWorld.key
 
   private func script() -> [Step] {
@@ -96,7 +96,7 @@ extension SessionGuest {
         .enter(.key(Self.right, version: "new")), ask(.offset(0, signature: nil)), .say(.ping),
       ]
     case .keyless: return [.say(.ping), .write(#"{"type":"connect"}"#)]
-    case .stranger: return [.say(.ping), .enter(.key("holdfast-other", version: "0.5.0"))]
+    case .foreignClient: return [.say(.ping), .enter(.key("holdfast-other", version: "0.5.0"))]
     case .replayer: return [.enter(.oldProof)]
     case .early: return [.enter(.proof(by: .seconds(30))), .say(.ping)]
     case .tooEarly: return [.enter(.proof(by: .seconds(30) + .milliseconds(1)))]
@@ -212,12 +212,13 @@ extension SessionGuest {
   }
 }
 
-extension SessionGuest.Kind {
+extension ForeignSessionClient.Kind {
   /// Whether the client stays connected at the end of its script.
   fileprivate var isPatient: Bool {
     switch self {
     case .silent, .mute, .hangs, .deaf, .reader, .oldReader, .early, .late: true
-    case .plain, .old, .unreadable, .keyless, .stranger, .replayer, .tooEarly, .tooLate, .hasty,
+    case .plain, .old, .unreadable, .keyless, .foreignClient, .replayer, .tooEarly, .tooLate,
+      .hasty,
       .odd, .flooder, .repeater, .writer, .floods, .fills, .slow, .taker:
       false
     }

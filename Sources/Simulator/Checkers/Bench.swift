@@ -151,7 +151,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   private var secrecy = Secrecy<Feature>()
   private var bounds = Bounds<Feature>()
   private var healing = Healing<Feature>()
-  private var haste = Haste<Feature>()
+  private var retryRate = RetryRateChecker<Feature>()
   private var retryAfterChecker = RetryAfterChecker<Feature>()
   private var refreshTimes = RefreshTimes<Feature>()
   private var signIns = SignIns<Feature>()
@@ -160,7 +160,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   var findings: [Finding] {
     outstanding.findings + windows.findings + tries.findings + refreshes.findings
       + connectedness.findings + lateness.findings + secrecy.findings + bounds.findings
-      + healing.findings + haste.findings + retryAfterChecker.findings + refreshTimes.findings
+      + healing.findings + retryRate.findings + retryAfterChecker.findings + refreshTimes.findings
       + signIns.findings + leaving.findings
   }
 
@@ -176,7 +176,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     connectedness.told(role, isLate: isLate, phoneState)
     lateness.told(role, isLate: isLate, phoneState)
     healing.told(role, isLate: isLate, phoneState)
-    haste.told(role, isLate: isLate, phoneState)
+    retryRate.told(role, isLate: isLate, phoneState)
     retryAfterChecker.told(role, isLate: isLate, phoneState)
     refreshTimes.told(role, isLate: isLate, phoneState)
     signIns.told(role, isLate: isLate, phoneState)
@@ -189,7 +189,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     refreshes.ticked(phoneState)
     connectedness.ticked(phoneState)
     lateness.ticked(phoneState)
-    haste.ticked(phoneState)
+    retryRate.ticked(phoneState)
     refreshTimes.ticked(phoneState)
     signIns.ticked(phoneState)
   }
@@ -206,7 +206,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     // Most effects only show something and are skipped here.
     if role == .other { return }
     healing.asked(role, effect, phoneState)
-    haste.asked(role, effect, phoneState)
+    retryRate.asked(role, effect, phoneState)
     retryAfterChecker.asked(role, effect, phoneState)
     refreshTimes.asked(role, effect, phoneState)
     signIns.asked(role, effect, phoneState)
@@ -224,7 +224,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     lateness.met(seen, phoneState)
     bounds.met(seen, phoneState)
     healing.met(seen, phoneState)
-    haste.met(seen, phoneState)
+    retryRate.met(seen, phoneState)
     retryAfterChecker.met(seen, phoneState)
     refreshTimes.met(seen, phoneState)
     signIns.met(seen, phoneState)
@@ -244,7 +244,7 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     lateness.settled(phoneState)
     bounds.settled(phoneState)
     healing.settled(phoneState)
-    haste.settled(phoneState)
+    retryRate.settled(phoneState)
     refreshTimes.settled(phoneState)
   }
 

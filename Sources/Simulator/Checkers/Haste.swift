@@ -5,7 +5,7 @@ import LinkCore
 /// The policy sets the bound. A timer may close a connection only if nothing was received over it
 /// for `liveness.silence`, or for the minimum time that a ping's pong and those of its retries may
 /// take.
-struct Haste<Feature: SimulatedFeature>: LinkChecker {
+struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var line: Line?
   /// Whether the present step is a tick.

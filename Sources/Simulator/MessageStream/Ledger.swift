@@ -16,7 +16,7 @@ struct Ledger: StreamChecker {
   /// The user's messages by text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
-  private var looks = Looks()
+  private var looks = LookupChecker()
   private var lateness = Stamps()
 
   /// A message that the phone has stored, and must therefore send.

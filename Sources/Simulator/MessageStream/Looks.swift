@@ -10,7 +10,7 @@ import MessageStream
 /// for its message, the server accepts both the request and the next attempt. Only then may a
 /// message be accepted twice: when the lookup was requested, the server did not have the message,
 /// and the client had not received it.
-struct Looks {
+struct LookupChecker {
   /// The steps at which pages were requested. Only the newest pages are kept.
   private var asked: [(id: FetchID, at: Int)] = []
   /// The step at which the most recently answered page was requested.

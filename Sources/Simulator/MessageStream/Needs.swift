@@ -9,7 +9,7 @@ import MessageStream
 /// at the newest reported head, or while the stream is complete and messages arrive in turn. A page
 /// of older messages is needed only if a reader waits for it, if older messages exist, and if the
 /// phone does not hold the next one.
-struct Needs: StreamChecker {
+struct FetchChecker: StreamChecker {
   private(set) var found = Findings()
   private var log: [Message] = []
   private var head: Position?
@@ -177,7 +177,7 @@ struct Needs: StreamChecker {
   }
 }
 
-extension Needs {
+extension FetchChecker {
   /// Whether a message is no longer in memory and not requested from the store, since it is newer
   /// than the oldest shown message.
   ///

@@ -12,7 +12,7 @@ public struct StreamCheckers: FeatureCheckers {
   private var progress = Progress()
   private var sends = Sends()
   private var lifetimes = Lifetimes()
-  private var needs = Needs()
+  private var needs = FetchChecker()
   private var departure = Departure()
   private var heads = Heads()
   private var edits = Edits()

@@ -42,20 +42,20 @@ private struct HerdRun<Client: HerdClient> {
   private let name: String
   private var members: [HerdMember<Client>] = []
   private var door: HerdDoor
-  private var tally: HerdTally
+  private var counts: HerdCounts
 
   init(_ plan: HerdPlan, name: String, age: Duration, make: (UInt64) -> Client) {
     self.plan = plan
     self.name = name
     door = HerdDoor(plan)
-    tally = HerdTally(plan)
+    counts = HerdCounts(plan)
     members.reserveCapacity(plan.clients)
     var seeds = RandomSource(seed: plan.seed)
     for index in 0..<plan.clients {
       var member = HerdMember(make(seeds.next()), seed: seeds.next())
-      member.warmUp(for: age, &door, &tally)
+      member.warmUp(for: age, &door, &counts)
       // While the server is away, clients do not affect each other, so each is simulated alone.
-      while member.next < door.back { member.step(index: index, &door, &tally) }
+      while member.next < door.back { member.step(index: index, &door, &counts) }
       members.append(member)
     }
     playTogether()
@@ -77,7 +77,7 @@ private struct HerdRun<Client: HerdClient> {
       let index = Int(first.index)
       // An entry is outdated if its time is no longer the next one of its client.
       guard members[index].next == first.at else { continue }
-      members[index].step(index: index, &door, &tally)
+      members[index].step(index: index, &door, &counts)
       calendar.add(.init(at: members[index].next, index: first.index))
     }
   }
@@ -87,14 +87,14 @@ private struct HerdRun<Client: HerdClient> {
     let waiting = door.takeFirst()
     guard members[waiting.index].letIn(waiting.number, at: turn) else { return }
     door.takeTurn(at: turn)
-    tally.note(turn) { $0.accepted += 1 }
+    counts.note(turn) { $0.accepted += 1 }
     calendar.add(.init(at: members[waiting.index].next, index: Int32(waiting.index)))
   }
 
   var result: HerdResult {
     HerdResult(
-      name: name, plan: plan, seconds: tally.seconds, connected: tally.connected,
-      returns: tally.returns.sorted(),
+      name: name, plan: plan, seconds: counts.seconds, connected: counts.connected,
+      returns: counts.returns.sorted(),
       gaveUp: members.count { $0.client.hasGivenUp })
   }
 }

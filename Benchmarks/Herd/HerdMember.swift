@@ -40,35 +40,35 @@ struct HerdMember<Client: HerdClient>: Sendable {
   var next: Instant { min(wake, line.at, poll.at) }
 
   /// Simulates a connection that was opened before the outage and pinged since.
-  mutating func warmUp(for time: Duration, _ door: inout HerdDoor, _ tally: inout HerdTally) {
+  mutating func warmUp(for time: Duration, _ door: inout HerdDoor, _ counts: inout HerdCounts) {
     let age = time + generator.duration(below: HerdPlan.pingInterval)
     var now = Instant.zero.advanced(by: .zero - age)
     line.stage = .standing
-    tell(.start, at: now, &tally)
+    tell(.start, at: now, &counts)
     while now < .zero {
-      while next < min(now, .zero) { step(index: 0, &door, &tally) }
-      if line.stage == .standing { tell(.heard, at: now, &tally) }
+      while next < min(now, .zero) { step(index: 0, &door, &counts) }
+      if line.stage == .standing { tell(.heard, at: now, &counts) }
       now = now.advanced(by: HerdPlan.pingInterval)
     }
-    while next < .zero { step(index: 0, &door, &tally) }
+    while next < .zero { step(index: 0, &door, &counts) }
     guard line.stage == .standing else { return }
-    tally.standing += 1
+    counts.standing += 1
     guard door.outage.loss != nil else { return }
     line.stage = .toBeTold
     line.at = Instant(nanoseconds: drawRoundTrip() / 2)
   }
 
   /// Processes the earliest event.
-  mutating func step(index: Int, _ door: inout HerdDoor, _ tally: inout HerdTally) {
+  mutating func step(index: Int, _ door: inout HerdDoor, _ counts: inout HerdCounts) {
     let now = next
     if line.at == now {
-      advanceLine(index: index, at: now, &door, &tally)
+      advanceLine(index: index, at: now, &door, &counts)
     } else if poll.at == now {
-      advancePoll(at: now, door, &tally)
+      advancePoll(at: now, door, &counts)
     } else {
       var errands = Errands(now: now, pathAnswers: now < .zero)
       client.tick(&errands)
-      carry(errands, &tally)
+      carry(errands, &counts)
     }
   }
 
@@ -80,37 +80,37 @@ struct HerdMember<Client: HerdClient>: Sendable {
   }
 
   private mutating func advanceLine(
-    index: Int, at now: Instant, _ door: inout HerdDoor, _ tally: inout HerdTally
+    index: Int, at now: Instant, _ door: inout HerdDoor, _ counts: inout HerdCounts
   ) {
     switch line.stage {
     case .toBeTold where door.outage.cause == .drain:
       line.stage = .toBeClosed
       line.at = now.advanced(by: Outage.drainGrace)
-      tell(.draining(within: Outage.drainWindow), at: now, &tally)
-    case .toBeTold, .toBeClosed: lose(door.outage.loss ?? .reset, at: now, &tally)
-    case .toServer: arrive(index: index, at: now, &door, &tally)
-    case .accepted: enter(at: now, &tally)
-    case .refused: lose(door.outage.answer ?? .refused, at: now, &tally)
-    case .busy: lose(HerdDoor.busy, at: now, &tally)
+      tell(.draining(within: Outage.drainWindow), at: now, &counts)
+    case .toBeTold, .toBeClosed: lose(door.outage.loss ?? .reset, at: now, &counts)
+    case .toServer: arrive(index: index, at: now, &door, &counts)
+    case .accepted: enter(at: now, &counts)
+    case .refused: lose(door.outage.answer ?? .refused, at: now, &counts)
+    case .busy: lose(HerdDoor.busy, at: now, &counts)
     case .down, .standing, .unanswered:
       preconditionFailure("nothing happens on a line that waits for nothing: its time is never")
     }
   }
 
   private mutating func arrive(
-    index: Int, at now: Instant, _ door: inout HerdDoor, _ tally: inout HerdTally
+    index: Int, at now: Instant, _ door: inout HerdDoor, _ counts: inout HerdCounts
   ) {
-    tally.note(now) { $0.tries += 1 }
+    counts.note(now) { $0.tries += 1 }
     if door.isAway(at: now) {
       answer(door.outage.answer == nil ? .unanswered : .refused, at: now)
       return
     }
     switch door.admit(index, line.number, at: now) {
     case .accepted:
-      tally.note(now) { $0.accepted += 1 }
+      counts.note(now) { $0.accepted += 1 }
       answer(.accepted, at: now)
     case .busy:
-      tally.note(now) { $0.refused += 1 }
+      counts.note(now) { $0.refused += 1 }
       answer(.busy, at: now)
     case .queued: answer(.unanswered, at: now)
     }
@@ -123,37 +123,37 @@ struct HerdMember<Client: HerdClient>: Sendable {
       ? .never : Instant(nanoseconds: now.nanoseconds + line.roundTrip / 2)
   }
 
-  private mutating func enter(at now: Instant, _ tally: inout HerdTally) {
+  private mutating func enter(at now: Instant, _ counts: inout HerdCounts) {
     line.stage = .standing
     line.at = .never
-    tell(.opened, at: now, &tally)
+    tell(.opened, at: now, &counts)
     guard now >= .zero, client.isConnected else { return }
     // Later events of the client are irrelevant to the outage.
-    tally.noteBack(at: now)
+    counts.noteBack(at: now)
     wake = .never
     line.at = .never
     poll.at = .never
   }
 
   private mutating func lose(
-    _ failure: LinkFailure, at now: Instant, _ tally: inout HerdTally
+    _ failure: LinkFailure, at now: Instant, _ counts: inout HerdCounts
   ) {
-    if line.stage != .refused, line.stage != .busy { tally.note(now) { $0.losses += 1 } }
+    if line.stage != .refused, line.stage != .busy { counts.note(now) { $0.losses += 1 } }
     line.stage = .down
     line.at = .never
-    tell(.lost(failure), at: now, &tally)
+    tell(.lost(failure), at: now, &counts)
   }
 
   private mutating func advancePoll(
-    at now: Instant, _ door: HerdDoor, _ tally: inout HerdTally
+    at now: Instant, _ door: HerdDoor, _ counts: inout HerdCounts
   ) {
     guard !poll.isAnswer else {
       poll.at = .never
       let failure = poll.failed ? door.outage.answer ?? .timeout(.response) : nil
-      tell(.polled(failure), at: now, &tally)
+      tell(.polled(failure), at: now, &counts)
       return
     }
-    tally.note(now) { $0.polls += 1 }
+    counts.note(now) { $0.polls += 1 }
     poll.isAnswer = true
     poll.failed = door.isAway(at: now)
     poll.at =
@@ -162,16 +162,16 @@ struct HerdMember<Client: HerdClient>: Sendable {
       : Instant(nanoseconds: now.nanoseconds + poll.roundTrip / 2)
   }
 
-  private mutating func tell(_ news: HerdNews, at now: Instant, _ tally: inout HerdTally) {
+  private mutating func tell(_ news: HerdNews, at now: Instant, _ counts: inout HerdCounts) {
     var errands = Errands(now: now, pathAnswers: now < .zero)
     client.take(news, &errands)
-    carry(errands, &tally)
+    carry(errands, &counts)
   }
 
-  private mutating func carry(_ errands: Errands, _ tally: inout HerdTally) {
+  private mutating func carry(_ errands: Errands, _ counts: inout HerdCounts) {
     if errands.closes {
-      if line.stage == .accepted { tally.note(errands.now) { $0.wasted += 1 } }
-      if line.stage == .standing { tally.note(errands.now) { $0.losses += 1 } }
+      if line.stage == .accepted { counts.note(errands.now) { $0.wasted += 1 } }
+      if line.stage == .standing { counts.note(errands.now) { $0.losses += 1 } }
       line.stage = .down
       line.at = .never
     }

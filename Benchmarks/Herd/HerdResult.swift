@@ -93,7 +93,7 @@ public struct HerdSecond: Sendable, Hashable {
 }
 
 /// The counts of a running simulation.
-struct HerdTally: Sendable {
+struct HerdCounts: Sendable {
   private(set) var seconds: [HerdSecond] = []
   private(set) var returns: [Int64] = []
   /// The number of clients that were connected when the outage started.

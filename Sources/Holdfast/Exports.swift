@@ -14,7 +14,7 @@
 @_exported public import struct LinkHealth.HealthCoverage
 @_exported public import struct LinkHealth.HealthDataQuery
 @_exported public import enum LinkHealth.HealthExportSkip
-@_exported public import struct LinkHealth.HealthExportTally
+@_exported public import struct LinkHealth.ExportCounts
 @_exported public import enum LinkHealth.HealthGrouping
 @_exported public import struct LinkHealth.HealthMarks
 @_exported public import struct LinkHealth.HealthName

@@ -16,7 +16,7 @@ struct SimulateText<Feature: SimulatedFeature> {
     counts.runs == 0 ? nil : request.missing(Feature.kinds.filter { summary[$0] > 0 })
   }
 
-  private var counts: RunCounts<Feature.Tally> { summary.counts }
+  private var counts: RunCounts<Feature.Counter> { summary.counts }
   private var hours: Double { counts.simulated / .seconds(3600) }
   private var seconds: Double { elapsed / .seconds(1) }
   private var speed: Double { counts.simulated / max(elapsed, .milliseconds(1)) }
@@ -55,8 +55,8 @@ struct SimulateText<Feature: SimulatedFeature> {
     var table = Table("IN ALL", "")
     table.row("runs", SimulateFormat.grouped(counts.runs))
     table.row("simulated hours", SimulateFormat.grouped(Int(hours)))
-    for tally in Feature.Tally.allCases {
-      table.row(tally.label, SimulateFormat.grouped(counts[tally]))
+    for counter in Feature.Counter.allCases {
+      table.row(counter.label, SimulateFormat.grouped(counts[counter]))
     }
     table.row("attempts", SimulateFormat.grouped(counts.attempts))
     table.row("attempts per hour wanted", counts.attemptsPerHour.map(SimulateFormat.short) ?? "-")
@@ -100,7 +100,7 @@ struct SimulateText<Feature: SimulatedFeature> {
     writer.string("summary")
     writer.key("stopped")
     writer.bool(isStopped)
-    let own = Feature.Tally.allCases.map { ($0.rawValue, counts[$0]) }
+    let own = Feature.Counter.allCases.map { ($0.rawValue, counts[$0]) }
     let numbers =
       [("runs", counts.runs), ("failed", summary.failed)] + own + [
         ("attempts", counts.attempts), ("requests", counts.requests), ("kills", counts.kills),

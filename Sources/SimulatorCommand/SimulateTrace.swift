@@ -44,7 +44,7 @@ struct SimulateTrace<Feature: SimulatedFeature> {
     let missing = request.missing(outcome.kinds)
     guard call[Shared.json] else {
       let kinds = outcome.kinds.map(\.rawValue).joined(separator: ", ")
-      let counted = Feature.Tally.allCases.map { "\(outcome.counts[$0]) \($0.rawValue)" }
+      let counted = Feature.Counter.allCases.map { "\(outcome.counts[$0]) \($0.rawValue)" }
       console.line("")
       console.line(
         SimulateFormat.title(outcome) + ": " + (counted.map { "\($0), " }).joined()

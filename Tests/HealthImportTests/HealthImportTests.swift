@@ -28,7 +28,7 @@ import Testing
     let store = MemoryHealthStore()
     let first = try await HealthImport.run(scratch("export.xml"), into: store)
     #expect(first.ending == .complete)
-    #expect(first.addition.added + first.addition.known == first.tally.total)
+    #expect(first.addition.added + first.addition.known == first.counts.total)
     // The parts of correlations occur twice in the export.
     let parts = String(decoding: export, as: UTF8.self).components(separatedBy: "<Correlation")
       .dropFirst().map { $0.components(separatedBy: "</Correlation>")[0] }
@@ -36,7 +36,7 @@ import Testing
     #expect(first.addition.known == parts.count)
     #expect(!parts.isEmpty)
     let again = try await HealthImport.run(scratch("export.xml"), into: store)
-    #expect(again.addition == HealthAddition(known: first.tally.total))
+    #expect(again.addition == HealthAddition(known: first.counts.total))
   }
 
   @Test func `importing a newer export over an older one equals importing the newer one alone`()
@@ -82,7 +82,7 @@ import Testing
     let store = MemoryHealthStore()
     let report = try await HealthImport.run(scratch("export.xml"), into: store)
     #expect(report.ending == .truncated)
-    #expect(report.addition.added == report.tally.total)
+    #expect(report.addition.added == report.counts.total)
     #expect(report.addition.added > 500)
   }
 

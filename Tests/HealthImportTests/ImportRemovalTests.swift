@@ -134,7 +134,7 @@ import Testing
       let report = try await HealthImport.run(scratch("bad.xml"), into: store)
       #expect(report.ending == .complete, "\(name)")
       #expect(report.removal == .incomplete, "\(name)")
-      #expect(report.tally.unread == (hasType ? [Self.steps] : nil), "\(name)")
+      #expect(report.counts.unread == (hasType ? [Self.steps] : nil), "\(name)")
       #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5], "\(name)")
       #expect(try await Export.starts(store, Self.heart) == (hasType ? [] : [3]), "\(name)")
       // The unreadable types of the damaged export do not make samples of an older one outdated
@@ -237,7 +237,7 @@ import Testing
     #expect(report.types.reduce(0) { $0 + $1.removed } == 1)
     for type in report.types {
       let read = type.added + type.kept + type.repeated
-      #expect(read == report.tally.samples[type.type] ?? 0)
+      #expect(read == report.counts.samples[type.type] ?? 0)
     }
     #expect(report.types.reduce(0) { $0 + $1.repeated } > 0)
     let left = try await store.summary().reduce(0) { $0 + $1.count }

@@ -9,7 +9,7 @@ typealias Facts = PhoneState<StreamFeature>
 typealias Happening = Observation<StreamFeature>
 typealias Setup = RunSetup<StreamFeature>
 typealias Outcome = RunOutcome<StreamFeature>
-typealias Counts = RunCounts<StreamTally>
+typealias Counts = RunCounts<StreamCounter>
 typealias Summary = RunSummary<StreamFeature>
 typealias Case = CorpusCase<StreamFeature>
 

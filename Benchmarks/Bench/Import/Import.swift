@@ -105,8 +105,8 @@ enum Import {
     reader.finish()
     while let batch = try reader.next() { count += batch.rows.count }
     let time = start.duration(to: .now).inSeconds
-    guard count == reader.tally.total, count > 1_000 else { throw Unavailable("samples are lost") }
-    return Double(reader.tally.bytes) / time / 1e6
+    guard count == reader.counts.total, count > 1_000 else { throw Unavailable("samples are lost") }
+    return Double(reader.counts.bytes) / time / 1e6
   }
 
   /// Returns the speed with a store in a directory, in megabytes per second.
@@ -117,7 +117,7 @@ enum Import {
     let time = start.duration(to: .now).inSeconds
     await store.close()
     guard report.ending == .complete else { throw Unavailable("the import did not end well") }
-    return Double(report.tally.bytes) / time / 1e6
+    return Double(report.counts.bytes) / time / 1e6
   }
 
   /// Returns the speed of a Python program in megabytes per second, and its peak memory.

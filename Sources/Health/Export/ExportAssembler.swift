@@ -16,7 +16,7 @@ struct ExportAssembler: Sendable {
   /// The length at which a span ends in any case, so that a batch stays small.
   private static let longestSpan = 8_192
 
-  var tally = HealthExportTally()
+  var counts = ExportCounts()
   private(set) var isReady = false
   private var open = Open.none
   /// The depth of nested workout activities, whose figures are not those of the whole workout.
@@ -40,7 +40,7 @@ struct ExportAssembler: Sendable {
     switch tag.element {
     case .record: record(tag, bytes)
     case .metadata: metadata(tag, bytes)
-    case .beats, .beat: tally[.heartbeat] += tag.element == .beat ? 1 : 0
+    case .beats, .beat: counts[.heartbeat] += tag.element == .beat ? 1 : 0
     case .healthData, .exportDate, .me, .correlation, .workout, .workoutEvent, .workoutStatistics,
       .workoutActivity, .workoutRoute, .fileReference, .location, .activitySummary,
       .clinicalRecord, .audiogram, .sensitivityPoint, .visionPrescription, .rightEye, .leftEye,
@@ -62,7 +62,7 @@ struct ExportAssembler: Sendable {
       parts = max(0, parts - 1)
     } else if element == .healthData {
       finishOpen()
-      tally.isWhole = true
+      counts.isWhole = true
     }
   }
 
@@ -70,14 +70,14 @@ struct ExportAssembler: Sendable {
   mutating func take() -> HealthBatch {
     let batch = HealthBatch(names: names.names, rows: rows, workouts: workouts, spans: spans)
     for (type, count) in countsByType.enumerated() where count > 0 {
-      tally.samples[names.names[type].text, default: 0] += count
+      counts.samples[names.names[type].text, default: 0] += count
     }
     countsByType = []
     rows = []
     rows.reserveCapacity(batch.rows.count)
     workouts = []
     spans = []
-    tally.repaired = names.repaired
+    counts.repaired = names.repaired
     isReady = false
     if names.isFull { makeRoom() }
     return batch
@@ -87,7 +87,7 @@ struct ExportAssembler: Sendable {
   mutating func takeRest() -> HealthBatch? {
     finishOpen()
     endSpan()
-    tally.repaired = names.repaired
+    counts.repaired = names.repaired
     return rows.isEmpty ? nil : take()
   }
 
@@ -97,7 +97,7 @@ struct ExportAssembler: Sendable {
   private mutating func record(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
     finishOpen()
     guard let type = tag[.type], !type.isEmpty, let source = tag[.source] else {
-      tally[.noType] += 1
+      counts[.noType] += 1
       return
     }
     guard var row = row(tag, bytes, type: names.number(bytes, type), source: source) else { return }
@@ -117,7 +117,7 @@ struct ExportAssembler: Sendable {
     finishOpen()
     parts = 0
     guard let activity = tag[.activity], !activity.isEmpty, let source = tag[.source] else {
-      tally[.noType] += 1
+      counts[.noType] += 1
       return
     }
     let type = names.number(of: HealthSample.workoutType)
@@ -161,8 +161,8 @@ struct ExportAssembler: Sendable {
 
   /// Counts an omitted record of a known type.
   private mutating func skip(_ type: UInt16, _ reason: HealthExportSkip) {
-    tally[reason] += 1
-    tally.skippedOfType[names.names[Int(type)].text, default: 0] += 1
+    counts[reason] += 1
+    counts.skippedOfType[names.names[Int(type)].text, default: 0] += 1
   }
 
   @inline(__always)
@@ -170,7 +170,7 @@ struct ExportAssembler: Sendable {
     guard let key = tag[.key], key.count == 10, bytes.holds("HKTimeZone", at: key.lowerBound),
       let value = tag[.value]
     else {
-      tally[.metadata] += 1
+      counts[.metadata] += 1
       return
     }
     let zone = names.optionalNumber(bytes, value)
@@ -253,23 +253,23 @@ struct ExportAssembler: Sendable {
 
   private mutating func rare(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
     switch tag.element {
-    case .healthData: tally.locale = tag[.locale].map { ExportText(bytes, $0).text }
-    case .exportDate: tally.exported = tag[.value].flatMap { time.read(bytes, $0) }
+    case .healthData: counts.locale = tag[.locale].map { ExportText(bytes, $0).text }
+    case .exportDate: counts.exported = tag[.value].flatMap { time.read(bytes, $0) }
     case .workout: workout(tag, bytes)
     case .workoutStatistics: statistics(tag, bytes)
     case .workoutActivity:
       parts += tag.isEmpty ? 0 : 1
-      tally[.workoutDetail] += 1
-    case .workoutEvent: tally[.workoutDetail] += 1
-    case .workoutRoute: tally[.route] += 1
-    case .fileReference, .location: tally[.route] += 1
+      counts[.workoutDetail] += 1
+    case .workoutEvent: counts[.workoutDetail] += 1
+    case .workoutRoute: counts[.route] += 1
+    case .fileReference, .location: counts[.route] += 1
     case .correlation:
       finishOpen()
-      tally[.correlation] += 1
-    case .activitySummary: tally[.activitySummary] += 1
-    case .clinicalRecord: tally[.clinicalRecord] += 1
-    case .audiogram: tally[.audiogram] += 1
-    case .visionPrescription: tally[.prescription] += 1
+      counts[.correlation] += 1
+    case .activitySummary: counts[.activitySummary] += 1
+    case .clinicalRecord: counts[.clinicalRecord] += 1
+    case .audiogram: counts[.audiogram] += 1
+    case .visionPrescription: counts[.prescription] += 1
     case .unknown: unknown(tag, bytes)
     case .me, .sensitivityPoint, .rightEye, .leftEye, .attachment, .record, .metadata, .beats,
       .beat:
@@ -280,12 +280,12 @@ struct ExportAssembler: Sendable {
   /// Counts an element with another name. If it has the attributes of a sample, it may be a sample
   /// whose name is damaged.
   private mutating func unknown(_ tag: borrowing ExportTag, _ bytes: Span<UInt8>) {
-    tally[.unknown] += 1
+    counts[.unknown] += 1
     guard tag[.start] != nil, tag[.end] != nil, tag[.source] != nil else { return }
     if tag[.activity] != nil {
-      tally.unreadTypes.insert(HealthSample.workoutType)
+      counts.unreadTypes.insert(HealthSample.workoutType)
     } else if let type = tag[.type] {
-      tally.unreadTypes.insert(ExportText(bytes, type).text)
+      counts.unreadTypes.insert(ExportText(bytes, type).text)
     }
   }
 

@@ -28,10 +28,10 @@ struct ExportParser: Sendable {
   private var hasRoot = false
   private var foreign: String?
 
-  var tally: HealthExportTally { assembler.tally }
+  var counts: ExportCounts { assembler.counts }
 
   /// Records that the bytes contain something that no export contains.
-  mutating func noteDamage() { assembler.tally.isDamaged = true }
+  mutating func noteDamage() { assembler.counts.isDamaged = true }
 
   /// Reads until a batch is ready or the bytes end. Returns the index that it reached.
   mutating func run(_ buffer: [UInt8], from start: Int, isLast: Bool) -> Int {
@@ -42,14 +42,14 @@ struct ExportParser: Sendable {
       let next = step(bytes, at: index, isLast: isLast)
       if next == index {
         guard isLast || bytes.count - index > Self.longestTag else { break }
-        assembler.tally[isLast ? .cutOff : .tooLong] += 1
+        assembler.counts[isLast ? .cutOff : .tooLong] += 1
         // The content of a tag without an end may be intact.
         index = isLast ? bytes.next(UInt8(ascii: "<"), from: index + 1) : index + 1
         continue
       }
       index = next
     }
-    assembler.tally.bytes += index - start
+    assembler.counts.bytes += index - start
     return index
   }
 
@@ -89,7 +89,7 @@ struct ExportParser: Sendable {
     case UInt8(ascii: "!"): return declaration(bytes, at: open)
     case 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), 0x80...: return start(bytes, at: open)
     case _:
-      assembler.tally[.malformed] += 1
+      assembler.counts[.malformed] += 1
       return open &+ 1
     }
   }
@@ -98,7 +98,7 @@ struct ExportParser: Sendable {
   @inline(__always)
   private mutating func noteText(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     for place in range where !isBlank(bytes[place]) {
-      if !tally.isWhole { noteDamage() }
+      if !counts.isWhole { noteDamage() }
       return
     }
   }
@@ -108,11 +108,11 @@ struct ExportParser: Sendable {
     switch tag.read(bytes, at: open) {
     case .cut: return open
     case .malformed:
-      assembler.tally[.malformed] += 1
+      assembler.counts[.malformed] += 1
       return open &+ 1
     case .read(let next):
       guard next &- open <= Self.longestTag else {
-        assembler.tally[.tooLong] += 1
+        assembler.counts[.tooLong] += 1
         return open &+ 1
       }
       guard hasRoot || isRoot(bytes, at: open) else { return next }
@@ -138,7 +138,7 @@ struct ExportParser: Sendable {
     guard end < bytes.count else { return open }
     // An end tag without its own `>` would consume the next element.
     if end &- open > Self.longestName, bytes.next(UInt8(ascii: "<"), from: open &+ 1) < end {
-      assembler.tally[.malformed] += 1
+      assembler.counts[.malformed] += 1
       return open &+ 1
     }
     // The name may be followed by white space (XML 1.0 section 3.1).
@@ -163,7 +163,7 @@ struct ExportParser: Sendable {
       return open + 9
     }
     guard bytes.count - open >= 9 else { return open }
-    assembler.tally[.malformed] += 1
+    assembler.counts[.malformed] += 1
     return open + 2
   }
 
@@ -221,13 +221,13 @@ struct ExportParser: Sendable {
 
   private mutating func noteVersion(_ bytes: Span<UInt8>, at index: Int) {
     let mark: StaticString = " HealthKit Export Version: "
-    guard assembler.tally.version == nil, bytes.holds(mark, at: index) else { return }
+    guard assembler.counts.version == nil, bytes.holds(mark, at: index) else { return }
     let digits = index + mark.utf8CodeUnitCount
     var (place, version) = (digits, 0)
     while place < bytes.count, 0x30...0x39 ~= bytes[place], version < 10_000 {
       version = version * 10 + Int(bytes[place] - 0x30)
       place += 1
     }
-    if place > digits { assembler.tally.version = version }
+    if place > digits { assembler.counts.version = version }
   }
 }

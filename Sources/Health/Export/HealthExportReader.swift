@@ -3,7 +3,7 @@
 /// Pass bytes to `append`, then call `next` until it returns `nil`, and repeat. Call `finish` after
 /// the last bytes. The reader holds one batch and less than 64 KiB of bytes in addition to the
 /// appended ones. It fails only if the bytes are not an export. Parts that it cannot use are
-/// counted in `tally`.
+/// counted in `counts`.
 public struct HealthExportReader: Sendable {
   private var buffer: [UInt8] = []
   private var consumed = 0
@@ -15,7 +15,7 @@ public struct HealthExportReader: Sendable {
   public init() {}
 
   /// The counts so far.
-  public var tally: HealthExportTally { parser.tally }
+  public var counts: ExportCounts { parser.counts }
 
   /// Appends the next bytes, preferably after `next` has returned `nil`.
   public mutating func append(_ bytes: Span<UInt8>) {
@@ -23,7 +23,7 @@ public struct HealthExportReader: Sendable {
     consumed = 0
     // XML contains no NUL (XML 1.0, production 2), so a block of a disk or of a download is
     // missing.
-    if !tally.isDamaged, bytes.next(0, from: 0) < bytes.count { parser.noteDamage() }
+    if !counts.isDamaged, bytes.next(0, from: 0) < bytes.count { parser.noteDamage() }
     buffer.reserveCapacity(buffer.count + bytes.count)
     unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
   }

@@ -33,7 +33,7 @@ public enum HealthImport {
   /// The result of an import.
   public struct Report: Sendable, Hashable {
     /// The counts of samples found and skipped in the export.
-    public var tally: HealthExportTally
+    public var counts: ExportCounts
     /// The samples added to the store.
     public var addition: HealthAddition
     /// The name of the file in the zip archive; `nil` for plain XML.
@@ -82,7 +82,7 @@ public enum HealthImport {
     case older
     /// Nothing was removed: the export has no date.
     case undated
-    /// Nothing was removed, or nothing of the types in `HealthExportTally.unread`.
+    /// Nothing was removed, or nothing of the types in `ExportCounts.unread`.
     ///
     /// The export was not read to its end or not a second time, it contains no sample, or a part of
     /// it cannot be read.
@@ -145,13 +145,13 @@ public enum HealthImport {
     var work = ImportRun(file, into: store, replaces: replaces)
     var ending = try await work.readAll(isStopped, note)
     try await work.settle()
-    let tally = work.reader.tally
+    let counts = work.reader.counts
     let outcome = try await removing.run(work, isComplete: ending == .complete, isStopped, note)
     if outcome.isStopped { ending = .stopped }
-    let types = try await removing.report(work.sampleCounts, tally, removed: outcome.removed)
+    let types = try await removing.report(work.sampleCounts, counts, removed: outcome.removed)
     if ending != .stopped { try await work.noteEnd(at: clock.wall) }
     return Report(
-      tally: tally, addition: work.progress.addition, entry: file.entry, ending: ending,
+      counts: counts, addition: work.progress.addition, entry: file.entry, ending: ending,
       types: types, removal: outcome.removal)
   }
 }

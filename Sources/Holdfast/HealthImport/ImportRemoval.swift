@@ -44,13 +44,13 @@ struct ImportRemoval {
     _ work: ImportRun, isComplete: Bool, _ isStopped: @Sendable () -> Bool,
     _ note: @Sendable (HealthImport.Progress) -> Void
   ) async throws(HealthImport.Failure) -> Outcome {
-    let tally = work.reader.tally
-    var reconciliation = ImportReconciliation(exported: tally.exported)
+    let counts = work.reader.counts
+    var reconciliation = ImportReconciliation(exported: counts.exported)
     do throws(StoreFailure) {
       let stored = try await store.summary().map(\.type)
-      if isComplete, let unread = tally.unread, !tally.samples.isEmpty || replaces {
+      if isComplete, let unread = counts.unread, !counts.samples.isEmpty || replaces {
         reconciliation.covered = work.sampleCounts.covered(
-          until: replaces ? Timestamp(nanoseconds: .max) : tally.exported, except: unread,
+          until: replaces ? Timestamp(nanoseconds: .max) : counts.exported, except: unread,
           stored: stored)
       }
       var outcome = Outcome(removal: permission(reconciliation))
@@ -60,7 +60,7 @@ struct ImportRemoval {
         outcome = try await find(suspects, work, isStopped, note)
         if outcome.removal == .done {
           (reconciliation.intervals, reconciliation.replaces) = (suspects.intervals, replaces)
-          if tally.unread != [] { outcome.removal = .incomplete }
+          if counts.unread != [] { outcome.removal = .incomplete }
         }
       }
       outcome.removed = try await store.settle(reconciliation)
@@ -145,7 +145,7 @@ struct ImportRemoval {
 
   /// Returns the counts of each type.
   func report(
-    _ sampleCounts: SampleCounts, _ tally: HealthExportTally, removed: [String: Int]
+    _ sampleCounts: SampleCounts, _ counts: ExportCounts, removed: [String: Int]
   ) async throws(HealthImport.Failure) -> [HealthImport.TypeReport] {
     let after: [HealthTypeSummary]
     do throws(StoreFailure) {
@@ -154,7 +154,7 @@ struct ImportRemoval {
       throw .store(error)
     }
     let (old, new) = (Self.counts(before), Self.counts(after))
-    let read = Set(tally.samples.keys).union(tally.skippedOfType.keys)
+    let read = Set(counts.samples.keys).union(counts.skippedOfType.keys)
     return read.union(removed.keys).sorted().map { type in
       var report = HealthImport.TypeReport(type: type)
       report.removed = removed[type] ?? 0
@@ -163,8 +163,8 @@ struct ImportRemoval {
       report.repeated = sampleCounts.repeated(type)
       report.outdated = sampleCounts.outdated(type)
       report.kept =
-        (tally.samples[type] ?? 0) - report.repeated - report.outdated - report.added
-      report.skipped = tally.skippedOfType[type] ?? 0
+        (counts.samples[type] ?? 0) - report.repeated - report.outdated - report.added
+      report.skipped = counts.skippedOfType[type] ?? 0
       return report
     }
   }

@@ -54,7 +54,7 @@ struct ImportRun {
     try await settle()
     note(progress)
     guard ending == .complete else { return ending }
-    return reader.tally.isWhole ? .complete : .truncated
+    return reader.counts.isWhole ? .complete : .truncated
   }
 
   private mutating func addBatches() async throws(HealthImport.Failure) {
@@ -88,7 +88,7 @@ struct ImportRun {
     _ batch: HealthBatch
   ) async throws(HealthImport.Failure) -> HealthBatch {
     do throws(StoreFailure) {
-      if newer == nil, let exported = reader.tally.exported {
+      if newer == nil, let exported = reader.counts.exported {
         let all = try await replaces ? [] : store.coverages()
         newer = all.filter { $0.exported > exported }.map(\.interval)
       }

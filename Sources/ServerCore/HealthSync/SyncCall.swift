@@ -141,7 +141,7 @@ public struct SyncCall: Sendable, Hashable, Codable {
 
 /// The outcome of a request that needs the store.
 public enum SyncOutcome: Sendable, Hashable, Codable {
-  case stored(SyncTally)
+  case stored(IngestCounts)
   /// The newest stamp of the phone's batches.
   case stamped(Timestamp?)
   /// The store works.

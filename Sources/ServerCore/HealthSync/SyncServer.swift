@@ -291,10 +291,10 @@ extension SyncServer {
   /// Answers a request with the outcome of its work.
   mutating func conclude(_ id: RequestID, _ outcome: SyncOutcome) {
     switch outcome {
-    case .stored(let tally):
+    case .stored(let counts):
       storeFailure = nil
-      metrics.count(tally)
-      answer(id, SyncAnswer(200, tally.bytes))
+      metrics.count(counts)
+      answer(id, SyncAnswer(200, counts.bytes))
     case .stamped(let stamp):
       let user = requests[id]?.user ?? ""
       answer(id, SyncAnswer(200, SyncIdentity.ready(epoch: epoch, user: user, stamp: stamp)))
@@ -351,11 +351,11 @@ struct SyncMetrics: Sendable {
   var storeFailures: UInt64 = 0
   var keptBytes: UInt64 = 0
 
-  mutating func count(_ tally: SyncTally) {
+  mutating func count(_ counts: IngestCounts) {
     batches += 1
-    samples += UInt64(tally.records + tally.workouts)
-    duplicates += UInt64(tally.skippedDuplicates)
-    refused += UInt64(tally.refused)
+    samples += UInt64(counts.records + counts.workouts)
+    duplicates += UInt64(counts.skippedDuplicates)
+    refused += UInt64(counts.refused)
   }
 
   func report(waiting: Int, to page: inout MetricsPage) {
@@ -419,9 +419,9 @@ extension SyncServer {
     case .failed(let failure): fail(id, failure)
     case .kept: break  // an answer to other work
     case .stored, .stamped, .checked, .told, .refused, .tooLong:
-      if dialect == .tus, case .stored(let tally) = outcome {
+      if dialect == .tus, case .stored(let counts) = outcome {
         storeFailure = nil
-        metrics.count(tally)
+        metrics.count(counts)
         let offset = uploads.all[name]?.record.length
         answer(id, SyncAnswer(204, [], fields: UploadFields(.tus, offset: offset).fields))
       } else {

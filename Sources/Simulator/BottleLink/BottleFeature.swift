@@ -69,7 +69,7 @@ public enum BottleFeature: SimulatedFeature {
   }
 
   /// The world's counts. Times are in whole seconds of each run, excluding calm.
-  public enum Tally: String, RunTally {
+  public enum Counter: String, RunCounter {
     case drinks, stored, shown, links, awake, advertising, connected, scanning
 
     public var label: String {

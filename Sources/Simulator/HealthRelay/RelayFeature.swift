@@ -21,7 +21,7 @@ public enum RelayFeature: SimulatedFeature {
   /// The checkers of the relay's own promises.
   public typealias Checkers = RelayCheckers
   /// The counts of this world.
-  public typealias Tally = RelayTally
+  public typealias Counter = RelayCounter
   /// The facts that only this world can observe.
   public typealias Fact = RelayFact
   /// The feature's state of a phone that checkers see.
@@ -90,7 +90,7 @@ public enum RelayFeature: SimulatedFeature {
 }
 
 /// The world's counts.
-public enum RelayTally: String, RunTally {
+public enum RelayCounter: String, RunCounter {
   case questions
   /// Questions with data of a phone, and refused calls.
   case answered, refused

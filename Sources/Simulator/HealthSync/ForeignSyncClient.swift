@@ -209,10 +209,10 @@ struct ForeignSyncClient {
     ] {
       let answer = desk.ask(call("POST", .sync, body: body, fields), of: user)
       expect(answer, 200, "a batch")
-      let tally = SyncTally(records: records, workouts: workouts, skippedDuplicates: known)
+      let counter = IngestCounts(records: records, workouts: workouts, skippedDuplicates: known)
       expect(
-        answer.flatMap { try? SyncTally.read($0.body) } == tally,
-        "\(tally) is told as \(String(decoding: answer?.body ?? [], as: UTF8.self))")
+        answer.flatMap { try? IngestCounts.read($0.body) } == counter,
+        "\(counter) is told as \(String(decoding: answer?.body ?? [], as: UTF8.self))")
     }
     expect(
       desk.kept.places(of: user.name).count == batch.records + batch.workouts, "samples are missing"

@@ -104,7 +104,7 @@ public enum SyncFeature: SimulatedFeature {
   }
 
   /// The events that the world counts.
-  public enum Tally: String, RunTally {
+  public enum Counter: String, RunCounter {
     case samples, deletions, batches, stored, wakes
 
     public var label: String { rawValue }

@@ -121,7 +121,7 @@ extension SyncWorld {
       return later(token, .refused(reason: "it cannot be read"))
     }
     let delivery = seam.atServer(whole)
-    if seam.defect == .answersEarly { later(token, .stored(SyncTally())) }
+    if seam.defect == .answersEarly { later(token, .stored(IngestCounts())) }
     let conditions = kernel.hosts[server.place].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
     if conditions.disk == .slow { delay = max(delay, diskDelay(server)) }
@@ -140,11 +140,11 @@ extension SyncWorld {
   }
 
   mutating func store(_ token: StoreToken, _ delivery: SyncDelivery) -> Feature.ScheduledEvent {
-    let tally = backend.kept.apply(delivery)
+    let counter = backend.kept.apply(delivery)
     backend.changes += 1
     kernel.counts[.stored] += 1
     lookSoon(delivery.user)
-    return .done(token, .stored(tally))
+    return .done(token, .stored(counter))
   }
 
   // Requests.

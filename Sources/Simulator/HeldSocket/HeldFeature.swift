@@ -34,7 +34,7 @@ public enum HeldFeature: SimulatedFeature {
   }
 
   /// The world's counts.
-  public enum Tally: String, RunTally {
+  public enum Counter: String, RunCounter {
     case fed, shown, said
 
     public var label: String { "messages \(rawValue)" }

@@ -32,7 +32,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   var seams: [LinkSeam<Feature.Model>]
   /// The state of each phone, and the checkers.
   var checkers = CheckerSet<Feature>()
-  var counts = RunCounts<Feature.Tally>()
+  var counts = RunCounts<Feature.Counter>()
   var digest = Digest()
   /// Findings of the world itself, in addition to those of its checkers.
   var findings: [Finding] = []

@@ -43,7 +43,7 @@ public protocol SimulatedFeature: SendableMetatype {
   associatedtype State: Sendable
   associatedtype Checkers: FeatureCheckers where Checkers.Feature == Self
   /// The feature's counts, in addition to the kernel's.
-  associatedtype Tally: RunTally
+  associatedtype Counter: RunCounter
 
   typealias Input = Model.Input
   typealias Effect = Model.Effect
@@ -124,7 +124,7 @@ public typealias RunWatch<Feature: SimulatedFeature> =
   (Observation<Feature>, PhoneState<Feature>) -> Void
 
 /// A quantity that a feature counts in its runs.
-public protocol RunTally: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
+public protocol RunCounter: RawRepresentable<String>, CaseIterable, Sendable, Hashable {
   /// The name in tables.
   var label: String { get }
 }

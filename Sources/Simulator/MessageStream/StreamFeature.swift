@@ -21,7 +21,7 @@ public enum StreamFeature: SimulatedFeature {
   /// The checkers of MessageStream's own promises.
   public typealias Checkers = StreamCheckers
   /// The events that the world counts.
-  public typealias Tally = StreamTally
+  public typealias Counter = StreamCounter
   /// The facts that only this world can observe.
   public typealias Fact = StreamFact
   /// The state of the phone that the checkers see.
@@ -120,7 +120,7 @@ public enum ServerKind: String, ServerChoice {
 }
 
 /// The messages that the world counts.
-public enum StreamTally: String, RunTally {
+public enum StreamCounter: String, RunCounter {
   /// The messages that the server accepted.
   case accepted
   /// The messages that the client showed, counted in each run of its process.

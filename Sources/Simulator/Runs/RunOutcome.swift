@@ -23,12 +23,12 @@ public struct RunOutcome<Feature: SimulatedFeature>: Sendable, Hashable {
   /// All findings, in the order of the checkers.
   public var findings: [Finding]
   /// The counts of the run.
-  public var counts: RunCounts<Feature.Tally>
+  public var counts: RunCounts<Feature.Counter>
   /// A hash over all events of the run, which is equal for equal runs.
   public var digest: UInt64
 
   public init(
-    seed: UInt64, server: Feature.Server, findings: [Finding], counts: RunCounts<Feature.Tally>,
+    seed: UInt64, server: Feature.Server, findings: [Finding], counts: RunCounts<Feature.Counter>,
     digest: UInt64
   ) {
     self.seed = seed
@@ -45,7 +45,7 @@ public struct RunOutcome<Feature: SimulatedFeature>: Sendable, Hashable {
 }
 
 /// The counts of one run or of many.
-public struct RunCounts<Tally: RunTally>: Sendable, Hashable {
+public struct RunCounts<Counter: RunCounter>: Sendable, Hashable {
   /// The number of plans played.
   public var runs = 0
   /// The time that passed in the worlds, including calm.
@@ -62,14 +62,14 @@ public struct RunCounts<Tally: RunTally>: Sendable, Hashable {
   public var steps = 0
   /// The number of events of each kind, by name.
   public var events: [String: Int] = [:]
-  private var own: [Tally: Int] = [:]
+  private var own: [Counter: Int] = [:]
 
   public init() {}
 
   /// The feature's own counts.
-  public subscript(tally: Tally) -> Int {
-    get { own[tally] ?? 0 }
-    set { own[tally] = newValue }
+  public subscript(counter: Counter) -> Int {
+    get { own[counter] ?? 0 }
+    set { own[counter] = newValue }
   }
 
   /// Adds the counts of another run.

@@ -4,7 +4,7 @@ public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
   public static var mostFailures: Int { 20 }
 
   /// The counts of all runs.
-  public private(set) var counts = RunCounts<Feature.Tally>()
+  public private(set) var counts = RunCounts<Feature.Counter>()
   /// The number of runs with a finding.
   public private(set) var failed = 0
   /// The failures with the lowest seeds, ordered by seed and server.

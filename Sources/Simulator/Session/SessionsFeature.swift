@@ -60,7 +60,7 @@ public enum SessionsFeature: SimulatedFeature {
   }
 
   /// The world's counts.
-  public enum Tally: String, RunTally {
+  public enum Counter: String, RunCounter {
     case prompts, handled, answers, shown
 
     public var label: String { rawValue }

@@ -26,7 +26,7 @@ public struct StoredSync: Sendable, Hashable {
   }
 
   /// Applies the deletions and then the samples of a batch.
-  public mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
+  public mutating func apply(_ delivery: SyncDelivery) -> IngestCounts {
     shelves[delivery.user, default: Shelf()].apply(delivery)
   }
 
@@ -98,14 +98,14 @@ private struct Shelf: Sendable, Hashable {
     samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
   }
 
-  mutating func apply(_ delivery: SyncDelivery) -> SyncTally {
+  mutating func apply(_ delivery: SyncDelivery) -> IngestCounts {
     let made = delivery.made.map {
       stamps.note($0, of: delivery.device, arrived: delivery.arrived)
     }
     for uuid in delivery.deleted { delete(uuid, made: made) }
-    var tally = SyncTally()
-    for sample in delivery.samples { tally.count(sample, add(sample, made: made)) }
-    return tally
+    var counts = IngestCounts()
+    for sample in delivery.samples { counts.count(sample, add(sample, made: made)) }
+    return counts
   }
 
   private mutating func delete(_ uuid: UUID128, made: Timestamp?) {
@@ -164,7 +164,7 @@ package enum SyncAddition: Sendable, Hashable {
   case refused
 }
 
-extension SyncTally {
+extension IngestCounts {
   /// Counts the result of adding a sample.
   package mutating func count(_ sample: SyncSample, _ addition: SyncAddition) {
     switch addition {

@@ -42,20 +42,20 @@ public struct StoredTimeline: Sendable, Hashable {
 
   /// Stores a change, and returns the IDs of new and edited messages.
   public mutating func commit(_ change: TimelineChange) -> TimelineCommit {
-    var tally = TimelineTally()
+    var counts = TimelineCounts()
     for message in change.messages {
       if messages[message.id] == nil {
         insert(message)
-        tally.insert(message.key)
+        counts.insert(message.key)
       } else if messages[message.id]?.take(message) == true {
-        tally.edit(message.id)
+        counts.edit(message.id)
       }
     }
     if let cursor = change.cursor { written = cursor }
     if let gaps = change.gaps { self.gaps = gaps }
     for entry in change.outboxPut { put(entry) }
     outbox.removeAll { change.outboxRemove.contains($0.id) }
-    let commit = tally.commit
+    let commit = counts.commit
     for name in readers.keys { readers[name]?.add(commit) }
     return commit
   }
@@ -118,7 +118,7 @@ public struct StoredTimelines: Sendable, Hashable {
 }
 
 /// A collector of the results of a change's messages, from which a commit's result is made.
-package struct TimelineTally {
+package struct TimelineCounts {
   private var inserted: [TimelineKey] = []
   private var edited: [MessageID] = []
   /// The reported IDs. The set is created at the first edit, since most changes have none.

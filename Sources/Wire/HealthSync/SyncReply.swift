@@ -2,7 +2,7 @@ import LinkCore
 public import LinkJSON
 
 /// The numbers of a batch's records and workouts that were new, duplicates or refused.
-public struct SyncTally: Sendable, Hashable, Codable {
+public struct IngestCounts: Sendable, Hashable, Codable {
   /// The number of new records.
   public var records: Int
   /// The number of new workouts.
@@ -40,13 +40,13 @@ public struct SyncTally: Sendable, Hashable, Codable {
   /// Reads the body of an answer with status 200.
   ///
   /// - Throws: An error if the body does not confirm that the batch was stored.
-  public static func read(_ body: [UInt8]) throws(FieldFault) -> SyncTally {
+  public static func read(_ body: [UInt8]) throws(FieldFault) -> IngestCounts {
     let fields = JSONFields(
       body, keeping: ["success", "inserted", "skippedDuplicates", "refused"])
     try fields.check()
     guard try fields.optionalBool("success") == true else { throw .missing(field: "success") }
     let inserted = JSONFields(try fields.object("inserted"), keeping: ["records", "workouts"])
-    return SyncTally(
+    return IngestCounts(
       records: try inserted.int("records", in: 0...Int.max),
       workouts: try inserted.int("workouts", in: 0...Int.max),
       skippedDuplicates: try fields.int("skippedDuplicates", in: 0...Int.max),

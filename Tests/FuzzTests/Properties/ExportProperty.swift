@@ -7,7 +7,7 @@ enum ExportProperty {
   private struct Read: Equatable {
     var samples: [HealthSample] = []
     var spans: [HealthSpan] = []
-    var tally: HealthExportTally
+    var counts: ExportCounts
     var error: HealthExportError?
   }
 
@@ -17,8 +17,8 @@ enum ExportProperty {
       let all = start + bytes
       let found = try sameHoweverCut(all, read)
       guard found.error == nil else { continue }
-      try hold(found.tally.bytes == all.count, "every octet is read")
-      try hold(found.samples.count == found.tally.total, "every sample is counted")
+      try hold(found.counts.bytes == all.count, "every octet is read")
+      try hold(found.samples.count == found.counts.total, "every sample is counted")
       try hold(
         found.spans.map(\.count).reduce(0, +) == found.samples.count, "spans cover all samples")
       for sample in found.samples {
@@ -32,7 +32,7 @@ enum ExportProperty {
 
   private static func read(_ pieces: [[UInt8]]) -> Read {
     var reader = HealthExportReader()
-    var found = Read(tally: reader.tally)
+    var found = Read(counts: reader.counts)
     func take() throws(HealthExportError) {
       while let batch = try reader.next() {
         found.samples += batch.rows.map { batch[$0] }
@@ -46,7 +46,7 @@ enum ExportProperty {
       }
       reader.finish()
       try take()
-      found.tally = reader.tally
+      found.counts = reader.counts
     } catch {
       found.error = error
     }

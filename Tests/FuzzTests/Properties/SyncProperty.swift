@@ -43,7 +43,7 @@ enum SyncProperty {
     guard delivery.deleted.isEmpty else { return }
     let again = kept.apply(delivery)
     try hold(
-      again == SyncTally(skippedDuplicates: delivery.samples.count) || hasMovedUUID(delivery),
+      again == IngestCounts(skippedDuplicates: delivery.samples.count) || hasMovedUUID(delivery),
       "a repeated batch adds nothing")
   }
 
@@ -63,8 +63,8 @@ enum SyncProperty {
   }
 
   private static func reply(_ text: [UInt8]) throws(Broken) {
-    if let tally = try? SyncTally.read(text) {
-      try hold((try? .read(tally.bytes)) == tally, "a tally that was read can be written")
+    if let counts = try? IngestCounts.read(text) {
+      try hold((try? .read(counts.bytes)) == counts, "a tally that was read can be written")
     }
     let reason = SyncReply.reason(of: text)
     try hold((reason?.unicodeScalars.count ?? 0) <= 1_000, "a reason is bounded")

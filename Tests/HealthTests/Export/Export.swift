@@ -8,14 +8,14 @@ struct Export: Equatable {
   var samples: [HealthSample] = []
   var keys: [HealthSampleKey] = []
   var digests: [HealthSampleKey] = []
-  var tally: HealthExportTally
+  var counts: ExportCounts
 
   /// Reads bytes in pieces of the given size.
   init(_ bytes: some Collection<UInt8>, pieces: Int = 64 << 10) throws(HealthExportError) {
     let bytes = Array(bytes)
     var reader = HealthExportReader()
     var place = 0
-    tally = reader.tally
+    counts = reader.counts
     while place < bytes.count {
       let end = min(place + pieces, bytes.count)
       reader.append(bytes.span.extracting(place..<end))
@@ -24,7 +24,7 @@ struct Export: Equatable {
     }
     reader.finish()
     try take(&reader)
-    tally = reader.tally
+    counts = reader.counts
   }
 
   /// Reads an export with the given content in its root element.
@@ -43,7 +43,7 @@ struct Export: Equatable {
 
   /// The number of skipped elements for each reason.
   var skipped: [HealthExportSkip: Int] {
-    Dictionary(uniqueKeysWithValues: tally.skipped.map { ($0.reason, $0.count) })
+    Dictionary(uniqueKeysWithValues: counts.skipped.map { ($0.reason, $0.count) })
   }
 
   static func time(_ text: String) -> Timestamp {

@@ -31,7 +31,7 @@ import Testing
     let record = Export.record("value=\"1\" device=\"d\u{01}\"")
     let export = try Export(body: String(repeating: record, count: 20_000))
     #expect(export.samples.count == 20_000)
-    #expect(export.tally.repaired == 1)
+    #expect(export.counts.repaired == 1)
   }
 
   @Test func `an open workout keeps its texts even if many others follow before its end`() throws {
@@ -61,7 +61,7 @@ import Testing
     reader.append(Array("\(first)\(record)</HealthData>".utf8).span)
     let batch = try #require(try reader.next())
     #expect(batch.rows.count == 8_192)
-    #expect(reader.tally.bytes == first.utf8.count)
-    #expect(reader.tally.repaired == 1)
+    #expect(reader.counts.bytes == first.utf8.count)
+    #expect(reader.counts.repaired == 1)
   }
 }

@@ -74,7 +74,7 @@ import Testing
   @Test func `the version comes from the first comment that contains one`() throws {
     let comments = "<!-- HealthKit Export Version: 7 --><!-- HealthKit Export Version: 8 -->"
     let export = try Export("<!DOCTYPE HealthData [\(comments)]><HealthData></HealthData>".utf8)
-    #expect(export.tally.version == 7)
+    #expect(export.counts.version == 7)
   }
 
   @Test func `a number without a number sign is not a character reference`() {

@@ -28,9 +28,9 @@ import Testing
 
   @Test func `a generated export contains the elements of real exports`() throws {
     let export = try Export(Export.generated(days: 30))
-    #expect(export.tally.isWhole)
-    #expect(export.tally.samples.count >= 22)
-    #expect(export.tally.samples[HealthSample.workoutType] ?? 0 > 5)
+    #expect(export.counts.isWhole)
+    #expect(export.counts.samples.count >= 22)
+    #expect(export.counts.samples[HealthSample.workoutType] ?? 0 > 5)
     let reasons: Set<HealthExportSkip> = [
       .correlation, .metadata, .heartbeat, .workoutDetail, .route, .activitySummary,
     ]
@@ -65,6 +65,6 @@ import Testing
   @Test func `a plan without days generates an export without samples`() throws {
     let export = try Export(Export.generated(days: 0))
     #expect(export.samples.isEmpty)
-    #expect(export.tally.isWhole)
+    #expect(export.counts.isWhole)
   }
 }

@@ -62,7 +62,7 @@ import Testing
     let path = try #require(RealExport.path)
     let export = try Export(Data(contentsOf: URL(filePath: path)))
     #expect(Set(export.keys).count == 10_930 + 61)
-    #expect(export.tally.unread == [])
+    #expect(export.counts.unread == [])
     var carbohydrates: [HealthSampleKey: Double] = [:]
     for (sample, key) in zip(export.samples, export.keys)
     where sample.type == "HKQuantityTypeIdentifierDietaryCarbohydrates" {
@@ -83,7 +83,7 @@ import Testing
     for pieces in [1, 7, 10_000] {
       let export = try Export(body: "\(Export.record())\n\(damage)\n", pieces: pieces)
       #expect(export.samples == [Export.sample()])
-      #expect(export.tally.unread == nil)
+      #expect(export.counts.unread == nil)
     }
   }
 
@@ -99,7 +99,7 @@ import Testing
       ("<!-- <Record/> --><?x y?>", []), ("</HealthData>\u{1}x", []),
     ]
     for (body, unread) in cases {
-      #expect(try Export(body: Export.record() + body).tally.unread == unread, "\(body)")
+      #expect(try Export(body: Export.record() + body).counts.unread == unread, "\(body)")
     }
   }
 

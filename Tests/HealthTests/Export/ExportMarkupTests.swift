@@ -32,7 +32,7 @@ import Testing
     var reader = Self.reader("\(start)\(Self.one)</HealthData>")
     let batch = try #require(try reader.next())
     #expect(batch.rows.map { batch[$0] } == [Export.sample()])
-    #expect(reader.tally.skipped.isEmpty)
+    #expect(reader.counts.skipped.isEmpty)
   }
 
   @Test(arguments: [
@@ -44,14 +44,14 @@ import Testing
   ) throws {
     let comment = "<!-- HealthKit Export Version: 7 -->"
     let export = try Export("\(definition)\(comment)\(Self.root)</HealthData>".utf8)
-    #expect(export.tally.version == nil)
+    #expect(export.counts.version == nil)
   }
 
   @Test(arguments: [("10000", 10_000), ("100005", 10_000), ("123456", 12_345)])
   func `no more than five digits of a version are read`(digits: String, version: Int) throws {
     let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: \(digits) -->]>"
     let export = try Export("\(definition)\(Self.root)</HealthData>".utf8)
-    #expect(export.tally.version == version)
+    #expect(export.counts.version == version)
   }
 
   @Test func `a long comment in a type definition may come in pieces that end anywhere`() throws {
@@ -67,13 +67,13 @@ import Testing
     reader.finish()
     let batch = try #require(try reader.next())
     #expect(batch.rows.map { batch[$0] } == [Export.sample()])
-    #expect(reader.tally.version == nil, "the version must be at the start of a comment")
+    #expect(reader.counts.version == nil, "the version must be at the start of a comment")
   }
 
   @Test func `the version is read at the beginning of a comment of any length`() throws {
     let comment = "<!-- HealthKit Export Version: 7\(String(repeating: " ", count: 600))-->"
     let text = "<!DOCTYPE HealthData [\(comment)]>\(Self.root)</HealthData>"
-    #expect(try Export(text.utf8, pieces: 300).tally.version == 7)
+    #expect(try Export(text.utf8, pieces: 300).counts.version == 7)
   }
 
   @Test func `a type definition that ends within a tag counts as one cut-off tag`() throws {
@@ -101,7 +101,7 @@ import Testing
   @Test func `a foreign root element does not count as skipped`() {
     var reader = Self.reader("<gpx version=\"1.1\">")
     #expect(throws: HealthExportError.foreign(element: "gpx")) { try reader.next() }
-    #expect(reader.tally.skipped.isEmpty)
+    #expect(reader.counts.skipped.isEmpty)
   }
 
   @Test(arguments: [(64, true), (65, false)])
@@ -155,7 +155,7 @@ import Testing
     let export = try Export(
       "\(Self.root)\(record)></Record\(blank)>\(zone)</HealthData\(blank)>".utf8)
     #expect(export.samples == [Export.sample()])
-    #expect(export.tally.isWhole)
+    #expect(export.counts.isWhole)
   }
 
   @Test func `a type definition continues after an empty comment`() throws {
@@ -166,6 +166,6 @@ import Testing
   @Test func `a version without digits is ignored`() throws {
     let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: x -->]>"
     let export = try Export("\(definition)\(Self.root)</HealthData>".utf8)
-    #expect(export.tally.version == nil)
+    #expect(export.counts.version == nil)
   }
 }

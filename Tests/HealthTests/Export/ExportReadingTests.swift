@@ -23,7 +23,7 @@ import Testing
       source: "Anna’s Watch", device: "name:Apple Watch, model:Watch", zone: "Europe/Zurich")
     #expect(export.samples == [sample])
     #expect(export.skipped == [.metadata: 1])
-    #expect(export.tally.isWhole)
+    #expect(export.counts.isWhole)
   }
 
   @Test func `categories keep their name, and workouts keep their totals`() throws {
@@ -156,20 +156,20 @@ import Testing
 
   @Test func `the reader reports the version, locale, export date and counts by type`() throws {
     let export = try Export(Export.generated())
-    #expect(export.tally.version == 14)
-    #expect(export.tally.locale == "en_CH")
-    #expect(export.tally.exported == Export.time("2026-03-31T08:20:00Z"))
-    #expect(export.tally.total == export.samples.count)
+    #expect(export.counts.version == 14)
+    #expect(export.counts.locale == "en_CH")
+    #expect(export.counts.exported == Export.time("2026-03-31T08:20:00Z"))
+    #expect(export.counts.total == export.samples.count)
     let types = Dictionary(grouping: export.samples, by: \.type).mapValues(\.count)
-    #expect(export.tally.samples == types)
-    #expect(export.tally.bytes == Export.generated().count)
+    #expect(export.counts.samples == types)
+    #expect(export.counts.bytes == Export.generated().count)
   }
 
   @Test(arguments: [9, 10, 29, 9_054])
   func `the version is read with all of its digits`(version: Int) throws {
     let definition = "<!DOCTYPE HealthData [<!-- HealthKit Export Version: \(version) -->]>"
     let export = try Export("\(definition)<HealthData></HealthData>".utf8)
-    #expect(export.tally.version == version)
+    #expect(export.counts.version == version)
   }
 
   @Test(arguments: ["Figure", "Remark", "Remarks"])
@@ -192,7 +192,7 @@ import Testing
     let export = try Export(body: "<Record type=\"a\u{0B}\" sourceName=\"s\" value=\"1\"/>")
     #expect(export.samples == [])
     #expect(export.skipped == [.noDate: 1])
-    #expect(export.tally.repaired == 1)
+    #expect(export.counts.repaired == 1)
   }
 
   @Test func `records within correlations have the same keys as records outside`() throws {
@@ -243,7 +243,7 @@ import Testing
     let export = try Export(body: records.joined(separator: "\n"))
     #expect(export.samples.map(\.source) == (0..<40_000).map { "s\($0)" })
     #expect(export.samples.allSatisfy { $0.type == "t" && $0.unit == "u" })
-    #expect(export.tally.samples == ["t": 40_000])
+    #expect(export.counts.samples == ["t": 40_000])
   }
 
   @Test func `names of skipped elements do not fill up the reader`() throws {
@@ -284,13 +284,13 @@ import Testing
   func `a real export of iOS 11 is read completely`() throws {
     let path = try #require(RealExport.path)
     let export = try Export(Data(contentsOf: URL(filePath: path)))
-    #expect(export.tally.version == 3)
-    #expect(export.tally.isWhole)
+    #expect(export.counts.version == 3)
+    #expect(export.counts.isWhole)
     #expect(export.samples.count == 11_101 + 61)
-    #expect(export.tally.samples["HKQuantityTypeIdentifierStepCount"] == 3_980)
-    #expect(export.tally.samples[HealthSample.workoutType] == 61)
+    #expect(export.counts.samples["HKQuantityTypeIdentifierStepCount"] == 3_980)
+    #expect(export.counts.samples[HealthSample.workoutType] == 61)
     #expect(export.skipped == [.correlation: 34, .metadata: 1_915, .workoutDetail: 4])
     #expect(export.samples.count { $0.zone != nil } == 19)
-    #expect(export.tally.repaired == 0)
+    #expect(export.counts.repaired == 0)
   }
 }

@@ -30,8 +30,8 @@ import Testing
     for size in [1, 5, 1_000] {
       let export = try Export(text.utf8, pieces: size)
       #expect(export.samples == [Export.sample()])
-      #expect(export.tally.version == 12)
-      #expect(export.tally.locale == "en_US")
+      #expect(export.counts.version == 12)
+      #expect(export.counts.locale == "en_US")
       #expect(export.skipped == [:])
     }
   }
@@ -45,7 +45,7 @@ import Testing
       """
     let export = try Export(text.utf8, pieces: 3)
     #expect(export.samples == [Export.sample()])
-    #expect(export.tally.isWhole)
+    #expect(export.counts.isWhole)
   }
 
   @Test func `a comment, a processing instruction and a CDATA section may be empty`() throws {
@@ -57,7 +57,7 @@ import Testing
   @Test func `a comment after the type definition does not set the version`() throws {
     let export = try Export(
       "<!DOCTYPE HealthData []><!-- HealthKit Export Version: 7 -->\(Self.root)</HealthData>".utf8)
-    #expect(export.tally.version == nil)
+    #expect(export.counts.version == nil)
   }
 
   @Test(arguments: [(65_535, true), (65_536, true), (65_537, false)])
@@ -74,7 +74,7 @@ import Testing
     reader.finish()
     let batch = try #require(try reader.next())
     #expect(batch.rows.map { batch[$0] } == [Export.sample()])
-    #expect(reader.tally.skipped.map(\.count) == (isRead ? [] : [1]))
+    #expect(reader.counts.skipped.map(\.count) == (isRead ? [] : [1]))
   }
 
   @Test func `the reader waits up to 256 bytes for the end of a comment in a type definition`()
@@ -85,12 +85,12 @@ import Testing
     var reader = HealthExportReader()
     reader.append(start.span)
     let first = try reader.next()
-    #expect(reader.tally.bytes == head.utf8.count)
+    #expect(reader.counts.bytes == head.utf8.count)
     let more: [UInt8] = [UInt8(ascii: "x")]
     reader.append(more.span)
     let second = try reader.next()
     // The last two bytes may be the beginning of the comment's end.
-    #expect(reader.tally.bytes == head.utf8.count + 255)
+    #expect(reader.counts.bytes == head.utf8.count + 255)
     #expect([first, second] == [nil, nil])
   }
 
@@ -103,8 +103,8 @@ import Testing
       text + Array("device=\"".utf8) + [0xFF, 0x41] + Array("\" ".utf8) + rest)
     #expect(export.samples.map(\.source) == ["App&#11;X"])
     #expect(export.samples.map(\.device) == ["\u{FFFD}A"])
-    #expect(export.tally.repaired == 2)
-    #expect(!export.tally.isWhole)
+    #expect(export.counts.repaired == 2)
+    #expect(!export.counts.isWhole)
   }
 
   @Test func `references are resolved, and invalid ones are kept as text`() throws {
@@ -203,7 +203,7 @@ import Testing
       <Record type="u" sourceName="s" value="1"/><Record sourceName="s" value="1"/>
       """
     let export = try Export(body: body)
-    #expect(export.tally.skippedOfType == ["t": 2, "u": 1])
+    #expect(export.counts.skippedOfType == ["t": 2, "u": 1])
   }
 
   @Test func `a workout has the zone of its HKTimeZone entry and of no other metadata`() throws {
@@ -231,7 +231,7 @@ import Testing
   @Test func `records inside an unterminated tag are read at most once`() throws {
     let export = try Export(
       body: "<Record type=\"" + String(repeating: "x", count: 100_000) + "'" + Self.one)
-    #expect(export.tally.samples["HKQuantityTypeIdentifierStepCount"] ?? 0 <= 1)
+    #expect(export.counts.samples["HKQuantityTypeIdentifierStepCount"] ?? 0 <= 1)
   }
 
   @Test func `an export cut off anywhere keeps the samples before the cut`() throws {
@@ -252,8 +252,8 @@ import Testing
         continue
       }
       let export = try Export(text[..<length], pieces: 11)
-      #expect(!export.tally.isWhole)
-      #expect(export.tally.bytes == length)
+      #expect(!export.counts.isWhole)
+      #expect(export.counts.bytes == length)
       let values = export.samples.map(\.value)
       #expect(values == Array(whole.samples.map(\.value).prefix(values.count)), "\(length)")
     }
@@ -263,7 +263,7 @@ import Testing
     let start = Export.record(body: "").dropLast("</Record>".count)
     let export = try Export("\(Self.root)\(start)".utf8)
     #expect(export.samples == [Export.sample()])
-    #expect(!export.tally.isWhole)
+    #expect(!export.counts.isWhole)
   }
 
   @Test func `a file that is not an export is rejected with the name of its root element`() {

@@ -28,13 +28,13 @@ import Testing
     do throws(HealthExportError) {
       let export = try Export(damaged(seed), pieces: 100 + Int(seed))
       let keys = export.samples.flatMap { "\($0.key) \($0.zone ?? "") \($0.device ?? "")".utf8 }
-      let tally = export.tally
-      let skipped = tally.skipped.map { "\($0.reason) \($0.count)" }.joined(separator: ", ")
-      let types = tally.skippedOfType.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+      let counts = export.counts
+      let skipped = counts.skipped.map { "\($0.reason) \($0.count)" }.joined(separator: ", ")
+      let types = counts.skippedOfType.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
       return "\(seed): \(export.samples.count) samples, \(KeptText.digest(keys)), "
-        + "\(export.digests.count) stretches, \(tally.bytes) bytes, version "
-        + "\(tally.version.map(String.init) ?? "none"), repaired \(tally.repaired), "
-        + "\(tally.isWhole ? "whole" : "cut off"), left out: \(skipped); by type: "
+        + "\(export.digests.count) stretches, \(counts.bytes) bytes, version "
+        + "\(counts.version.map(String.init) ?? "none"), repaired \(counts.repaired), "
+        + "\(counts.isWhole ? "whole" : "cut off"), left out: \(skipped); by type: "
         + KeptText.digest(types.joined(separator: " ").utf8)
     } catch {
       return "\(seed): \(error)"

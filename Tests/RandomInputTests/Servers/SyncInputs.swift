@@ -124,13 +124,13 @@ extension SyncInputs {
   private mutating func finishWork() {
     guard let done = work.randomElement(using: &generator) else { return }
     let failure = storeFailure()
-    let tally = SyncTally(
+    let counts = IngestCounts(
       records: number(0...3), workouts: 1, skippedDuplicates: 2, refused: number(0...1))
     let outcome: SyncOutcome
     switch done.effect {
     case .ingest:
       outcome = one([
-        .stored(tally), .stored(tally), .refused(reason: "no"), .tooLong(limit: 9),
+        .stored(counts), .stored(counts), .refused(reason: "no"), .tooLong(limit: 9),
         .failed(failure),
       ])
     case .stamp: outcome = oneIn(6) ? .failed(failure) : .stamped(maybe(wall))
@@ -139,7 +139,7 @@ extension SyncInputs {
       outcome = oneIn(6) ? .failed(failure) : .kept(offset + bytes.count)
     case .finish(_, _, _, let offset, let bytes):
       outcome = one([
-        .stored(tally), .refused(reason: "no"), .failed(failure),
+        .stored(counts), .refused(reason: "no"), .failed(failure),
         .unfinished(offset + bytes.count, failure),
       ])
     case .check, .forget, .inform, .interrupt, .answer, .finished:

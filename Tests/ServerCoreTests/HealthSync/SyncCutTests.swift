@@ -36,7 +36,7 @@ import Testing
     #expect(
       stage.ask(1, call)
         == [.ingest(StoreToken(1), SyncStage.ann, body: [1, 2], isGzip: false)])
-    let answer = stage.done(1, .stored(SyncTally())).answer
+    let answer = stage.done(1, .stored(IngestCounts())).answer
     #expect(answer?.status == 200)
     #expect(answer?.field("Upload-Complete") == "?1")
     #expect(stage.ask(2, SyncStage.call("HEAD")).answer?.status == 404)
@@ -148,7 +148,7 @@ import Testing
     let rest = [UInt8](repeating: 1, count: 8)
     _ = stage.ask(1, SyncStage.call("PATCH", rest, offset: 2, isComplete: true))
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [])
-    let answers = stage.done(2, .stored(SyncTally(records: 1))).answers
+    let answers = stage.done(2, .stored(IngestCounts(records: 1))).answers
     #expect(answers.map(\.status) == [200, 404])
   }
 
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (SyncOutcome.stored(SyncTally()), 204), (.refused(reason: "It is no batch."), 400),
+    (SyncOutcome.stored(IngestCounts()), 204), (.refused(reason: "It is no batch."), 400),
     (.tooLong(limit: 9), 413),
   ])
   func `the final answer of a tus upload names the protocol version once`(

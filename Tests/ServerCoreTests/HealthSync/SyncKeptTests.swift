@@ -75,7 +75,7 @@ import Testing
     _ = stage.ask(2, SyncStage.call("PATCH", [1, 2] + Self.rest, offset: 0, isComplete: true))
     let effects = stage.done(1, .failed(.full(detail: "no room")))
     #expect(effects.contains { if case .finish = $0 { true } else { false } })
-    #expect(stage.done(2, .stored(SyncTally(records: 1))).contains(.forget(SyncStage.name)))
+    #expect(stage.done(2, .stored(IngestCounts(records: 1))).contains(.forget(SyncStage.name)))
   }
 
   @Test func `a batch uploaded by tus is counted and clears the store failure`() {
@@ -85,7 +85,7 @@ import Testing
     _ = stage.done(2, .failed(.full(detail: "")))
     #expect(stage.server.serviceHealth != .ok)
     _ = stage.ask(2, SyncStage.call("PATCH", Self.rest, offset: 2, .tus))
-    _ = stage.done(3, .stored(SyncTally(records: 3)))
+    _ = stage.done(3, .stored(IngestCounts(records: 3)))
     #expect(stage.server.serviceHealth == .ok)
     #expect(stage.server.metricsText.contains("holdfast_sync_batches_total 1\n"))
     #expect(stage.server.metricsText.contains("holdfast_sync_samples_total 3\n"))

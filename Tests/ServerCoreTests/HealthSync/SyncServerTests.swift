@@ -17,10 +17,10 @@ extension SyncAnswer {
     #expect(
       stage.ask(1, Self.post)
         == [.ingest(StoreToken(1), SyncStage.ann, body: [1, 2], isGzip: false)])
-    let tally = SyncTally(records: 3)
-    var answer = SyncAnswer(200, tally.bytes)
+    let counts = IngestCounts(records: 3)
+    var answer = SyncAnswer(200, counts.bytes)
     answer.tellsEncodings = true
-    #expect(stage.done(1, .stored(tally)) == [.answer(RequestID(1), answer)])
+    #expect(stage.done(1, .stored(counts)) == [.answer(RequestID(1), answer)])
     #expect(answer.headers.contains { $0 == ("Accept-Encoding", "gzip") })
   }
 
@@ -102,7 +102,7 @@ extension SyncAnswer {
     let isOfPhones = [.sync, .refresh, .upload].contains(path)
     let call = SyncCall(path == .upload ? "HEAD" : isOfPhones ? "POST" : "GET", path)
     var effects = stage.ask(1, call)
-    if SyncStage.answer(effects) == nil { effects = stage.done(1, .stored(SyncTally())) }
+    if SyncStage.answer(effects) == nil { effects = stage.done(1, .stored(IngestCounts())) }
     let named = SyncStage.answer(effects)?.headers.filter { $0.0 == "Sync-Epoch" }.map(\.1)
     #expect(named == (isOfPhones ? ["0f"] : []))
     let stranger = SyncStage.answer(stage.ask(2, call, user: nil))
@@ -162,7 +162,7 @@ extension SyncAnswer {
     // Work whose client has disconnected counts as well.
     _ = stage.feed(.abandoned(RequestID(1)))
     #expect(SyncStage.answer(stage.ask(4, Self.post))?.status == 503)
-    #expect(stage.done(1, .stored(SyncTally())) == [])
+    #expect(stage.done(1, .stored(IngestCounts())) == [])
     #expect(SyncStage.answer(stage.ask(5, Self.post)) == nil)
   }
 
@@ -196,7 +196,7 @@ extension SyncAnswer {
     #expect(late?.status == 503)
     #expect(late?.retryAfter == .seconds(5))
     #expect(stage.server.serviceHealth == .draining && !stage.server.isFinished)
-    #expect(stage.done(1, .stored(SyncTally())).last == .finished)
+    #expect(stage.done(1, .stored(IngestCounts())).last == .finished)
     #expect(stage.server.isFinished && stage.server.deadline == nil)
   }
 
@@ -229,7 +229,7 @@ extension SyncAnswer {
     let foreign = SyncStage.answer(stage.ask(2, post("127.0.0.1:80", "https://evil.example")))
     #expect(foreign?.status == 403 && foreign?.origin == nil)
     _ = stage.ask(3, post("127.0.0.1", "https://app.example"))
-    let answer = SyncStage.answer(stage.done(1, .stored(SyncTally())))
+    let answer = SyncStage.answer(stage.done(1, .stored(IngestCounts())))
     #expect(
       answer?.headers.contains { $0 == ("Access-Control-Allow-Origin", "https://app.example") }
         == true)
@@ -247,8 +247,8 @@ extension SyncAnswer {
   @Test func `reports metrics of requests, batches and failures`() {
     var stage = SyncStage()
     _ = stage.ask(1, Self.post)
-    let tally = SyncTally(records: 3, workouts: 2, skippedDuplicates: 4, refused: 6)
-    _ = stage.done(1, .stored(tally))
+    let counts = IngestCounts(records: 3, workouts: 2, skippedDuplicates: 4, refused: 6)
+    _ = stage.done(1, .stored(counts))
     _ = stage.ask(2, Self.post, user: nil)
     _ = stage.ask(3, Self.post)
     _ = stage.done(2, .failed(.full(detail: "")))

@@ -92,7 +92,7 @@ extension SyncAnswer {
     #expect(
       stage.ask(3, SyncStage.call("PATCH", rest, offset: 3, isComplete: true))
         == [.finish(StoreToken(3), SyncStage.name, Self.record, at: 3, rest)])
-    let effects = stage.done(3, .stored(SyncTally(records: 1)))
+    let effects = stage.done(3, .stored(IngestCounts(records: 1)))
     #expect(effects.answer?.status == 200)
     #expect(effects.answer?.field("Upload-Complete") == "?1")
     #expect(effects.contains(.forget(SyncStage.name)))
@@ -219,7 +219,7 @@ extension SyncAnswer {
     let rest = [UInt8](repeating: 1, count: 10)
     let effects = stage.ask(2, SyncStage.call("PATCH", rest, offset: 0, .tus))
     #expect(effects == [.finish(StoreToken(2), SyncStage.name, Self.record, at: 0, rest)])
-    let answer = stage.done(2, .stored(SyncTally(records: 1))).answer
+    let answer = stage.done(2, .stored(IngestCounts(records: 1))).answer
     #expect(answer?.status == 204)
     #expect(answer?.field("Upload-Offset") == "10")
     var other = SyncCall("POST", .sync)

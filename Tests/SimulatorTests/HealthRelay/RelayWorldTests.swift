@@ -48,7 +48,7 @@ struct RelayWorldTests {
   }
 
   @Test func `twelve runs contain many events of each kind`() {
-    var counts = RunCounts<RelayTally>()
+    var counts = RunCounts<RelayCounter>()
     for seed in UInt64(1)...12 {
       counts.add(RelayFeature.play(.drawn(.swarm, seed: seed)).counts)
     }

@@ -9,11 +9,11 @@ import Testing
   func `the latest of several deletions of a sample counts`(times: [Int64]) throws {
     var kept = StoredSync()
     for made in times { _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: made)) }
-    for (made, tally) in [
-      (199, SyncTally(refused: 1)), (200, SyncTally(records: 1)),
-    ] as [(Int64, SyncTally)] {
+    for (made, counts) in [
+      (199, IngestCounts(refused: 1)), (200, IngestCounts(records: 1)),
+    ] as [(Int64, IngestCounts)] {
       let late = try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)
-      #expect(kept.apply(late) == tally)
+      #expect(kept.apply(late) == counts)
     }
   }
 
@@ -27,8 +27,8 @@ import Testing
     var kept = StoredSync()
     _ = kept.apply(try batch(100))
     _ = kept.apply(try SyncSamples.delivery(deleted: [1], made: deleted))
-    #expect(kept.apply(try batch(earliest - 1)) == SyncTally(refused: 1))
-    #expect(kept.apply(try batch(earliest)) == SyncTally(records: 1))
+    #expect(kept.apply(try batch(earliest - 1)) == IngestCounts(refused: 1))
+    #expect(kept.apply(try batch(earliest)) == IngestCounts(records: 1))
   }
 
   @Test(arguments: [0, 1, 2]) func `a page of records has at least one`(limit: Int) throws {

@@ -57,10 +57,10 @@ import Testing
   }
 
   @Test func `refused records are counted apart from duplicates, if there are any`() throws {
-    let tally = SyncTally(records: 1, skippedDuplicates: 2, refused: 3)
+    let counts = IngestCounts(records: 1, skippedDuplicates: 2, refused: 3)
     let text =
       #"{"success":true,"inserted":{"records":1,"workouts":0},"skippedDuplicates":2,"refused":3}"#
-    #expect(String(decoding: tally.bytes, as: UTF8.self) == text)
-    #expect(try SyncTally.read(tally.bytes) == tally)
+    #expect(String(decoding: counts.bytes, as: UTF8.self) == text)
+    #expect(try IngestCounts.read(counts.bytes) == counts)
   }
 }

@@ -7,11 +7,11 @@ import Testing
 /// Tests for the answers to a batch.
 @Suite struct SyncReplyTests {
   @Test func `an answer reports what was stored, and invalid answers are refused`() throws {
-    for tally in [
-      SyncTally(), SyncTally(records: 1, workouts: 2, skippedDuplicates: 3),
-      SyncTally(records: .max, workouts: .max, skippedDuplicates: .max),
+    for counts in [
+      IngestCounts(), IngestCounts(records: 1, workouts: 2, skippedDuplicates: 3),
+      IngestCounts(records: .max, workouts: .max, skippedDuplicates: .max),
     ] {
-      #expect(try SyncTally.read(tally.bytes) == tally)
+      #expect(try IngestCounts.read(counts.bytes) == counts)
     }
     for text in [
       #"{"success":false,"inserted":{"records":1,"workouts":0},"skippedDuplicates":0}"#,
@@ -22,7 +22,7 @@ import Testing
       #"{"success":true,"inserted":{"records":0,"workouts":0},"skippedDuplicates":-1}"#,
       #"{"success":true,"inserted":{"records":0},"skippedDuplicates":0}"#, "[]", "",
     ] {
-      #expect(throws: FieldFault.self) { try SyncTally.read(Array(text.utf8)) }
+      #expect(throws: FieldFault.self) { try IngestCounts.read(Array(text.utf8)) }
     }
   }
 
@@ -51,7 +51,7 @@ import Testing
   @Test func `replies match the contract`() {
     func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
     #expect(
-      text(SyncTally(records: 2, workouts: 1, skippedDuplicates: 3).bytes)
+      text(IngestCounts(records: 2, workouts: 1, skippedDuplicates: 3).bytes)
         == #"{"success":true,"inserted":{"records":2,"workouts":1},"skippedDuplicates":3}"#)
     #expect(text(SyncReply.ready) == #"{"status":"ok","endpoint":"sync"}"#)
     #expect(

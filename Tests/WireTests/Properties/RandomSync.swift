@@ -53,8 +53,8 @@ extension RandomSource {
       timestamp: maybe { $0.syncTime() })
   }
 
-  mutating func tally() -> SyncTally {
-    SyncTally(
+  mutating func counts() -> IngestCounts {
+    IngestCounts(
       records: one([0, 1, .max]), workouts: one([0, 2, .max]),
       skippedDuplicates: one([0, 3, .max]), refused: one([0, 4, .max]))
   }

@@ -91,6 +91,6 @@ extension WireFamily {
     WireFamily(
       "batch", namesMembers: false, read: SyncBatch.read, write: \.bytes,
       random: { $0.syncBatch() }),
-    WireFamily("tally", read: SyncTally.read, write: \.bytes, random: { $0.tally() }),
+    WireFamily("tally", read: IngestCounts.read, write: \.bytes, random: { $0.counts() }),
   ]
 }

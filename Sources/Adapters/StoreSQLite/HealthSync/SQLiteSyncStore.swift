@@ -40,7 +40,7 @@ extension SQLiteFile: SyncStore where T == SyncTables {
     }
   }
 
-  package func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
+  package func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> IngestCounts {
     try write { tables throws(StoreFailure) in try tables.apply(delivery) }
   }
 

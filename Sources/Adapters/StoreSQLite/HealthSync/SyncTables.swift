@@ -58,7 +58,7 @@ package final class SyncTables: Tables {
   }
 
   /// Applies a batch: its deletions, then its samples.
-  func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
+  func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> IngestCounts {
     let user = try names.number(of: delivery.user)
     let made = try delivery.made.map { made throws(StoreFailure) in
       try note(made, of: user, delivery)
@@ -68,13 +68,13 @@ package final class SyncTables: Tables {
       insertion: try database.statement(Self.insertion),
       naming: try database.statement(Self.naming))
     for uuid in delivery.deleted { try delete(uuid, &work) }
-    var tally = SyncTally()
+    var counts = IngestCounts()
     for sample in delivery.samples {
-      tally.count(sample, try add(sample, &work))
+      counts.count(sample, try add(sample, &work))
     }
     for (type, change) in work.changes { try set(type, change, of: work.user) }
     for type in work.released { try count(type, of: work.user) }
-    return tally
+    return counts
   }
 
   private static let insertion = """

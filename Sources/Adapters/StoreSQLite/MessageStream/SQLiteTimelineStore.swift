@@ -45,15 +45,15 @@ package final class TimelineFile: Tables {
   ) throws(StoreFailure) -> TimelineCommit {
     guard !messages.isEmpty else { return TimelineCommit() }
     let insertion = try tables.insertion()
-    var tally = TimelineTally()
+    var counts = TimelineCounts()
     for message in messages {
       if try insertion.insert(message) {
-        tally.insert(message.key)
+        counts.insert(message.key)
       } else if try tables.edit(message) {
-        tally.edit(message.id)
+        counts.edit(message.id)
       }
     }
-    return tally.commit
+    return counts.commit
   }
 
   /// Moves the IDs to the large table once the small table has too many.

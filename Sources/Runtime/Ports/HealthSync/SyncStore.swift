@@ -18,7 +18,7 @@ public protocol SyncStore: Store {
   func newestStamp(of user: String, device: String) async throws(StoreFailure) -> Timestamp?
 
   /// Applies a batch in one transaction. Returns how much was new.
-  func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> SyncTally
+  func apply(_ delivery: SyncDelivery) async throws(StoreFailure) -> IngestCounts
 
   /// Returns a page of a user's samples that lie at least partly in a time range.
   func samples(
@@ -52,7 +52,7 @@ extension MemoryStore: SyncStore where Value == StoredSync {
     try use { $0.newestStamp(of: user, device: device) }
   }
 
-  public func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> SyncTally {
+  public func apply(_ delivery: SyncDelivery) throws(StoreFailure) -> IngestCounts {
     try use { $0.apply(delivery) }
   }
 

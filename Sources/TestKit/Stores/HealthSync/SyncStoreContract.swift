@@ -95,7 +95,7 @@ private func syncStartsEmpty(_ store: any SyncStore) async throws {
     try await store.samples(SyncSamples.query(), of: "ann"), is: HealthSamplePage(samples: []),
     "a new store has no page")
   try ContractViolation.unless(
-    try await store.apply(SyncDelivery(user: "ann")), is: SyncTally(), "nothing adds nothing")
+    try await store.apply(SyncDelivery(user: "ann")), is: IngestCounts(), "nothing adds nothing")
 }
 
 private func countsWhatIsNew(_ store: any SyncStore) async throws {
@@ -103,18 +103,19 @@ private func countsWhatIsNew(_ store: any SyncStore) async throws {
   let delivery = try SyncSamples.delivery(records, workouts: [SyncSamples.workout(5)])
   try ContractViolation.unless(
     try await store.apply(delivery),
-    is: SyncTally(records: 2, workouts: 1, skippedDuplicates: 1), "equal samples are stored once")
+    is: IngestCounts(records: 2, workouts: 1, skippedDuplicates: 1), "equal samples are stored once"
+  )
   try ContractViolation.unless(
-    try await store.apply(delivery), is: SyncTally(skippedDuplicates: 4),
+    try await store.apply(delivery), is: IngestCounts(skippedDuplicates: 4),
     "a batch that comes again adds nothing")
   try ContractViolation.unless(try await starts(store), is: [1, 2], "what was added is there")
 }
 
 private func keepsUsersApart(_ store: any SyncStore) async throws {
   _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)]))
-  let tally = try await store.apply(
+  let counts = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], user: "ben"))
-  try ContractViolation.unless(tally, is: SyncTally(records: 1), "users share nothing")
+  try ContractViolation.unless(counts, is: IngestCounts(records: 1), "users share nothing")
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1], user: "ben"))
   try ContractViolation.unless(try await starts(store), is: [1], "a user deletes their own only")
   try ContractViolation.unless(try await starts(store, of: "ben"), is: [], "and that is deleted")
@@ -172,19 +173,19 @@ private func remembersNames(_ store: any SyncStore) async throws {
 
 private func remembersDeletions(_ store: any SyncStore) async throws {
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1], made: 100))
-  for (made, tally) in [
-    (99, SyncTally(refused: 1)), (100, SyncTally(records: 1)),
-  ] as [(Int64, SyncTally)] {
+  for (made, counts) in [
+    (99, IngestCounts(refused: 1)), (100, IngestCounts(records: 1)),
+  ] as [(Int64, IngestCounts)] {
     try ContractViolation.unless(
       try await store.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made)),
-      is: tally, "a batch that is older than the deletion brings nothing back")
+      is: counts, "a batch that is older than the deletion brings nothing back")
   }
   _ = try await store.apply(try SyncSamples.delivery(deleted: [2], made: nil))
-  let tally = try await store.apply(
+  let counts = try await store.apply(
     try SyncSamples.delivery(
       [SyncSamples.record(2, uuid: 2), SyncSamples.record(3, uuid: 3)], deleted: [3], made: nil))
   try ContractViolation.unless(
-    tally, is: SyncTally(records: 2), "without times the later batch counts, deletions first")
+    counts, is: IngestCounts(records: 2), "without times the later batch counts, deletions first")
   // A sample that was stored without its UUID remains, and the UUID remains deleted.
   _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(4)]))
   _ = try await store.apply(try SyncSamples.delivery(deleted: [4], made: 100))
@@ -197,10 +198,10 @@ private func movesUUIDs(_ store: any SyncStore) async throws {
   _ = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(1, uuid: 1), SyncSamples.record(2, uuid: 2)]))
   // The same sample with other content, first new and then known.
-  let tally = try await store.apply(
+  let counts = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(3, uuid: 1), SyncSamples.record(3, uuid: 2)]))
   try ContractViolation.unless(
-    tally, is: SyncTally(records: 1, skippedDuplicates: 1), "a new content is new")
+    counts, is: IngestCounts(records: 1, skippedDuplicates: 1), "a new content is new")
   try ContractViolation.unless(try await starts(store), is: [3], "a UUID names one sample")
   _ = try await store.apply(try SyncSamples.delivery(deleted: [1, 2]))
   try ContractViolation.unless(try await starts(store), is: [], "which is deleted by it")
@@ -349,19 +350,19 @@ private func boundsStampsByTheClock(_ store: any SyncStore) async throws {
     try SyncSamples.delivery(
       [SyncSamples.record(1, uuid: 1)], made: ahead, device: "ahead", arrived: 200))
   try ContractViolation.unless(
-    copy, is: SyncTally(refused: 1), "a copy that comes later brings nothing back")
+    copy, is: IngestCounts(refused: 1), "a copy that comes later brings nothing back")
   _ = try await store.apply(
     try SyncSamples.delivery(deleted: [2], made: ahead + 1, device: "ahead", arrived: 300))
   let added = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(2, uuid: 2)], made: 301, arrived: 302))
   try ContractViolation.unless(
-    added, is: SyncTally(records: 1), "a deletion that was ahead ends with the clock")
+    added, is: IngestCounts(records: 1), "a deletion that was ahead ends with the clock")
 }
 
 private func ordersBoundedStamps(_ store: any SyncStore) async throws {
   // One phone has sent the time stamps 500 to 503 at time 100, and its batches arrive in another
   // order.
-  func add(_ made: Int64, arrived: Int64) async throws -> SyncTally {
+  func add(_ made: Int64, arrived: Int64) async throws -> IngestCounts {
     try await store.apply(
       try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], made: made, arrived: arrived))
   }
@@ -371,14 +372,15 @@ private func ordersBoundedStamps(_ store: any SyncStore) async throws {
   }
   try await delete(503, arrived: 100)
   try ContractViolation.unless(
-    try await add(500, arrived: 101), is: SyncTally(refused: 1), "an earlier stamp is older")
+    try await add(500, arrived: 101), is: IngestCounts(refused: 1), "an earlier stamp is older")
   try ContractViolation.unless(
-    try await add(502, arrived: 102), is: SyncTally(refused: 1), "also between two of them")
+    try await add(502, arrived: 102), is: IngestCounts(refused: 1), "also between two of them")
   try ContractViolation.unless(
-    try await add(501, arrived: 600), is: SyncTally(refused: 1),
+    try await add(501, arrived: 600), is: IngestCounts(refused: 1),
     "also once the clock is behind it")
   try ContractViolation.unless(
-    try await add(504, arrived: 100), is: SyncTally(records: 1), "a later one in a second is newer")
+    try await add(504, arrived: 100), is: IngestCounts(records: 1),
+    "a later one in a second is newer")
   try await delete(503, arrived: 700)
   try ContractViolation.unless(
     try await starts(store), is: [1], "a copy of an older one changes nothing")

@@ -74,7 +74,7 @@ struct HealthImportView: Sendable {
   }
 
   private func text(_ report: HealthImport.Report, _ time: Duration) {
-    let tally = report.tally
+    let counts = report.counts
     let ending =
       switch report.ending {
       case .complete: "Imported."
@@ -83,12 +83,12 @@ struct HealthImportView: Sendable {
       case .damaged: "Imported up to where the file is damaged."
       }
     console.line(ending)
-    let speed = Double(tally.bytes) / max(time / .seconds(1), 0.001)
+    let speed = Double(counts.bytes) / max(time / .seconds(1), 0.001)
     let added = Self.total(report, \.added)
     console.line(
       "\(added) \(added == 1 ? "sample" : "samples") added, \(Self.total(report, \.kept)) kept, "
         + "\(Self.total(report, \.removed)) removed; "
-        + "\(HealthCommands.size(Double(tally.bytes))) at \(HealthCommands.size(speed))/s")
+        + "\(HealthCommands.size(Double(counts.bytes))) at \(HealthCommands.size(speed))/s")
     if let reason = report.removal.reason ?? Self.unread(report) { console.line(reason) }
     let outdated = Self.total(report, \.outdated)
     if outdated > 0 {
@@ -100,11 +100,11 @@ struct HealthImportView: Sendable {
             + "contain them. --replace adds them, too.")
     }
     types(report, hasOutdated: outdated > 0)
-    guard !tally.skipped.isEmpty || tally.repaired > 0 else { return }
+    guard !counts.skipped.isEmpty || counts.repaired > 0 else { return }
     var table = Table("omitted", "")
-    for (reason, count) in tally.skipped { table.row("\(count)", reason.text) }
-    if tally.repaired > 0 {
-      table.row("\(tally.repaired)", "texts kept, without control bytes and invalid UTF-8")
+    for (reason, count) in counts.skipped { table.row("\(count)", reason.text) }
+    if counts.repaired > 0 {
+      table.row("\(counts.repaired)", "texts kept, without control bytes and invalid UTF-8")
     }
     console.line("")
     console.table(table)
@@ -129,7 +129,7 @@ struct HealthImportView: Sendable {
   static func unread(_ report: HealthImport.Report) -> String? {
     guard report.removal == .incomplete, report.ending == .complete else { return nil }
     let again = "Export again on the phone and import that file."
-    guard let types = report.tally.unread else {
+    guard let types = report.counts.unread else {
       return "Nothing was removed: parts of the file cannot be read, and what stands in them may "
         + "still be on the phone. \(again)"
     }
@@ -148,18 +148,18 @@ struct HealthImportView: Sendable {
   }
 
   private func json(_ report: HealthImport.Report, _ time: Duration) {
-    let tally = report.tally
+    let counts = report.counts
     console.object {
       $0.entry("event", "imported")
       $0.entry("ending", report.ending.word)
       $0.entry("added", report.addition.added)
       $0.entry("known", report.addition.known)
       $0.entry("outdated", Self.total(report, \.outdated))
-      $0.entry("bytes", tally.bytes)
+      $0.entry("bytes", counts.bytes)
       $0.entry("milliseconds", Int(time / .milliseconds(1)))
-      if let version = tally.version { $0.entry("version", version) }
+      if let version = counts.version { $0.entry("version", version) }
       if let entry = report.entry { $0.entry("entry", entry) }
-      $0.entry("repaired", tally.repaired)
+      $0.entry("repaired", counts.repaired)
       $0.entry("removal", report.removal.word)
       $0.object("types") {
         for type in report.types {
@@ -167,10 +167,12 @@ struct HealthImportView: Sendable {
         }
       }
       $0.object("samples") {
-        for (type, count) in tally.samples.sorted(by: { $0.key < $1.key }) { $0.entry(type, count) }
+        for (type, count) in counts.samples.sorted(by: { $0.key < $1.key }) {
+          $0.entry(type, count)
+        }
       }
       $0.object("skipped") {
-        for (reason, count) in tally.skipped { $0.entry(reason.rawValue, count) }
+        for (reason, count) in counts.skipped { $0.entry(reason.rawValue, count) }
       }
     }
   }

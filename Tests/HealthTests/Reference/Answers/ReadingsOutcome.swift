@@ -87,13 +87,13 @@ struct ReadingsOutcome: Equatable {
   private static func figures(
     _ readings: [(start: Timestamp, value: Double)], until end: Int64, _ isHeld: Bool
   ) -> [Double?] {
-    var tally = ReferenceTally()
+    var counts = ReferenceCounts()
     for reading in readings {
-      tally.add([reading.value], from: reading.start.nanoseconds, to: reading.start.nanoseconds)
+      counts.add([reading.value], from: reading.start.nanoseconds, to: reading.start.nanoseconds)
     }
     let values = readings.map(\.value)
     let average =
-      isHeld ? tally.overTime(until: end) : values.reduce(0, +) / Double(values.count)
+      isHeld ? counts.overTime(until: end) : values.reduce(0, +) / Double(values.count)
     return [
       Double(values.count), values.min() ?? 0, values.max() ?? 0,
       values.isEmpty ? nil : withoutLastBits(average),

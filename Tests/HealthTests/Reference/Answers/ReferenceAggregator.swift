@@ -21,7 +21,7 @@ struct ReferenceAggregator {
     statistic.contains("_per_") ? window.span(moment, .day) : window.span(moment)
   }
 
-  func count(into tallies: inout [ReferenceCell: ReferenceTally]) {
+  func count(into tallies: inout [ReferenceCell: ReferenceCounts]) {
     guard isSum, kind.isSpread else {
       for (sample, numbers) in samples { count(sample, numbers, into: &tallies) }
       return
@@ -43,16 +43,16 @@ struct ReferenceAggregator {
 
   private func add(
     _ value: Double, _ source: ReferenceSource?, _ span: CalendarSpan,
-    into tallies: inout [ReferenceCell: ReferenceTally]
+    into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
     let cell = ReferenceCell(
       type: type, name: source?.name, all: source == nil ? "merged" : nil, span: span)
-    tallies[cell, default: ReferenceTally()].values[kind.place].append(value)
+    tallies[cell, default: ReferenceCounts()].values[kind.place].append(value)
   }
 
   /// Adds the share of each sample between every two moments at which any of them begins or ends.
   private func count(
-    _ lasting: [ClippedSample], into tallies: inout [ReferenceCell: ReferenceTally]
+    _ lasting: [ClippedSample], into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
     var edges: Set<Int64> = []
     for one in lasting {
@@ -83,7 +83,7 @@ struct ReferenceAggregator {
   /// The merged value includes those that no better source overlaps.
   private func count(
     _ brief: [ClippedSample], among lasting: [ClippedSample],
-    into tallies: inout [ReferenceCell: ReferenceTally]
+    into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
     for one in brief {
       add(one.number, one.source, span(one.from), into: &tallies)
@@ -99,7 +99,7 @@ struct ReferenceAggregator {
   /// Adds a sample that belongs to one interval as a whole.
   private func count(
     _ sample: HealthSample, _ numbers: [Double?],
-    into tallies: inout [ReferenceCell: ReferenceTally]
+    into tallies: inout [ReferenceCell: ReferenceCounts]
   ) {
     let (start, end) = (sample.start.nanoseconds, max(sample.start, sample.end).nanoseconds)
     let isSession = kind.form == .minutes || kind.form == .workout
@@ -110,19 +110,19 @@ struct ReferenceAggregator {
     if case .workout(let workout) = sample.value {
       cell.activity = ReferenceValue.activities[workout.activity] ?? ""
     }
-    var tally = tallies[cell] ?? ReferenceTally()
-    if kind.form == .workout, statistic == "latest" { tally = ReferenceTally() }
-    tally.add(numbers, from: start, to: end)
-    tallies[cell] = tally
+    var counts = tallies[cell] ?? ReferenceCounts()
+    if kind.form == .workout, statistic == "latest" { counts = ReferenceCounts() }
+    counts.add(numbers, from: start, to: end)
+    tallies[cell] = counts
     // Otherwise sessions that two apps recorded at once would be counted twice.
     guard !isSession else { return }
     cell = ReferenceCell(type: type, all: "all", span: cell.span)
-    tally = tallies[cell] ?? ReferenceTally()
+    counts = tallies[cell] ?? ReferenceCounts()
     // A reading that a second source repeats counts once.
-    let isAgain = tally.readings.contains { $0.at == start && $0.value == numbers[kind.place] }
+    let isAgain = counts.readings.contains { $0.at == start && $0.value == numbers[kind.place] }
     guard kind.form != .reading || !isAgain else { return }
-    tally.add(numbers, from: start, to: end)
-    tallies[cell] = tally
+    counts.add(numbers, from: start, to: end)
+    tallies[cell] = counts
   }
 }
 

@@ -16,7 +16,7 @@ struct ReferenceCell: Hashable {
 }
 
 /// The values of one cell.
-struct ReferenceTally {
+struct ReferenceCounts {
   /// All values of each of the four numbers.
   var values: [[Double]] = [[], [], [], []]
   /// Each value with its time.
@@ -76,7 +76,7 @@ extension ReferenceAnswers {
   mutating func statistics(
     _ window: ReferenceWindow, _ figures: ReferenceFigures, spans: Int
   ) throws(ReferenceRefusal) -> Lines {
-    var (lines, tallies): (Lines, [ReferenceCell: ReferenceTally]) = (Lines(), [:])
+    var (lines, tallies): (Lines, [ReferenceCell: ReferenceCounts]) = (Lines(), [:])
     for (kind, statistic) in zip(figures.kinds, figures.names) {
       let type = figures.kinds.firstIndex { $0.type == kind.type } ?? 0
       var aggregator = ReferenceAggregator(
@@ -95,12 +95,12 @@ extension ReferenceAnswers {
     if !compares, tallies.count > spans { hasTooManyGroups = true }
     let folded = folded(tallies, window, figures)
     let isTooLarge =
-      tallies.contains { cell, tally in
+      tallies.contains { cell, counts in
         let isSummed = !["min", "max", "latest", "count"].contains(figures.names[cell.type])
-        return isSummed && tally.values.contains { !$0.reduce(0, +).isFinite }
+        return isSummed && counts.values.contains { !$0.reduce(0, +).isFinite }
       }
-      || folded.contains { cell, tally in
-        tally.figures(figures.names[cell.type]).contains { $0?.isFinite == false }
+      || folded.contains { cell, counts in
+        counts.figures(figures.names[cell.type]).contains { $0?.isFinite == false }
       }
     if isTooLarge {
       throw ReferenceRefusal(
@@ -121,44 +121,44 @@ extension ReferenceAnswers {
 
   /// Combines the sums of days into the intervals of the question if the statistic compares days.
   private func folded(
-    _ tallies: [ReferenceCell: ReferenceTally], _ window: ReferenceWindow,
+    _ tallies: [ReferenceCell: ReferenceCounts], _ window: ReferenceWindow,
     _ figures: ReferenceFigures
-  ) -> [ReferenceCell: ReferenceTally] {
-    var folded: [ReferenceCell: ReferenceTally] = [:]
+  ) -> [ReferenceCell: ReferenceCounts] {
+    var folded: [ReferenceCell: ReferenceCounts] = [:]
     // The order is fixed, since floating-point sums depend on it.
     for cell in tallies.keys.sorted(by: Self.isBefore) {
-      guard let tally = tallies[cell] else { continue }
+      guard let counts = tallies[cell] else { continue }
       guard figures.names[cell.type].contains("_per_") else {
-        folded[cell] = tally
+        folded[cell] = counts
         continue
       }
       var whole = cell
       whole.span = window.span(cell.span.lower)
-      for place in 0..<4 where !tally.values[place].isEmpty {
-        let sum = tally.values[place].reduce(0, +)
-        folded[whole, default: ReferenceTally()].values[place].append(sum)
+      for place in 0..<4 where !counts.values[place].isEmpty {
+        let sum = counts.values[place].reduce(0, +)
+        folded[whole, default: ReferenceCounts()].values[place].append(sum)
       }
-      folded[whole]?.sessions += tally.count
+      folded[whole]?.sessions += counts.count
     }
     return folded
   }
 
   private func line(
-    _ cell: ReferenceCell, _ tally: ReferenceTally, _ window: ReferenceWindow,
+    _ cell: ReferenceCell, _ counts: ReferenceCounts, _ window: ReferenceWindow,
     _ figures: ReferenceFigures
   ) -> ReferencePoint {
     let (kind, statistic) = (figures.kinds[cell.type], figures.names[cell.type])
-    var numbers = tally.figures(statistic)
+    var numbers = counts.figures(statistic)
     if statistic == "average_over_time" {
-      numbers[0] = tally.overTime(until: min(cell.span.upper, window.to))
+      numbers[0] = counts.overTime(until: min(cell.span.upper, window.to))
     }
     let value: String
     switch kind.form {
-    case _ where statistic == "count": value = ReferenceValue.number(Double(tally.count))
+    case _ where statistic == "count": value = ReferenceValue.number(Double(counts.count))
     case .nutrient: value = ReferenceValue.meal(numbers)
     case .workout:
       value = ReferenceValue.workout(
-        cell.activity, numbers, max(tally.sessions, tally.count))
+        cell.activity, numbers, max(counts.sessions, counts.count))
     case .spread, .reading, .sleep, .minutes: value = ReferenceValue.number(numbers[0] ?? 0)
     }
     var label = PointLabel(
@@ -168,7 +168,7 @@ extension ReferenceAnswers {
       statistic: statistic,
       isMerged: cell.isMerged, isPartial: window.isPartial(cell.span))
     if statistic == "count", kind.form == .workout { label.activity = cell.activity }
-    if statistic == "latest", let last = tally.last { (label.from, label.to) = last }
+    if statistic == "latest", let last = counts.last { (label.from, label.to) = last }
     return window.line(label, value, at: cell.span.start)
   }
 }

@@ -38,11 +38,11 @@ struct ExportOutcome: Equatable {
       self.error = error
       do { _ = try reader.next() } catch { errorAgain = error }
     }
-    let tally = reader.tally
-    skipped = tally.skipped.map { "\($0.reason.rawValue) \($0.count)" }
-    (skippedOfType, samplesOfType) = (tally.skippedOfType, tally.samples)
-    (version, locale, exported) = (tally.version, tally.locale, tally.exported)
-    (isWhole, bytes, repaired) = (tally.isWhole, tally.bytes, tally.repaired)
+    let counts = reader.counts
+    skipped = counts.skipped.map { "\($0.reason.rawValue) \($0.count)" }
+    (skippedOfType, samplesOfType) = (counts.skippedOfType, counts.samples)
+    (version, locale, exported) = (counts.version, counts.locale, counts.exported)
+    (isWhole, bytes, repaired) = (counts.isWhole, counts.bytes, counts.repaired)
   }
 
   private mutating func add(_ batch: HealthBatch) {
@@ -73,7 +73,7 @@ extension RandomExport {
       if happens(8) { continue }
       outcome.take(&reader)
       if outcome.error != nil { return outcome }
-      if place - reader.tally.bytes > 65_536 { outcome.holdsLittle = false }
+      if place - reader.counts.bytes > 65_536 { outcome.holdsLittle = false }
     }
     reader.finish()
     for _ in 0..<2 { outcome.take(&reader) }

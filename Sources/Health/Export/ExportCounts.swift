@@ -1,7 +1,7 @@
 public import LinkCore
 
 /// The counts of what a reader found in an export and what it left out, with reasons.
-public struct HealthExportTally: Sendable, Hashable {
+public struct ExportCounts: Sendable, Hashable {
   /// The number in `HealthKit Export Version: N`. Versions 3 to 14 have been seen.
   public internal(set) var version: Int?
   /// The locale of the phone, such as `en_US`.

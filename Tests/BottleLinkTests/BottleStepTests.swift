@@ -10,11 +10,11 @@ import Testing
   private static let other = KnownBottle(PeripheralID(UUID128(high: 1, low: 1)), name: "Other")
 
   /// Returns a phone whose first burst has ended, and its queued connect.
-  private static func waiting() throws -> (hand: Hand, queue: AttemptID) {
-    var hand = Hand.looking()
-    hand.pass(.seconds(10))
-    #expect(hand.model.status.outstanding == [.queuedConnect])
-    return (hand, try #require(hand.model.queue))
+  private static func waiting() throws -> (harness: Harness, queue: AttemptID) {
+    var harness = Harness.looking()
+    harness.pass(.seconds(10))
+    #expect(harness.model.status.outstanding == [.queuedConnect])
+    return (harness, try #require(harness.model.queue))
   }
 
   private static func status(
@@ -29,122 +29,128 @@ import Testing
   // Looking for the bottle.
 
   @Test func `a burst connects once to the bottle that it finds`() throws {
-    var hand = Hand.looking()
-    let burst = try #require(hand.model.burst?.attempt)
-    let found = CentralEvent.found(Hand.bottle.id, name: "Bottle")
+    var harness = Harness.looking()
+    let burst = try #require(harness.model.burst?.attempt)
+    let found = CentralEvent.found(Harness.bottle.id, name: "Bottle")
     #expect(
-      hand.give(.central(found)) == [
-        .connect(burst, Hand.bottle.id, isQueued: false), .stopScan,
-        Self.status(.connecting, [.connect, .queuedConnect], hand.model),
+      harness.give(.central(found)) == [
+        .connect(burst, Harness.bottle.id, isQueued: false), .stopScan,
+        Self.status(.connecting, [.connect, .queuedConnect], harness.model),
       ])
-    #expect(hand.give(.central(found)) == [])
+    #expect(harness.give(.central(found)) == [])
   }
 
   @Test func `leaves a bottle to the system that advertises while no burst is in progress`() throws
   {
-    var (hand, _) = try Self.waiting()
-    #expect(hand.give(.central(.found(Hand.bottle.id, name: "New name"))) == [])
-    #expect(hand.model.bottle == Hand.bottle)
+    var (harness, _) = try Self.waiting()
+    #expect(harness.give(.central(.found(Harness.bottle.id, name: "New name"))) == [])
+    #expect(harness.model.bottle == Harness.bottle)
   }
 
   @Test func `connects to the first bottle by burst and queued connect`() throws {
-    var hand = Hand()
-    hand.give(.start)
-    hand.give(.central(.adapter(.on)))
-    let (burst, queue) = (try #require(hand.model.burst?.attempt), try #require(hand.model.queue))
+    var harness = Harness()
+    harness.give(.start)
+    harness.give(.central(.adapter(.on)))
+    let (burst, queue) = (
+      try #require(harness.model.burst?.attempt), try #require(harness.model.queue)
+    )
     #expect(
-      hand.give(.central(.found(Hand.bottle.id, name: "Bottle"))) == [
-        .connect(queue, Hand.bottle.id, isQueued: true),
-        .connect(burst, Hand.bottle.id, isQueued: false), .stopScan,
-        Self.status(.connecting, [.connect, .queuedConnect], hand.model),
+      harness.give(.central(.found(Harness.bottle.id, name: "Bottle"))) == [
+        .connect(queue, Harness.bottle.id, isQueued: true),
+        .connect(burst, Harness.bottle.id, isQueued: false), .stopScan,
+        Self.status(.connecting, [.connect, .queuedConnect], harness.model),
       ])
-    #expect(hand.model.bottle == Hand.bottle)
+    #expect(harness.model.bottle == Harness.bottle)
     // A radio reports the oldest attempt first.
-    let opened = hand.give(.central(.connected(queue)))
+    let opened = harness.give(.central(.connected(queue)))
     #expect(opened.contains(.discover(queue)))
     #expect(opened.contains(.cancel(burst)))
-    #expect(!hand.give(.central(.connected(burst))).contains(.discover(burst)))
+    #expect(!harness.give(.central(.connected(burst))).contains(.discover(burst)))
   }
 
   @Test func `connects to the first bottle by queued connect if no burst is in progress`() throws {
-    var hand = Hand()
-    hand.give(.start)
-    hand.give(.central(.adapter(.on)))
-    hand.pass(.seconds(10))
-    let queue = try #require(hand.model.queue)
-    #expect(hand.model.status.outstanding == [.queuedScan])
+    var harness = Harness()
+    harness.give(.start)
+    harness.give(.central(.adapter(.on)))
+    harness.pass(.seconds(10))
+    let queue = try #require(harness.model.queue)
+    #expect(harness.model.status.outstanding == [.queuedScan])
     #expect(
-      hand.give(.central(.found(Hand.bottle.id, name: nil))) == [
-        .connect(queue, Hand.bottle.id, isQueued: true), .stopScan,
-        Self.status(.disconnected, [.queuedConnect], hand.model),
+      harness.give(.central(.found(Harness.bottle.id, name: nil))) == [
+        .connect(queue, Harness.bottle.id, isQueued: true), .stopScan,
+        Self.status(.disconnected, [.queuedConnect], harness.model),
       ])
   }
 
   @Test func `the first restored bottle becomes the known one, unless one is known`() {
     let restored = [
-      RestoredPeripheral(Hand.bottle.id, isConnected: false),
+      RestoredPeripheral(Harness.bottle.id, isConnected: false),
       RestoredPeripheral(Self.other.id, isConnected: false),
     ]
-    var unknown = Hand()
+    var unknown = Harness()
     unknown.give(.central(.restored([])))
     #expect(unknown.model.bottle == nil)
     unknown.give(.central(.restored(restored)))
-    #expect(unknown.model.bottle == KnownBottle(Hand.bottle.id))
+    #expect(unknown.model.bottle == KnownBottle(Harness.bottle.id))
     unknown.give(.central(.restored(restored.reversed())))
-    #expect(unknown.model.bottle == KnownBottle(Hand.bottle.id))
+    #expect(unknown.model.bottle == KnownBottle(Harness.bottle.id))
   }
 
   // Connections.
 
   @Test func `a connection made by the system ends the burst`() throws {
-    var hand = Hand.looking()
-    let queue = try #require(hand.model.queue)
-    let effects = hand.give(.central(.connected(queue)))
+    var harness = Harness.looking()
+    let queue = try #require(harness.model.queue)
+    let effects = harness.give(.central(.connected(queue)))
     #expect(effects.contains(.discover(queue)))
     #expect(effects.contains(.stopScan))
     #expect(!effects.contains(.cancel(queue)))
-    #expect((hand.model.queue, hand.model.burst == nil) == (nil, true))
-    #expect(hand.give(.central(.connected(queue))) == [], "reported twice")
+    #expect((harness.model.queue, harness.model.burst == nil) == (nil, true))
+    #expect(harness.give(.central(.connected(queue))) == [], "reported twice")
   }
 
   @Test func `ends a connection that nothing awaits`() throws {
-    var hand = Hand.looking()
-    #expect(hand.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99))])
-    #expect(hand.model.status.phase == .scanning)
-    var opened = try Hand.opened()
+    var harness = Harness.looking()
+    #expect(harness.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99))])
+    #expect(harness.model.status.phase == .scanning)
+    var opened = try Harness.opened()
     #expect(opened.give(.central(.connected(AttemptID(99)))) == [.cancel(AttemptID(99))])
     #expect(opened.model.status.phase == .discovering)
   }
 
   @Test func `queues a failed connect again, and the burst continues`() throws {
-    var hand = Hand.looking()
-    hand.pass(.seconds(3))
-    let (burst, queue) = (try #require(hand.model.burst?.attempt), try #require(hand.model.queue))
-    hand.give(.central(.failed(queue, .reset)))
-    #expect((hand.model.queue, hand.model.burst?.attempt) == (nil, burst))
-    #expect(hand.model.status.outstanding == [.scan])
-    #expect(hand.pass(.milliseconds(999)) == [])
-    let effects = hand.pass(.milliseconds(1))
-    let next = try #require(hand.model.queue)
+    var harness = Harness.looking()
+    harness.pass(.seconds(3))
+    let (burst, queue) = (
+      try #require(harness.model.burst?.attempt), try #require(harness.model.queue)
+    )
+    harness.give(.central(.failed(queue, .reset)))
+    #expect((harness.model.queue, harness.model.burst?.attempt) == (nil, burst))
+    #expect(harness.model.status.outstanding == [.scan])
+    #expect(harness.pass(.milliseconds(999)) == [])
+    let effects = harness.pass(.milliseconds(1))
+    let next = try #require(harness.model.queue)
     #expect(next != queue)
-    #expect(effects.contains(.connect(next, Hand.bottle.id, isQueued: true)))
-    #expect(hand.model.burst?.attempt == burst)
-    #expect(hand.give(.central(.failed(AttemptID(99), .reset))) == [])
-    #expect(hand.model.queue == next)
+    #expect(effects.contains(.connect(next, Harness.bottle.id, isQueued: true)))
+    #expect(harness.model.burst?.attempt == burst)
+    #expect(harness.give(.central(.failed(AttemptID(99), .reset))) == [])
+    #expect(harness.model.queue == next)
   }
 
   @Test func `a failed connect ends its burst, and the queued connect stays`() throws {
-    var hand = Hand.looking()
-    hand.pass(.seconds(3))
-    hand.give(.central(.found(Hand.bottle.id, name: nil)))
-    let (burst, queue) = (try #require(hand.model.burst?.attempt), try #require(hand.model.queue))
-    hand.give(.central(.failed(burst, .reset)))
-    #expect((hand.model.burst?.attempt, hand.model.queue) == (nil, queue))
-    #expect(hand.model.status.phase == .disconnected)
+    var harness = Harness.looking()
+    harness.pass(.seconds(3))
+    harness.give(.central(.found(Harness.bottle.id, name: nil)))
+    let (burst, queue) = (
+      try #require(harness.model.burst?.attempt), try #require(harness.model.queue)
+    )
+    harness.give(.central(.failed(burst, .reset)))
+    #expect((harness.model.burst?.attempt, harness.model.queue) == (nil, queue))
+    #expect(harness.model.status.phase == .disconnected)
   }
 
   @Test func `a disconnect without a reason is an end`() throws {
-    var (bare, ended, reset) = (try Hand.ready(), try Hand.ready(), try Hand.ready())
+    var (bare, ended, reset) = (try Harness.ready(), try Harness.ready(), try Harness.ready())
     let effects = bare.give(.central(.disconnected(bare.attempt, nil)))
     #expect(effects == ended.give(.central(.disconnected(ended.attempt, .ended))))
     #expect(effects != reset.give(.central(.disconnected(reset.attempt, .reset))))
@@ -154,93 +160,93 @@ import Testing
   }
 
   @Test func `missing services end only the connection of their attempt`() throws {
-    var hand = try Hand.opened()
-    #expect(hand.give(.undiscovered(AttemptID(99), .refused)) == [])
-    #expect(hand.model.status.phase == .discovering)
-    let effects = hand.give(.undiscovered(hand.attempt, .refused))
-    #expect(effects.contains(.cancel(hand.attempt)))
-    #expect(hand.model.status.phase == .disconnected)
+    var harness = try Harness.opened()
+    #expect(harness.give(.undiscovered(AttemptID(99), .refused)) == [])
+    #expect(harness.model.status.phase == .discovering)
+    let effects = harness.give(.undiscovered(harness.attempt, .refused))
+    #expect(effects.contains(.cancel(harness.attempt)))
+    #expect(harness.model.status.phase == .disconnected)
   }
 
   @Test func `missing services of an earlier connection leave a queued connect alone`() throws {
-    var (hand, queue) = try Self.waiting()
-    #expect(hand.give(.undiscovered(queue, .refused)) == [])
-    #expect(hand.model.queue == queue)
+    var (harness, queue) = try Self.waiting()
+    #expect(harness.give(.undiscovered(queue, .refused)) == [])
+    #expect(harness.model.queue == queue)
   }
 
   @Test func `ignores a value of another connection`() throws {
-    var hand = try Hand.ready()
-    #expect(hand.give(.heard(AttemptID(99), .battery(7), at: hand.wall)) == [])
-    #expect(hand.model.state?.battery == 100)
+    var harness = try Harness.ready()
+    #expect(harness.give(.heard(AttemptID(99), .battery(7), at: harness.wall)) == [])
+    #expect(harness.model.state?.battery == 100)
   }
 
   // The app and the device.
 
   @Test func `a start scans at once, whenever it comes`() throws {
-    var (hand, _) = try Self.waiting()
-    #expect(hand.give(.start).contains(.scan))
+    var (harness, _) = try Self.waiting()
+    #expect(harness.give(.start).contains(.scan))
   }
 
   @Test func `a hint from the device that something changed starts a scan`() throws {
-    var (hand, _) = try Self.waiting()
-    #expect(hand.give(.link(.device(.again))).contains(.scan))
-    var idle = Hand()
+    var (harness, _) = try Self.waiting()
+    #expect(harness.give(.link(.device(.again))).contains(.scan))
+    var idle = Harness()
     idle.give(.central(.adapter(.on)))
     #expect(idle.give(.link(.device(.again))).contains(.scan), "it is a start as well")
-    #expect(hand.give(.link(.device(.reachability(.unreachable)))) == [], "it is no network")
+    #expect(harness.give(.link(.device(.reachability(.unreachable)))) == [], "it is no network")
   }
 
   @Test func `a stop ends everything in progress, in order`() throws {
-    var scanning = Hand.looking()
+    var scanning = Harness.looking()
     let queue = try #require(scanning.model.queue)
     #expect(
       scanning.give(.stop) == [
         .cancel(queue), .stopScan, Self.status(.disconnected, [], scanning.model),
       ])
     #expect(!scanning.model.isKeptBySystem)
-    var connecting = Hand.looking()
-    connecting.give(.central(.found(Hand.bottle.id, name: nil)))
+    var connecting = Harness.looking()
+    connecting.give(.central(.found(Harness.bottle.id, name: nil)))
     let burst = try #require(connecting.model.burst?.attempt)
     let cancels = connecting.give(.stop).compactMap {
       if case .cancel(let attempt) = $0 { attempt } else { nil }
     }
     #expect(Set(cancels) == [burst, queue])
-    var connected = try Hand.ready()
+    var connected = try Harness.ready()
     #expect(connected.give(.stop).contains(.cancel(connected.attempt)))
     #expect(connected.model.isStopped)
   }
 
   @Test func `a stop forgets holds and ends requests`() throws {
-    var hand = Hand.looking()
-    hand.give(.hold(true))
-    hand.give(.perform(4, .command(.tare)))
-    hand.give(.refresh(5))
+    var harness = Harness.looking()
+    harness.give(.hold(true))
+    harness.give(.perform(4, .command(.tare)))
+    harness.give(.refresh(5))
     #expect(
-      hand.give(.stop).shown == [
+      harness.give(.stop).shown == [
         .performed(4, .notSent(.bottleAsleep)), .refreshed(5, .bottleAsleep),
       ])
-    hand.give(.start)
-    hand.give(.central(.found(Hand.bottle.id, name: nil)))
-    let attempt = try #require(hand.model.burst?.attempt)
-    hand.give(.central(.connected(attempt)))
-    let effects = hand.give(
-      .discovered(attempt, longestValue: 244, Hand.state(0), at: hand.wall))
+    harness.give(.start)
+    harness.give(.central(.found(Harness.bottle.id, name: nil)))
+    let attempt = try #require(harness.model.burst?.attempt)
+    harness.give(.central(.connected(attempt)))
+    let effects = harness.give(
+      .discovered(attempt, longestValue: 244, Harness.state(0), at: harness.wall))
     #expect(effects.writes == [BottleCommand.setTime(1_768_766_400).bytes])
   }
 
   @Test func `choosing the same bottle changes nothing`() throws {
-    var hand = try Hand.ready()
-    #expect(hand.give(.choose(KnownBottle(Hand.bottle.id, name: "Another name"))) == [])
-    #expect(hand.model.bottle == Hand.bottle)
+    var harness = try Harness.ready()
+    #expect(harness.give(.choose(KnownBottle(Harness.bottle.id, name: "Another name"))) == [])
+    #expect(harness.model.bottle == Harness.bottle)
   }
 
   @Test func `choosing another bottle ends the connection but starts nothing by itself`() throws {
-    var hand = try Hand.ready()
-    let effects = hand.give(.choose(Self.other))
-    #expect(effects.contains(.cancel(hand.attempt)))
-    #expect(hand.model.bottle == Self.other)
-    #expect(hand.model.status.outstanding.contains(.queuedConnect))
-    var stopped = Hand()
+    var harness = try Harness.ready()
+    let effects = harness.give(.choose(Self.other))
+    #expect(effects.contains(.cancel(harness.attempt)))
+    #expect(harness.model.bottle == Self.other)
+    #expect(harness.model.status.outstanding.contains(.queuedConnect))
+    var stopped = Harness()
     stopped.give(.central(.adapter(.on)))
     #expect(stopped.give(.choose(Self.other)) == [])
     #expect(stopped.model.status.outstanding == [])
@@ -248,11 +254,12 @@ import Testing
   }
 
   @Test func `only a pending task of the system keeps a suspended app`() throws {
-    var hand = try Hand.opened()
-    #expect(hand.model.isKeptBySystem)
-    hand.give(.central(.disconnected(hand.attempt, .reset)))
-    #expect(hand.model.isKeptBySystem == hand.model.status.outstanding.contains(.queuedConnect))
-    var off = Hand.looking()
+    var harness = try Harness.opened()
+    #expect(harness.model.isKeptBySystem)
+    harness.give(.central(.disconnected(harness.attempt, .reset)))
+    #expect(
+      harness.model.isKeptBySystem == harness.model.status.outstanding.contains(.queuedConnect))
+    var off = Harness.looking()
     off.give(.central(.adapter(.off)))
     #expect(off.model.status.outstanding == [.adapter])
     #expect(off.model.status.adapter == .off)
@@ -260,39 +267,39 @@ import Testing
   }
 
   @Test func `passes the shell's confirmation to the store`() {
-    var hand = Hand()
-    #expect(hand.give(.shown(through: 7)) == [.confirm(7)])
+    var harness = Harness()
+    #expect(harness.give(.shown(through: 7)) == [.confirm(7)])
   }
 
   @Test func `shows drinks at the start that no run has shown`() {
-    var hand = Hand()
+    var harness = Harness()
     var snapshot = DrinkSnapshot()
-    snapshot.unshown = [Hand.drink(1), Hand.drink(2)]
+    snapshot.unshown = [Harness.drink(1), Harness.drink(2)]
     #expect(
-      hand.give(.restored(snapshot))
-        == [.update(.drink(Hand.drink(1))), .update(.drink(Hand.drink(2)))])
-    #expect(hand.model.bottle == nil)
+      harness.give(.restored(snapshot))
+        == [.update(.drink(Harness.drink(1))), .update(.drink(Harness.drink(2)))])
+    #expect(harness.model.bottle == nil)
   }
 
   @Test func `an input of a link event returns that event, and others return none`() {
     let event = LinkEvent.device(.again)
-    #expect(BottleModel.Input(event, at: Hand.start) == .link(event))
+    #expect(BottleModel.Input(event, at: Harness.start) == .link(event))
     #expect(BottleModel.Input.link(event).event == event)
     #expect(BottleModel.Input.start.event == nil)
   }
 
   @Test func `a burst stores the name of its bottle, and a stopped link stores none`() {
-    var hand = Hand()
+    var harness = Harness()
     var snapshot = DrinkSnapshot()
-    snapshot.bottle = KnownBottle(Hand.bottle.id)
-    hand.give(.restored(snapshot))
-    hand.give(.start)
-    hand.give(.central(.adapter(.on)))
-    hand.give(.central(.found(Hand.bottle.id, name: "Bottle")))
-    #expect(hand.model.bottle == Hand.bottle)
-    var stopped = Hand()
+    snapshot.bottle = KnownBottle(Harness.bottle.id)
+    harness.give(.restored(snapshot))
+    harness.give(.start)
+    harness.give(.central(.adapter(.on)))
+    harness.give(.central(.found(Harness.bottle.id, name: "Bottle")))
+    #expect(harness.model.bottle == Harness.bottle)
+    var stopped = Harness()
     stopped.give(.central(.adapter(.on)))
-    #expect(stopped.give(.central(.found(Hand.bottle.id, name: "Bottle"))) == [])
+    #expect(stopped.give(.central(.found(Harness.bottle.id, name: "Bottle"))) == [])
     #expect(stopped.model.bottle == nil)
   }
 }

@@ -12,42 +12,42 @@ import VirtualBottle
   /// Returns a harness with a bottle that has drinks and comes near, and a phone in the foreground.
   private static func meeting(
     _ drinks: Int, _ profile: TimerProfile = .plan035,
-    prepare: (inout BottleBench) -> Void = { _ in }
-  ) -> BottleBench {
-    var bench = BottleBench.wanted(profile)
-    bench.pass(1)
-    bench.touch(.moved)
-    bench.touch(.stands(true))
-    for _ in 0..<drinks { bench.touch(.poured(40)) }
-    prepare(&bench)
-    return bench
+    prepare: (inout BottleHarness) -> Void = { _ in }
+  ) -> BottleHarness {
+    var harness = BottleHarness.wanted(profile)
+    harness.pass(1)
+    harness.touch(.moved)
+    harness.touch(.stands(true))
+    for _ in 0..<drinks { harness.touch(.poured(40)) }
+    prepare(&harness)
+    return harness
   }
 
   private static func all(_ count: Int) -> [UInt32] { (0..<count).map { UInt32($0) + 1 } }
 
   @Test(arguments: [(0, 244), (1, 244), (17, 244), (18, 244), (100, 182), (3, 20), (600, 244)])
   func `all drinks arrive, in chunks that fit`(drinks: Int, longest: Int) {
-    var bench = Self.meeting(drinks) { $0.longestValue = longest }
-    bench.pass(60)
-    #expect(bench.stored == Self.all(drinks))
-    #expect(bench.drinks.map(\.record.id) == Self.all(drinks))
-    #expect(bench.bottle.bottle.unsynced == 0)
-    #expect(bench.notices.filter { if case .unknownTime = $0 { false } else { true } } == [])
+    var harness = Self.meeting(drinks) { $0.longestValue = longest }
+    harness.pass(60)
+    #expect(harness.stored == Self.all(drinks))
+    #expect(harness.drinks.map(\.record.id) == Self.all(drinks))
+    #expect(harness.bottle.bottle.unsynced == 0)
+    #expect(harness.notices.filter { if case .unknownTime = $0 { false } else { true } } == [])
   }
 
   @Test func `drinks recorded while connected are live`() {
-    var bench = Self.meeting(2)
-    bench.pass(5)
-    bench.touch(.poured(300))
-    bench.pass(5)
-    #expect(bench.drinks.map(\.via) == [.sync, .sync, .live])
+    var harness = Self.meeting(2)
+    harness.pass(5)
+    harness.touch(.poured(300))
+    harness.pass(5)
+    #expect(harness.drinks.map(\.via) == [.sync, .sync, .live])
   }
 
   @Test func `a chunk is acknowledged after it was stored, never before`() throws {
-    var bench = Self.meeting(3)
-    bench.pass(5)
+    var harness = Self.meeting(3)
+    harness.pass(5)
     var stored = 0
-    for (_, effect) in bench.log {
+    for (_, effect) in harness.log {
       if case .commit(_, let change) = effect { stored += change.records.count }
       if case .write(_, _, .syncControl, BottleSync.acknowledgement.bytes) = effect {
         #expect(stored == 3)
@@ -67,32 +67,32 @@ import VirtualBottle
   }
 
   @Test func `after four failures a changed record count starts a new synchronization`() {
-    var bench = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
-    bench.give(.hold(true))
-    bench.pass(60)
-    bench.storeFailure = nil
-    bench.pass(30)
-    #expect(bench.stored == [])
-    bench.touch(.poured(100))
-    bench.pass(5)
-    #expect(bench.stored == [1, 2, 3])
+    var harness = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
+    harness.give(.hold(true))
+    harness.pass(60)
+    harness.storeFailure = nil
+    harness.pass(30)
+    #expect(harness.stored == [])
+    harness.touch(.poured(100))
+    harness.pass(5)
+    #expect(harness.stored == [1, 2, 3])
   }
 
   @Test func `after four failures a full bottle syncs again, although its count stays the same`() {
-    var bench = Self.meeting(600) { $0.storeFailure = .full(detail: "full") }
-    bench.give(.hold(true))
-    bench.pass(60)
-    bench.storeFailure = nil
-    bench.touch(.poured(100))
-    bench.pass(60)
-    #expect(bench.stored == Array(2...601))
+    var harness = Self.meeting(600) { $0.storeFailure = .full(detail: "full") }
+    harness.give(.hold(true))
+    harness.pass(60)
+    harness.storeFailure = nil
+    harness.touch(.poured(100))
+    harness.pass(60)
+    #expect(harness.stored == Array(2...601))
   }
 
   @Test func `retries after 1, 5 and 15 s when the store fails, and then on a refresh`() {
-    var bench = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
-    bench.give(.hold(true))
-    bench.pass(60)
-    let starts = bench.log.filter {
+    var harness = Self.meeting(2) { $0.storeFailure = .full(detail: "full") }
+    harness.give(.hold(true))
+    harness.pass(60)
+    let starts = harness.log.filter {
       if case .write(_, _, .syncControl, let bytes) = $0.effect, bytes[4] == 1 {
         true
       } else {
@@ -101,152 +101,152 @@ import VirtualBottle
     }.map(\.at)
     let waits = zip(starts, starts.dropFirst()).map { ($1 - $0).rounded() }
     #expect(waits == [1, 5, 15])
-    bench.storeFailure = nil
-    bench.give(.refresh(5))
-    bench.pass(3)
-    #expect(bench.stored == [1, 2])
-    #expect(bench.updates.contains(.refreshed(5, .synced(2))))
+    harness.storeFailure = nil
+    harness.give(.refresh(5))
+    harness.pass(3)
+    #expect(harness.stored == [1, 2])
+    #expect(harness.updates.contains(.refreshed(5, .synced(2))))
   }
 
   @Test(arguments: 1...8)
   func `a lost notification loses no drink`(_ number: Int) {
-    var bench = Self.meeting(60) {
+    var harness = Self.meeting(60) {
       $0.longestValue = 182
       $0.dropped = [number]
     }
-    bench.give(.hold(true))
-    bench.pass(120)
-    #expect(bench.stored == Self.all(60))
-    #expect(bench.drinks.map(\.record.id) == Self.all(60))
+    harness.give(.hold(true))
+    harness.pass(120)
+    #expect(harness.stored == Self.all(60))
+    #expect(harness.drinks.map(\.record.id) == Self.all(60))
   }
 
   @Test(arguments: 1...8)
   func `a repeated notification stores no drink twice`(_ number: Int) {
-    var bench = Self.meeting(60) {
+    var harness = Self.meeting(60) {
       $0.longestValue = 182
       $0.repeated = [number]
     }
-    bench.pass(60)
-    #expect(bench.stored == Self.all(60))
-    #expect(bench.bottle.bottle.unsynced == 0)
+    harness.pass(60)
+    #expect(harness.stored == Self.all(60))
+    #expect(harness.bottle.bottle.unsynced == 0)
   }
 
   @Test(arguments: [Duration.milliseconds(5), .milliseconds(40)])
   func `a drink recorded at any moment of a synchronization arrives`(notifying: Duration) {
     for moment in 0..<100 {
-      var bench = Self.meeting(1) { $0.notifying = notifying }
-      bench.pass(0.5 + Double(moment) * 0.02)
-      bench.touch(.poured(40))
-      bench.pass(5)
-      #expect(bench.stored == [1, 2], "at \(moment)")
-      #expect(bench.bottle.bottle.unsynced == 0, "at \(moment)")
+      var harness = Self.meeting(1) { $0.notifying = notifying }
+      harness.pass(0.5 + Double(moment) * 0.02)
+      harness.touch(.poured(40))
+      harness.pass(5)
+      #expect(harness.stored == [1, 2], "at \(moment)")
+      #expect(harness.bottle.bottle.unsynced == 0, "at \(moment)")
     }
   }
 
   @Test func `a drop at any moment loses or repeats nothing`() {
     for moment in 0..<60 {
-      var bench = Self.meeting(60) { $0.longestValue = 182 }
-      bench.pass(0.4 + Double(moment) * 0.05)
-      bench.drop(.reset)
+      var harness = Self.meeting(60) { $0.longestValue = 182 }
+      harness.pass(0.4 + Double(moment) * 0.05)
+      harness.drop(.reset)
       // A connection that fails within 2 s is queued again after 30 s.
-      bench.pass(60)
-      #expect(bench.stored == Self.all(60), "at \(moment)")
-      #expect(bench.drinks.count == 60, "at \(moment)")
-      #expect(bench.bottle.bottle.unsynced == 0, "at \(moment)")
+      harness.pass(60)
+      #expect(harness.stored == Self.all(60), "at \(moment)")
+      #expect(harness.drinks.count == 60, "at \(moment)")
+      #expect(harness.bottle.bottle.unsynced == 0, "at \(moment)")
     }
   }
 
   @Test func `a restart of the bottle at any moment loses or repeats nothing`() {
     for moment in 0..<30 {
-      var bench = Self.meeting(40) { $0.longestValue = 182 }
-      bench.pass(0.4 + Double(moment) * 0.1)
-      bench.restart()
-      bench.pass(60)
-      #expect(bench.stored == Self.all(40), "at \(moment)")
-      #expect(bench.drinks.count == 40, "at \(moment)")
+      var harness = Self.meeting(40) { $0.longestValue = 182 }
+      harness.pass(0.4 + Double(moment) * 0.1)
+      harness.restart()
+      harness.pass(60)
+      #expect(harness.stored == Self.all(40), "at \(moment)")
+      #expect(harness.drinks.count == 40, "at \(moment)")
     }
   }
 
   @Test func `a phone killed at any moment stores every drink once`() {
     for moment in 0..<40 {
-      var bench = Self.meeting(40) { $0.longestValue = 182 }
-      bench.pass(0.4 + Double(moment) * 0.07)
-      bench.kill(keeping: false)
-      bench.pass(1)
-      bench.launch()
-      bench.touch(.moved)
-      bench.pass(30)
-      #expect(bench.stored == Self.all(40), "at \(moment)")
+      var harness = Self.meeting(40) { $0.longestValue = 182 }
+      harness.pass(0.4 + Double(moment) * 0.07)
+      harness.kill(keeping: false)
+      harness.pass(1)
+      harness.launch()
+      harness.touch(.moved)
+      harness.pass(30)
+      #expect(harness.stored == Self.all(40), "at \(moment)")
     }
   }
 
   @Test
   func `asks a bottle that reports more than it has twice, and again when its count changes`() {
-    var bench = BottleBench.wanted(.plan035)
-    bench.bottle.countsDeleted = true
-    bench.pass(1)
-    bench.touch(.moved)
-    bench.touch(.stands(true))
-    bench.touch(.poured(40))
-    bench.pass(0.1)
-    bench.deleteOnBottle(1)
-    bench.give(.hold(true))
-    bench.pass(60)
-    #expect(bench.bottle.bottle.unsynced == 1)
-    #expect(bench.stored == [])
-    #expect(bench.notices == [.nothingCame(said: 1)])
-    bench.touch(.poured(50))
-    bench.pass(10)
-    #expect(bench.stored == [2])
+    var harness = BottleHarness.wanted(.plan035)
+    harness.bottle.countsDeleted = true
+    harness.pass(1)
+    harness.touch(.moved)
+    harness.touch(.stands(true))
+    harness.touch(.poured(40))
+    harness.pass(0.1)
+    harness.deleteOnBottle(1)
+    harness.give(.hold(true))
+    harness.pass(60)
+    #expect(harness.bottle.bottle.unsynced == 1)
+    #expect(harness.stored == [])
+    #expect(harness.notices == [.nothingCame(said: 1)])
+    harness.touch(.poured(50))
+    harness.pass(10)
+    #expect(harness.stored == [2])
   }
 
   @Test func `does not store deleted records that arrive nevertheless`() throws {
-    var bench = BottleBench.connected()
-    let attempt = try #require(bench.model.connection?.attempt)
-    bench.dropped = Set(bench.notified + 1...bench.notified + 99)
-    bench.touch(.poured(40))
-    bench.give(.heard(attempt, .state(bench.bottle.state), at: bench.wall))
+    var harness = BottleHarness.connected()
+    let attempt = try #require(harness.model.connection?.attempt)
+    harness.dropped = Set(harness.notified + 1...harness.notified + 99)
+    harness.touch(.poured(40))
+    harness.give(.heard(attempt, .state(harness.bottle.state), at: harness.wall))
     let kept = BottleRecord(id: 8, time: 1_768_766_000, amount: 100, level: 0)
     var deleted = BottleRecord(id: 9, time: 1_768_766_000, amount: 100, level: 0)
     deleted.flags = .isDeleted
     let chunk = BottleChunk(index: 0, total: 1, records: [deleted, kept])
-    bench.give(.heard(attempt, .chunk(chunk), at: bench.wall))
-    bench.pass(1)
-    #expect(bench.stored == [8])
-    #expect(bench.drinks.map(\.record.id) == [8])
+    harness.give(.heard(attempt, .chunk(chunk), at: harness.wall))
+    harness.pass(1)
+    #expect(harness.stored == [8])
+    #expect(harness.drinks.map(\.record.id) == [8])
   }
 
   @Test func `stores and reports a drink without a time`() {
-    var bench = Self.meeting(1)
-    bench.pass(5)
-    #expect(bench.stored == [1])
-    #expect(bench.notices == [.unknownTime(record: 1)])
-    #expect(bench.drinks.first?.record.timestamp == nil)
-    bench.touch(.poured(40))
-    bench.pass(5)
-    #expect(bench.drinks.last?.record.timestamp != nil, "the clock was set on connecting")
+    var harness = Self.meeting(1)
+    harness.pass(5)
+    #expect(harness.stored == [1])
+    #expect(harness.notices == [.unknownTime(record: 1)])
+    #expect(harness.drinks.first?.record.timestamp == nil)
+    harness.touch(.poured(40))
+    harness.pass(5)
+    #expect(harness.drinks.last?.record.timestamp != nil, "the clock was set on connecting")
   }
 
   @Test func `requests a truncated chunk again, with a smaller size`() {
     // The radio reports 244 bytes and carries 120.
-    var bench = Self.meeting(30) { $0.cutsAt = 120 }
-    bench.give(.hold(true))
-    bench.pass(60)
-    #expect(bench.stored == Self.all(30))
-    let failed = bench.notices.contains {
+    var harness = Self.meeting(30) { $0.cutsAt = 120 }
+    harness.give(.hold(true))
+    harness.pass(60)
+    #expect(harness.stored == Self.all(30))
+    let failed = harness.notices.contains {
       if case .syncFailed(.malformed) = $0 { true } else { false }
     }
     #expect(failed)
   }
 
   @Test func `the next run shows drinks that were not confirmed, and no others`() {
-    var bench = Self.meeting(3)
-    bench.pass(5)
-    bench.give(.shown(through: 2))
-    bench.kill(keeping: false)
-    bench.updates = []
-    bench.launch()
-    #expect(bench.drinks.map(\.number) == [3])
+    var harness = Self.meeting(3)
+    harness.pass(5)
+    harness.give(.shown(through: 2))
+    harness.kill(keeping: false)
+    harness.updates = []
+    harness.launch()
+    #expect(harness.drinks.map(\.number) == [3])
   }
 
   // `DrinkSync` by itself.

@@ -7,13 +7,13 @@ import Testing
 
 /// A harness that drives a phone's model step by step. The test plays the radio and the store, so
 /// that it can compare the effects of each step as a whole.
-struct Hand {
+struct Harness {
   static let bottle = KnownBottle(PeripheralID(UUID128(high: 7, low: 7)), name: "Bottle")
   static let start = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
 
   var model: BottleModel
   var now = Instant.zero
-  var wall = Hand.start
+  var wall = Harness.start
   /// The attempt of the open connection.
   private(set) var attempt = AttemptID(0)
   /// The id of the last write.
@@ -27,32 +27,33 @@ struct Hand {
   }
 
   /// Returns a phone that scans for its bottle.
-  static func looking(_ change: (inout BottleSettings) -> Void = { _ in }) -> Hand {
-    var hand = Hand(change)
+  static func looking(_ change: (inout BottleSettings) -> Void = { _ in }) -> Harness {
+    var harness = Harness(change)
     var snapshot = DrinkSnapshot()
     snapshot.bottle = bottle
-    hand.give(.restored(snapshot))
-    hand.give(.start)
-    hand.give(.central(.adapter(.on)))
-    return hand
+    harness.give(.restored(snapshot))
+    harness.give(.start)
+    harness.give(.central(.adapter(.on)))
+    return harness
   }
 
   /// Returns a connected phone whose bottle's services are not discovered.
-  static func opened(_ change: (inout BottleSettings) -> Void = { _ in }) throws -> Hand {
-    var hand = looking(change)
-    hand.give(.central(.found(bottle.id, name: "Bottle")))
-    hand.attempt = try #require(hand.model.burst?.attempt)
-    #expect(hand.give(.central(.connected(hand.attempt))).contains(.discover(hand.attempt)))
-    return hand
+  static func opened(_ change: (inout BottleSettings) -> Void = { _ in }) throws -> Harness {
+    var harness = looking(change)
+    harness.give(.central(.found(bottle.id, name: "Bottle")))
+    harness.attempt = try #require(harness.model.burst?.attempt)
+    #expect(
+      harness.give(.central(.connected(harness.attempt))).contains(.discover(harness.attempt)))
+    return harness
   }
 
   /// Returns a connected phone that discovered the services, set the clock and stored the bottle.
   static func ready(
     unsynced: UInt16 = 0, _ change: (inout BottleSettings) -> Void = { _ in }
-  ) throws -> Hand {
-    var hand = try opened(change)
-    hand.give(.discovered(hand.attempt, longestValue: 244, state(unsynced), at: hand.wall))
-    return hand
+  ) throws -> Harness {
+    var harness = try opened(change)
+    harness.give(.discovered(harness.attempt, longestValue: 244, state(unsynced), at: harness.wall))
+    return harness
   }
 
   static func state(_ unsynced: UInt16, level: UInt16 = 500) -> BottleState {

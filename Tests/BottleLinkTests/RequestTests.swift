@@ -10,176 +10,176 @@ import VirtualBottle
 /// Tests of refreshes with their results, and of commands.
 @Suite struct BottleRequestTests {
   private static func result(
-    _ bench: inout BottleBench, within seconds: Double = 16
+    _ harness: inout BottleHarness, within seconds: Double = 16
   ) -> BottleRefreshResult? {
-    bench.give(.refresh(1))
-    bench.pass(seconds)
-    return bench.updates.lazy.compactMap {
+    harness.give(.refresh(1))
+    harness.pass(seconds)
+    return harness.updates.lazy.compactMap {
       if case .refreshed(1, let result) = $0 { result } else { nil }
     }.first
   }
 
   @Test func `a refresh that finds drinks reports how many`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    bench.touch(.moved)
-    bench.touch(.poured(40))
-    bench.touch(.poured(40))
-    #expect(Self.result(&bench) == .synced(2))
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    harness.touch(.moved)
+    harness.touch(.poured(40))
+    harness.touch(.poured(40))
+    #expect(Self.result(&harness) == .synced(2))
   }
 
   @Test func `a refresh with nothing new reports so, connected or not`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    bench.touch(.moved)
-    #expect(Self.result(&bench, within: 5) == .alreadySynced)
-    var connected = BottleBench.connected()
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    harness.touch(.moved)
+    #expect(Self.result(&harness, within: 5) == .alreadySynced)
+    var connected = BottleHarness.connected()
     #expect(Self.result(&connected, within: 0) == .alreadySynced)
   }
 
   @Test func `reports a sleeping bottle after 15 s, of which it scanned for 10`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    bench.log = []
-    let start = bench.seconds
-    bench.give(.refresh(1))
-    bench.pass(14.9)
-    #expect(!bench.updates.contains(.refreshed(1, .bottleAsleep)))
-    bench.pass(0.1)
-    #expect(bench.updates.contains(.refreshed(1, .bottleAsleep)))
-    let last = bench.log.last { if case .stopScan = $0.effect { true } else { false } }
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    harness.log = []
+    let start = harness.seconds
+    harness.give(.refresh(1))
+    harness.pass(14.9)
+    #expect(!harness.updates.contains(.refreshed(1, .bottleAsleep)))
+    harness.pass(0.1)
+    #expect(harness.updates.contains(.refreshed(1, .bottleAsleep)))
+    let last = harness.log.last { if case .stopScan = $0.effect { true } else { false } }
     #expect(last.map { ($0.at - start).rounded() } == 10)
-    #expect(bench.status.outstanding == [.queuedConnect])
+    #expect(harness.status.outstanding == [.queuedConnect])
   }
 
   @Test func `a refresh ends at once without Bluetooth`() {
-    var off = BottleBench.wanted()
+    var off = BottleHarness.wanted()
     off.adapter(.off)
     #expect(Self.result(&off, within: 0) == .bluetoothOff)
-    var denied = BottleBench.wanted()
+    var denied = BottleHarness.wanted()
     denied.adapter(.unauthorised)
     #expect(Self.result(&denied, within: 0) == .bluetoothUnavailable)
   }
 
   @Test func `reports a bottle that is found but does not connect`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    bench.give(.refresh(1))
-    bench.give(.central(.found(BottleBench.id, name: nil)))
-    bench.pass(16)
-    #expect(bench.updates.contains(.refreshed(1, .connectionFailed)))
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    harness.give(.refresh(1))
+    harness.give(.central(.found(BottleHarness.id, name: nil)))
+    harness.pass(16)
+    #expect(harness.updates.contains(.refreshed(1, .connectionFailed)))
   }
 
   @Test func `reports drinks that cannot be stored`() {
-    var bench = BottleBench.wanted()
-    bench.storeFailure = .full(detail: "full")
-    bench.pass(30)
-    bench.touch(.moved)
-    bench.touch(.poured(40))
-    #expect(Self.result(&bench, within: 30) == .syncFailed)
+    var harness = BottleHarness.wanted()
+    harness.storeFailure = .full(detail: "full")
+    harness.pass(30)
+    harness.touch(.moved)
+    harness.touch(.poured(40))
+    #expect(Self.result(&harness, within: 30) == .syncFailed)
   }
 
   @Test func `commands wait for a connection and are answered`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    bench.give(.perform(1, .command(.tare)))
-    bench.give(.perform(2, .settings(BottleSwitches(shakeToEmpty: false))))
-    bench.touch(.moved)
-    bench.pass(5)
-    #expect(bench.updates.contains(.performed(1, .done)))
-    #expect(bench.updates.contains(.performed(2, .done)))
-    #expect(bench.bottle.bottle.level == 0)
-    #expect(bench.bottle.bottle.shakeToEmpty == false)
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    harness.give(.perform(1, .command(.tare)))
+    harness.give(.perform(2, .settings(BottleSwitches(shakeToEmpty: false))))
+    harness.touch(.moved)
+    harness.pass(5)
+    #expect(harness.updates.contains(.performed(1, .done)))
+    #expect(harness.updates.contains(.performed(2, .done)))
+    #expect(harness.bottle.bottle.level == 0)
+    #expect(harness.bottle.bottle.shakeToEmpty == false)
   }
 
   @Test func `does not send invalid requests`() {
-    var bench = BottleBench.connected()
-    bench.give(.perform(1, .configuration(BottleConfiguration(scale: 99, tare: 0))))
+    var harness = BottleHarness.connected()
+    harness.give(.perform(1, .configuration(BottleConfiguration(scale: 99, tare: 0))))
     #expect(
-      bench.updates == [.performed(1, .invalid("the scale factor must be 100 to 800"))])
-    #expect(bench.log.count == 1)
+      harness.updates == [.performed(1, .invalid("the scale factor must be 100 to 800"))])
+    #expect(harness.log.count == 1)
   }
 
   @Test func `reports a refusal by the bottle`() {
-    var bench = BottleBench.connected()
-    bench.give(.perform(1, .command(.motions(chunk: 0))))
-    bench.pass(1)
-    #expect(bench.updates.contains(.performed(1, .refused)))
-    #expect(bench.status.phase == .connected)
+    var harness = BottleHarness.connected()
+    harness.give(.perform(1, .command(.motions(chunk: 0))))
+    harness.pass(1)
+    #expect(harness.updates.contains(.performed(1, .refused)))
+    #expect(harness.status.phase == .connected)
   }
 
   @Test func `a command to a sleeping bottle is not sent later`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    bench.give(.perform(1, .command(.tare)))
-    bench.pass(16)
-    #expect(bench.updates.contains(.performed(1, .notSent(.bottleAsleep))))
-    bench.touch(.moved)
-    bench.pass(30)
-    #expect(bench.bottle.bottle.level == 600)
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    harness.give(.perform(1, .command(.tare)))
+    harness.pass(16)
+    #expect(harness.updates.contains(.performed(1, .notSent(.bottleAsleep))))
+    harness.touch(.moved)
+    harness.pass(30)
+    #expect(harness.bottle.bottle.level == 600)
   }
 
   @Test func `a deletion is confirmed by the bottle's state, and marked in the store`() {
-    var bench = BottleBench.connected()
-    bench.touch(.poured(40))
-    bench.pass(3)
-    bench.give(.perform(1, .command(.delete(1))))
-    bench.pass(2)
-    #expect(bench.updates.contains(.performed(1, .done)))
-    #expect(bench.store.drinks(before: nil, limit: 9).map(\.isDeleted) == [true])
+    var harness = BottleHarness.connected()
+    harness.touch(.poured(40))
+    harness.pass(3)
+    harness.give(.perform(1, .command(.delete(1))))
+    harness.pass(2)
+    #expect(harness.updates.contains(.performed(1, .done)))
+    #expect(harness.store.drinks(before: nil, limit: 9).map(\.isDeleted) == [true])
   }
 
   @Test func `reports a deletion that nothing confirms within 5 s`() {
-    var bench = BottleBench.connected()
-    bench.touch(.poured(40))
-    bench.pass(3)
-    bench.dropped = Set(bench.notified + 1...bench.notified + 9)
-    bench.give(.perform(1, .command(.delete(1))))
-    bench.pass(4.9)
-    #expect(!bench.updates.contains(.performed(1, .unconfirmed)))
-    bench.pass(0.2)
-    #expect(bench.updates.contains(.performed(1, .unconfirmed)))
+    var harness = BottleHarness.connected()
+    harness.touch(.poured(40))
+    harness.pass(3)
+    harness.dropped = Set(harness.notified + 1...harness.notified + 9)
+    harness.give(.perform(1, .command(.delete(1))))
+    harness.pass(4.9)
+    #expect(!harness.updates.contains(.performed(1, .unconfirmed)))
+    harness.pass(0.2)
+    #expect(harness.updates.contains(.performed(1, .unconfirmed)))
   }
 
   @Test func `does not send a command again that was in flight when the connection broke`() {
-    var bench = BottleBench.connected()
-    bench.give(.perform(1, .command(.tare)))
-    bench.drop(.reset)
-    bench.pass(30)
-    #expect(bench.updates.contains(.performed(1, .unconfirmed)))
+    var harness = BottleHarness.connected()
+    harness.give(.perform(1, .command(.tare)))
+    harness.drop(.reset)
+    harness.pass(30)
+    #expect(harness.updates.contains(.performed(1, .unconfirmed)))
   }
 
   @Test func `32 requests may wait, and the next is refused`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    for number: UInt64 in 1...32 { bench.give(.perform(number, .command(.ping))) }
-    #expect(!bench.updates.contains(.performed(32, .notSent(.connectionFailed))))
-    bench.give(.perform(33, .command(.ping)))
-    #expect(bench.updates.contains(.performed(33, .notSent(.connectionFailed))))
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    for number: UInt64 in 1...32 { harness.give(.perform(number, .command(.ping))) }
+    #expect(!harness.updates.contains(.performed(32, .notSent(.connectionFailed))))
+    harness.give(.perform(33, .command(.ping)))
+    #expect(harness.updates.contains(.performed(33, .notSent(.connectionFailed))))
   }
 
   @Test func `a program that only sends commands leaves the drinks to another program`() {
-    var bench = BottleBench(.plan035) { $0.syncs = false }
-    bench.launch()
-    bench.touch(.moved)
-    bench.touch(.poured(40))
-    bench.give(.perform(1, .command(.ping)))
-    bench.pass(20)
-    #expect(bench.updates.contains(.performed(1, .done)))
-    #expect(bench.stored == [])
-    #expect(bench.bottle.bottle.unsynced == 1)
+    var harness = BottleHarness(.plan035) { $0.syncs = false }
+    harness.launch()
+    harness.touch(.moved)
+    harness.touch(.poured(40))
+    harness.give(.perform(1, .command(.ping)))
+    harness.pass(20)
+    #expect(harness.updates.contains(.performed(1, .done)))
+    #expect(harness.stored == [])
+    #expect(harness.bottle.bottle.unsynced == 1)
   }
 
   @Test func `a command that waits during a connection causes no early ping`() throws {
-    var hand = try Hand.ready {
+    var harness = try Harness.ready {
       ($0.scanTime, $0.requestTime) = (.seconds(30), .seconds(60))
     }
-    hand.give(.hold(true))
-    hand.give(.perform(1, .command(.ping)))
-    let last = hand.write
-    hand.pass(.seconds(11))
-    hand.give(.shown(through: 9))
-    #expect(hand.write == last)
+    harness.give(.hold(true))
+    harness.give(.perform(1, .command(.ping)))
+    let last = harness.write
+    harness.pass(.seconds(11))
+    harness.give(.shown(through: 9))
+    #expect(harness.write == last)
   }
 }
 
@@ -231,19 +231,19 @@ import VirtualBottle
 
   @Test(arguments: all)
   func `detects a broken invariant`(_ planted: Planted) {
-    var bench = planted.isConnected ? BottleBench.connected() : BottleBench.wanted()
-    if !planted.isConnected { bench.pass(30) }
-    var model = bench.model
+    var harness = planted.isConnected ? BottleHarness.connected() : BottleHarness.wanted()
+    if !planted.isConnected { harness.pass(30) }
+    var model = harness.model
     #expect(model.brokenInvariants(.thorough) == [])
     planted.plant(&model)
     #expect(model.brokenInvariants(.thorough).contains(planted.name))
   }
 
   @Test func `nothing is outstanding once the link has failed`() {
-    var bench = BottleBench.wanted()
-    bench.pass(30)
-    var model = bench.model
-    _ = model.link.handle(.credentials(.cleared), at: bench.now)
+    var harness = BottleHarness.wanted()
+    harness.pass(30)
+    var model = harness.model
+    _ = model.link.handle(.credentials(.cleared), at: harness.now)
     (model.queue, model.burst) = (nil, nil)
     model.shown = model.observed
     #expect(model.link.isWanted)

@@ -6,14 +6,14 @@ import VirtualBottle
 
 /// The rules of a bottle at their bounds.
 @Suite struct BottleRuleTests {
-  typealias Bench = BottleTests.Bench
+  typealias Harness = BottleTests.Harness
 
   /// Returns a harness with an awake bottle and a connected phone.
-  private static func connected(_ profile: TimerProfile = .plan034) -> Bench {
-    var bench = Bench(profile)
-    bench.give(.moved)
-    bench.give(.connected)
-    return bench
+  private static func connected(_ profile: TimerProfile = .plan034) -> Harness {
+    var harness = Harness(profile)
+    harness.give(.moved)
+    harness.give(.connected)
+    return harness
   }
 
   @Test func `each effect has its own bit`() {
@@ -29,39 +29,39 @@ import VirtualBottle
   @Test func `a timer of one millisecond fires after one millisecond`() {
     var profile = TimerProfile.plan034
     (profile.advertising, profile.healthCheck) = (1, 1)
-    var bench = Bench(profile)
-    #expect(bench.bottle.deadline == 1)
-    bench.pass(0.003)
-    #expect(bench.bottle.timerWakes == 3)
-    bench.give(.moved)
-    bench.pass(0.001)
-    #expect(bench.first(.stopAdvertising) == 0.004)
+    var harness = Harness(profile)
+    #expect(harness.bottle.deadline == 1)
+    harness.pass(0.003)
+    #expect(harness.bottle.timerWakes == 3)
+    harness.give(.moved)
+    harness.pass(0.001)
+    #expect(harness.first(.stopAdvertising) == 0.004)
   }
 
   // Waking, advertising, sleeping.
 
   @Test func `moving an awake bottle restarts its timer and does not count as a wake`() {
-    var bench = Bench(.plan034)
-    #expect(bench.give(.moved) == .advertise)
-    bench.give(.stands(true))
-    bench.pass(20)
-    #expect(bench.give(.moved).bits == 0)
-    #expect(bench.bottle.motionWakes == 1)
-    bench.pass(29.999)
-    #expect(bench.bottle.power == .awake)
-    bench.pass(0.001)
-    #expect(bench.bottle.power == .asleep)
-    #expect(bench.give(.moved) == .advertise)
-    #expect(bench.bottle.motionWakes == 2)
+    var harness = Harness(.plan034)
+    #expect(harness.give(.moved) == .advertise)
+    harness.give(.stands(true))
+    harness.pass(20)
+    #expect(harness.give(.moved).bits == 0)
+    #expect(harness.bottle.motionWakes == 1)
+    harness.pass(29.999)
+    #expect(harness.bottle.power == .awake)
+    harness.pass(0.001)
+    #expect(harness.bottle.power == .asleep)
+    #expect(harness.give(.moved) == .advertise)
+    #expect(harness.bottle.motionWakes == 2)
   }
 
   @Test func `a move at the moment when the bottle falls asleep keeps it awake and advertising`() {
-    var bench = Bench(.plan034)
-    bench.give(.moved)
-    #expect(bench.bottle.handle(.moved, at: 29_999).bits == 0)
-    #expect(bench.bottle.handle(.moved, at: 59_999).bits == 0, "its radio keeps advertising")
-    #expect(bench.bottle.power == .awake)
-    #expect(bench.bottle.isAdvertising)
+    var harness = Harness(.plan034)
+    harness.give(.moved)
+    #expect(harness.bottle.handle(.moved, at: 29_999).bits == 0)
+    #expect(harness.bottle.handle(.moved, at: 59_999).bits == 0, "its radio keeps advertising")
+    #expect(harness.bottle.power == .awake)
+    #expect(harness.bottle.isAdvertising)
   }
 
   @Test func `a write at the moment when the bottle falls asleep is refused`() {
@@ -98,75 +98,75 @@ import VirtualBottle
   }
 
   @Test func `repeating that a bottle is standing does not count as activity`() {
-    var bench = Bench(.plan034)
-    #expect(bench.give(.stands(true)).bits == 0)
-    #expect(!bench.bottle.isStill, "the bottle sleeps")
-    bench.give(.moved)
-    bench.pass(20)
-    bench.give(.stands(true))
-    bench.pass(5)
-    bench.give(.stands(true))
-    bench.pass(25)
-    #expect(bench.first(.sleep) == 50)
+    var harness = Harness(.plan034)
+    #expect(harness.give(.stands(true)).bits == 0)
+    #expect(!harness.bottle.isStill, "the bottle sleeps")
+    harness.give(.moved)
+    harness.pass(20)
+    harness.give(.stands(true))
+    harness.pass(5)
+    harness.give(.stands(true))
+    harness.pass(25)
+    #expect(harness.first(.sleep) == 50)
   }
 
   @Test func `a connected phone is notified when the bottle is put down and picked up`() {
-    var bench = Self.connected()
-    #expect(bench.give(.stands(false)).bits == 0)
-    #expect(bench.give(.stands(true)) == .notifyState)
-    #expect(bench.bottle.isStill)
-    #expect(bench.give(.stands(false)) == .notifyState)
-    #expect(!bench.bottle.isStill)
+    var harness = Self.connected()
+    #expect(harness.give(.stands(false)).bits == 0)
+    #expect(harness.give(.stands(true)) == .notifyState)
+    #expect(harness.bottle.isStill)
+    #expect(harness.give(.stands(false)) == .notifyState)
+    #expect(!harness.bottle.isStill)
   }
 
   @Test func `in plan 028 a bottle advertises for 30 s after each activity and disconnection`() {
-    var bench = Bench(.plan028)
-    bench.give(.moved)
-    bench.pass(20)
-    #expect(bench.give(.connected) == .stopAdvertising)
-    bench.pass(5)
-    #expect(bench.give(.disconnected) == .advertise)
-    bench.pass(1)
-    bench.give(.stands(true))
-    bench.pass(100)
-    let last = bench.log.suffix(2)
+    var harness = Harness(.plan028)
+    harness.give(.moved)
+    harness.pass(20)
+    #expect(harness.give(.connected) == .stopAdvertising)
+    harness.pass(5)
+    #expect(harness.give(.disconnected) == .advertise)
+    harness.pass(1)
+    harness.give(.stands(true))
+    harness.pass(100)
+    let last = harness.log.suffix(2)
     #expect(last.map(\.seconds) == [55, 56])
     #expect(last.map(\.effects) == [.stopAdvertising, .sleep])
-    bench.give(.moved)
-    bench.pass(20)
-    bench.give(.stands(true))
-    bench.pass(15)
-    #expect(!bench.bottle.isAdvertising)
-    #expect(bench.give(.moved) == .advertise, "it may be found again after any activity")
+    harness.give(.moved)
+    harness.pass(20)
+    harness.give(.stands(true))
+    harness.pass(15)
+    #expect(!harness.bottle.isAdvertising)
+    #expect(harness.give(.moved) == .advertise, "it may be found again after any activity")
   }
 
   @Test func `in plan 028 a bottle with a record advertises for 120 s`() {
-    var bench = Bench(.plan028)
-    bench.give(.moved)
-    bench.give(.poured(30))
-    bench.pass(119.999)
-    #expect(bench.bottle.isAdvertising)
-    bench.give(.stands(true))
-    bench.pass(0.001)
-    #expect(!bench.bottle.isAdvertising)
-    #expect(bench.bottle.power == .awake)
+    var harness = Harness(.plan028)
+    harness.give(.moved)
+    harness.give(.poured(30))
+    harness.pass(119.999)
+    #expect(harness.bottle.isAdvertising)
+    harness.give(.stands(true))
+    harness.pass(0.001)
+    #expect(!harness.bottle.isAdvertising)
+    #expect(harness.bottle.power == .awake)
   }
 
   @Test func `the time in a backpack begins at the event that each plan specifies`() {
     func sleepsDeeply(_ profile: TimerProfile, standing at: Double) -> Double? {
-      var bench = Bench(profile)
-      bench.give(.moved)
+      var harness = Harness(profile)
+      harness.give(.moved)
       var isDown = false
       for second in 1...600 {
-        bench.pass(1)
+        harness.pass(1)
         if Double(second) == at, !isDown {
           isDown = true
-          bench.give(.stands(true))
-          bench.give(.stands(false))
+          harness.give(.stands(true))
+          harness.give(.stands(false))
         }
-        if second % 10 == 0 { bench.give(.moved) }
+        if second % 10 == 0 { harness.give(.moved) }
       }
-      return bench.first(.sleepDeeply)
+      return harness.first(.sleepDeeply)
     }
     #expect(sleepsDeeply(.plan028, standing: 100) == 300)
     #expect(sleepsDeeply(.plan034, standing: 100) == 280)
@@ -175,13 +175,13 @@ import VirtualBottle
 
   @Test func `in plan 035 a phone write restarts the backpack time, setting the clock does not`() {
     func sleepsDeeply(_ profile: TimerProfile, _ input: BottleInput) -> Double? {
-      var bench = Self.connected(profile)
+      var harness = Self.connected(profile)
       for second in 1...500 {
-        bench.pass(1)
-        if second == 100 { bench.give(input) }
-        if second % 10 == 0 { bench.give(.moved) }
+        harness.pass(1)
+        if second == 100 { harness.give(input) }
+        if second % 10 == 0 { harness.give(.moved) }
       }
-      return bench.first(.sleepDeeply)
+      return harness.first(.sleepDeeply)
     }
     #expect(sleepsDeeply(.plan034, .command(.ping)) == 180)
     #expect(sleepsDeeply(.plan035, .command(.ping)) == 280)
@@ -189,114 +189,114 @@ import VirtualBottle
   }
 
   @Test func `in plan 035 a bottle sleeps 30 s after it stood still`() {
-    var bench = Bench(.plan035)
-    bench.give(.moved)
-    bench.pass(40)
-    #expect(bench.bottle.power == .awake, "it has not stood still yet")
-    bench.give(.stands(true))
-    bench.pass(30)
-    #expect(bench.first(.sleep) == 70)
-    bench.give(.moved)
-    bench.pass(60)
-    #expect(bench.bottle.power == .awake, "it has not stood still since it woke")
-    #expect(bench.bottle.isStill == false)
+    var harness = Harness(.plan035)
+    harness.give(.moved)
+    harness.pass(40)
+    #expect(harness.bottle.power == .awake, "it has not stood still yet")
+    harness.give(.stands(true))
+    harness.pass(30)
+    #expect(harness.first(.sleep) == 70)
+    harness.give(.moved)
+    harness.pass(60)
+    #expect(harness.bottle.power == .awake, "it has not stood still since it woke")
+    #expect(harness.bottle.isStill == false)
   }
 
   @Test func `in plan 035 a sleeping bottle checks itself every two hours`() {
-    var bench = Bench(.plan035)
-    #expect(bench.bottle.deadline == 7_200_000)
-    bench.pass(7199.999)
-    #expect(bench.bottle.timerWakes == 0)
-    bench.pass(0.001)
-    #expect(bench.bottle.timerWakes == 1)
-    bench.pass(7200)
-    #expect(bench.bottle.timerWakes == 2)
-    bench.give(.moved)
-    bench.give(.stands(true))
-    bench.pass(30)
-    #expect(bench.bottle.deadline == 21_630_000)
-    #expect(bench.bottle.power == .asleep)
-    #expect(Bench(.plan034).bottle.deadline == nil)
+    var harness = Harness(.plan035)
+    #expect(harness.bottle.deadline == 7_200_000)
+    harness.pass(7199.999)
+    #expect(harness.bottle.timerWakes == 0)
+    harness.pass(0.001)
+    #expect(harness.bottle.timerWakes == 1)
+    harness.pass(7200)
+    #expect(harness.bottle.timerWakes == 2)
+    harness.give(.moved)
+    harness.give(.stands(true))
+    harness.pass(30)
+    #expect(harness.bottle.deadline == 21_630_000)
+    #expect(harness.bottle.power == .asleep)
+    #expect(Harness(.plan034).bottle.deadline == nil)
   }
 
   @Test func `deep sleep is counted, ends at a tap, and records nothing`() {
-    var bench = Self.connected()
+    var harness = Self.connected()
     for _ in 0..<17 {
-      bench.pass(10)
-      bench.give(.moved)
+      harness.pass(10)
+      harness.give(.moved)
     }
-    bench.pass(10)
-    #expect(bench.log.last?.effects == BottleEffects(8 | 16))
-    #expect(bench.bottle.backpacks == 1)
-    #expect(!bench.bottle.isConnected)
-    #expect(bench.give(.poured(100)).bits == 0)
-    #expect(bench.give(.shaken).bits == 0)
-    #expect((bench.bottle.level, bench.bottle.ring.count) == (600, 0))
-    #expect(bench.give(.tapped) == .advertise)
-    #expect(bench.bottle.motionWakes == 2)
+    harness.pass(10)
+    #expect(harness.log.last?.effects == BottleEffects(8 | 16))
+    #expect(harness.bottle.backpacks == 1)
+    #expect(!harness.bottle.isConnected)
+    #expect(harness.give(.poured(100)).bits == 0)
+    #expect(harness.give(.shaken).bits == 0)
+    #expect((harness.bottle.level, harness.bottle.ring.count) == (600, 0))
+    #expect(harness.give(.tapped) == .advertise)
+    #expect(harness.bottle.motionWakes == 2)
   }
 
   @Test func `a low battery is reported and then ends the connection`() {
-    var bench = Self.connected(.plan035)
-    #expect(bench.give(.battery(60)).bits == 0)
-    #expect(bench.bottle.battery == 60)
-    #expect(bench.give(.battery(19)) == BottleEffects(4 | 16 | 32))
-    #expect(bench.bottle.isLocked)
-    #expect(bench.give(.battery(18)).bits == 0)
-    #expect(bench.give(.tapped).bits == 0)
-    #expect(bench.bottle.motionWakes == 1)
-    #expect(bench.give(.battery(25)).bits == 0)
-    #expect(bench.bottle.power == .asleep)
+    var harness = Self.connected(.plan035)
+    #expect(harness.give(.battery(60)).bits == 0)
+    #expect(harness.bottle.battery == 60)
+    #expect(harness.give(.battery(19)) == BottleEffects(4 | 16 | 32))
+    #expect(harness.bottle.isLocked)
+    #expect(harness.give(.battery(18)).bits == 0)
+    #expect(harness.give(.tapped).bits == 0)
+    #expect(harness.bottle.motionWakes == 1)
+    #expect(harness.give(.battery(25)).bits == 0)
+    #expect(harness.bottle.power == .asleep)
     var older = Self.connected()
     #expect(older.give(.battery(0)).bits == 0, "plan 034 has no such rule")
   }
 
   @Test func `only an awake bottle that advertises can be connected to, by one phone`() {
-    var bench = Bench(.plan028)
-    #expect(bench.give(.connected) == .reject)
-    #expect(bench.give(.disconnected).bits == 0)
-    bench.give(.moved)
-    #expect(bench.give(.disconnected).bits == 0)
-    #expect(bench.give(.connected) == .stopAdvertising)
-    #expect((bench.bottle.isConnected, bench.bottle.isAdvertising) == (true, false))
-    #expect(bench.give(.connected) == .reject)
-    #expect(bench.bottle.isConnected)
+    var harness = Harness(.plan028)
+    #expect(harness.give(.connected) == .reject)
+    #expect(harness.give(.disconnected).bits == 0)
+    harness.give(.moved)
+    #expect(harness.give(.disconnected).bits == 0)
+    #expect(harness.give(.connected) == .stopAdvertising)
+    #expect((harness.bottle.isConnected, harness.bottle.isAdvertising) == (true, false))
+    #expect(harness.give(.connected) == .reject)
+    #expect(harness.bottle.isConnected)
   }
 
   @Test func `a write without a connection is refused and has no effect`() {
-    var bench = Bench(.plan034)
-    bench.give(.moved)
-    bench.give(.poured(40))
+    var harness = Harness(.plan034)
+    harness.give(.moved)
+    harness.give(.poured(40))
     let inputs: [BottleInput] = [
       .command(.tare), .settings(shakeToEmpty: false), .acknowledged,
       .sync(count: 1, chunkSize: 1),
     ]
-    for input in inputs { #expect(bench.give(input) == .reject) }
-    #expect(bench.bottle.level == 560)
-    #expect(bench.bottle.shakeToEmpty)
+    for input in inputs { #expect(harness.give(input) == .reject) }
+    #expect(harness.bottle.level == 560)
+    #expect(harness.bottle.shakeToEmpty)
   }
 
   @Test func `the clock counts milliseconds and begins a new second when it is set`() {
-    var bench = Self.connected()
-    bench.pass(0.6)
-    bench.give(.moved)
-    #expect(bench.bottle.clock.seconds == 0)
-    bench.pass(0.399)
-    bench.give(.moved)
-    #expect(bench.bottle.clock.seconds == 0)
-    bench.pass(0.001)
-    bench.give(.moved)
-    #expect(bench.bottle.clock.seconds == 1)
-    #expect(!bench.bottle.clock.isValid)
-    bench.pass(0.9)
-    #expect(bench.give(.command(.setTime(1_768_766_400))) == .notifyState)
-    bench.pass(0.9)
-    bench.give(.moved)
-    #expect(bench.bottle.clock.seconds == 1_768_766_400)
-    bench.pass(0.1)
-    bench.give(.moved)
-    #expect(bench.bottle.clock.seconds == 1_768_766_401)
-    #expect(bench.bottle.clock.isValid)
+    var harness = Self.connected()
+    harness.pass(0.6)
+    harness.give(.moved)
+    #expect(harness.bottle.clock.seconds == 0)
+    harness.pass(0.399)
+    harness.give(.moved)
+    #expect(harness.bottle.clock.seconds == 0)
+    harness.pass(0.001)
+    harness.give(.moved)
+    #expect(harness.bottle.clock.seconds == 1)
+    #expect(!harness.bottle.clock.isValid)
+    harness.pass(0.9)
+    #expect(harness.give(.command(.setTime(1_768_766_400))) == .notifyState)
+    harness.pass(0.9)
+    harness.give(.moved)
+    #expect(harness.bottle.clock.seconds == 1_768_766_400)
+    harness.pass(0.1)
+    harness.give(.moved)
+    #expect(harness.bottle.clock.seconds == 1_768_766_401)
+    #expect(harness.bottle.clock.isValid)
   }
 
   @Test func `the profiles have the numbers of their plans`() {
@@ -319,44 +319,44 @@ import VirtualBottle
   }
 
   @Test func `picking up a bottle does not restart its backpack time`() {
-    var bench = Bench(.plan034)
-    bench.give(.moved)
+    var harness = Harness(.plan034)
+    harness.give(.moved)
     for second in 1...300 {
-      bench.pass(1)
-      if second == 10 { bench.give(.stands(true)) }
-      if second == 100 { bench.give(.stands(false)) }
-      if second % 10 == 0 { bench.give(.moved) }
+      harness.pass(1)
+      if second == 10 { harness.give(.stands(true)) }
+      if second == 100 { harness.give(.stands(false)) }
+      if second % 10 == 0 { harness.give(.moved) }
     }
-    #expect(bench.first(.sleepDeeply) == 190)
+    #expect(harness.first(.sleepDeeply) == 190)
   }
 
   @Test func `in plan 028 a disconnection without a connection does not restart advertising`() {
-    var bench = Bench(.plan028)
-    bench.give(.moved)
-    bench.pass(20)
-    bench.give(.stands(true))
-    bench.pass(15)
-    #expect((bench.bottle.power, bench.bottle.isAdvertising) == (.awake, false))
-    #expect(bench.give(.disconnected).bits == 0)
+    var harness = Harness(.plan028)
+    harness.give(.moved)
+    harness.pass(20)
+    harness.give(.stands(true))
+    harness.pass(15)
+    #expect((harness.bottle.power, harness.bottle.isAdvertising) == (.awake, false))
+    #expect(harness.give(.disconnected).bits == 0)
   }
 
   @Test func `sleep ends a synchronization, and only sleep in a backpack counts as a backpack`() {
-    var bench = Self.connected()
-    bench.give(.stands(true))
-    bench.give(.poured(40))
-    bench.give(.sync(count: 1, chunkSize: 1))
-    #expect(bench.bottle.sync.isSending)
-    bench.pass(60)
-    #expect(bench.bottle.power == .asleep)
-    #expect(!bench.bottle.sync.isSending)
-    #expect(bench.bottle.backpacks == 0)
+    var harness = Self.connected()
+    harness.give(.stands(true))
+    harness.give(.poured(40))
+    harness.give(.sync(count: 1, chunkSize: 1))
+    #expect(harness.bottle.sync.isSending)
+    harness.pass(60)
+    #expect(harness.bottle.power == .asleep)
+    #expect(!harness.bottle.sync.isSending)
+    #expect(harness.bottle.backpacks == 0)
   }
 
   @Test func `a tick without a due timer only advances the clock`() {
-    var sleeping = Bench(.plan034).bottle
+    var sleeping = Harness(.plan034).bottle
     #expect(sleeping.tick(at: 8_000_000).bits == 0)
     #expect((sleeping.timerWakes, sleeping.clock.seconds) == (0, 8_000))
-    var checked = Bench(.plan035).bottle
+    var checked = Harness(.plan035).bottle
     _ = checked.tick(at: 7_199_999)
     #expect(checked.timerWakes == 0)
     _ = checked.tick(at: 7_200_000)
@@ -372,15 +372,15 @@ import VirtualBottle
   }
 
   @Test func `a tap at the moment of deep sleep keeps the bottle awake`() {
-    var bench = Bench(.plan034)
+    var harness = Harness(.plan034)
     for _ in 0..<17 {
-      bench.give(.moved)
-      bench.pass(10)
+      harness.give(.moved)
+      harness.pass(10)
     }
-    bench.give(.moved)
-    bench.now &+= 10_000
-    #expect(bench.give(.tapped).bits == 0)
-    #expect(bench.bottle.power == .awake)
-    #expect(bench.bottle.isAdvertising)
+    harness.give(.moved)
+    harness.now &+= 10_000
+    #expect(harness.give(.tapped).bits == 0)
+    #expect(harness.bottle.power == .awake)
+    #expect(harness.bottle.isAdvertising)
   }
 }

@@ -7,7 +7,7 @@ import VirtualBottle
 /// The bottle's rules, in virtual time.
 @Suite struct BottleTests {
   /// A test harness: a bottle, and its clock in milliseconds.
-  struct Bench {
+  struct Harness {
     var bottle: Bottle<ArrayStorage>
     var now: UInt32
     /// The effects of the bottle, with their times in seconds since the start.
@@ -53,11 +53,11 @@ import VirtualBottle
   func `a moved bottle stays awake for its plan's time, without and with records`(
     profile: TimerProfile, without: Double, with: Double
   ) {
-    var quiet = Bench(profile)
+    var quiet = Harness(profile)
     #expect(quiet.give(.moved) == .advertise)
     quiet.pass(400)
     #expect(quiet.first(.sleep) ?? quiet.first(.sleepDeeply) == without)
-    var full = Bench(profile)
+    var full = Harness(profile)
     full.give(.moved)
     full.give(.stands(true))
     full.give(.poured(150))
@@ -66,36 +66,36 @@ import VirtualBottle
   }
 
   @Test func `in plan 035 only records made since the bottle woke keep it awake for 240 s`() {
-    var bench = Bench(.plan035)
-    bench.give(.moved)
-    bench.give(.poured(150))
+    var harness = Harness(.plan035)
+    harness.give(.moved)
+    harness.give(.poured(150))
     for _ in 0..<5 {
-      bench.give(.stands(false))
-      bench.give(.stands(true))
-      bench.pass(50)
+      harness.give(.stands(false))
+      harness.give(.stands(true))
+      harness.pass(50)
     }
-    #expect(bench.bottle.power == .awake)
+    #expect(harness.bottle.power == .awake)
     let last = 200.0
-    bench.log = []
-    bench.pass(400)
-    #expect(bench.first(.sleepDeeply) == last + 180)
-    bench.give(.tapped)
-    bench.give(.stands(true))
-    bench.log = []
-    let woke = Double(bench.now) / 1000
-    bench.pass(400)
-    #expect(bench.first(.sleep).map { $0 - woke } == 30, "an older record is no reason to wait")
+    harness.log = []
+    harness.pass(400)
+    #expect(harness.first(.sleepDeeply) == last + 180)
+    harness.give(.tapped)
+    harness.give(.stands(true))
+    harness.log = []
+    let woke = Double(harness.now) / 1000
+    harness.pass(400)
+    #expect(harness.first(.sleep).map { $0 - woke } == 30, "an older record is no reason to wait")
   }
 
   @Test func `in plan 028 advertising ends by itself, and a record prolongs it`() {
-    var bench = Bench(.plan028)
-    bench.give(.moved)
-    bench.pass(29)
-    bench.give(.poured(40))
-    bench.pass(200)
-    #expect(bench.first(.sleep) == 149)
-    #expect(bench.bottle.isAdvertising == false)
-    var still = Bench(.plan028)
+    var harness = Harness(.plan028)
+    harness.give(.moved)
+    harness.pass(29)
+    harness.give(.poured(40))
+    harness.pass(200)
+    #expect(harness.first(.sleep) == 149)
+    #expect(harness.bottle.isAdvertising == false)
+    var still = Harness(.plan028)
     still.give(.moved)
     still.pass(10)
     still.give(.stands(true))
@@ -105,95 +105,95 @@ import VirtualBottle
   }
 
   @Test func `in plan 034 a bottle advertises as long as it is awake`() {
-    var bench = Bench(.plan034)
-    bench.give(.moved)
-    bench.pass(20)
-    bench.give(.stands(true))
-    bench.pass(100)
-    #expect(bench.first(.stopAdvertising) == 50)
-    #expect(bench.first(.sleep) == 50)
+    var harness = Harness(.plan034)
+    harness.give(.moved)
+    harness.pass(20)
+    harness.give(.stands(true))
+    harness.pass(100)
+    #expect(harness.first(.stopAdvertising) == 50)
+    #expect(harness.first(.sleep) == 50)
   }
 
   @Test(arguments: [(TimerProfile.plan028, 30.0), (.plan034, 55), (.plan035, 55)])
   func `since plan 034 a write by the phone counts as activity, except setting the time`(
     profile: TimerProfile, asleep: Double
   ) {
-    var bench = Bench(profile)
-    bench.give(.moved)
-    bench.give(.stands(true))
-    bench.give(.connected)
-    bench.pass(25)
-    bench.give(.command(.ping))
-    bench.pass(2)
-    bench.give(.command(.setTime(1_768_766_400)))
-    bench.pass(100)
-    #expect(bench.first(.sleep) == asleep)
-    #expect(bench.first(.disconnect) == asleep, "a connection alone keeps nothing awake")
+    var harness = Harness(profile)
+    harness.give(.moved)
+    harness.give(.stands(true))
+    harness.give(.connected)
+    harness.pass(25)
+    harness.give(.command(.ping))
+    harness.pass(2)
+    harness.give(.command(.setTime(1_768_766_400)))
+    harness.pass(100)
+    #expect(harness.first(.sleep) == asleep)
+    #expect(harness.first(.disconnect) == asleep, "a connection alone keeps nothing awake")
   }
 
   @Test(arguments: [(TimerProfile.plan028, 300.0), (.plan034, 180), (.plan035, 180)])
   func `a bottle in a backpack sleeps until it is tapped`(profile: TimerProfile, seconds: Double) {
-    var bench = Bench(profile)
-    bench.give(.moved)
+    var harness = Harness(profile)
+    harness.give(.moved)
     for _ in 0..<60 {
-      bench.pass(10)
-      bench.give(.moved)
+      harness.pass(10)
+      harness.give(.moved)
     }
-    #expect(bench.first(.sleepDeeply) == seconds)
-    #expect(bench.bottle.power == .deep)
-    #expect(bench.give(.moved).bits == 0)
-    #expect(bench.give(.tapped) == .advertise)
+    #expect(harness.first(.sleepDeeply) == seconds)
+    #expect(harness.bottle.power == .deep)
+    #expect(harness.give(.moved).bits == 0)
+    #expect(harness.give(.tapped) == .advertise)
   }
 
   @Test func `in plan 035 nothing wakes a bottle from below 20 percent until it has 25 percent`() {
-    var bench = Bench(.plan035)
-    bench.give(.moved)
-    #expect(bench.give(.battery(20)).bits == 0)
-    #expect(bench.give(.battery(19)).contains(.sleep))
-    #expect(bench.give(.moved).bits == 0)
-    bench.give(.battery(24))
-    #expect(bench.give(.moved).bits == 0)
-    bench.give(.battery(25))
-    #expect(bench.give(.moved) == .advertise)
+    var harness = Harness(.plan035)
+    harness.give(.moved)
+    #expect(harness.give(.battery(20)).bits == 0)
+    #expect(harness.give(.battery(19)).contains(.sleep))
+    #expect(harness.give(.moved).bits == 0)
+    harness.give(.battery(24))
+    #expect(harness.give(.moved).bits == 0)
+    harness.give(.battery(25))
+    #expect(harness.give(.moved) == .advertise)
   }
 
   @Test func `a drink of 30 ml and a refill of 100 ml are recorded, and less is not`() {
-    var bench = Bench(.plan034)
-    for amount: Int16 in [29, 30, -99, -100, 99, 100] { bench.give(.poured(amount)) }
-    let ring = bench.bottle.ring
+    var harness = Harness(.plan034)
+    for amount: Int16 in [29, 30, -99, -100, 99, 100] { harness.give(.poured(amount)) }
+    let ring = harness.bottle.ring
     #expect((0..<ring.count).map { ring[$0].amount } == [30, -100, 99, 100])
     #expect((0..<ring.count).map { ring[$0].id } == [1, 2, 3, 4])
     #expect((0..<ring.count).map { ring[$0].kind } == [0, 0, 0, 1])
-    #expect(bench.bottle.dailyTotal == 229)
+    #expect(harness.bottle.dailyTotal == 229)
   }
 
   @Test func `the level stays between empty and full`() {
-    var bench = Bench(.plan034)
-    bench.give(.poured(700))
-    #expect(bench.bottle.level == 0)
-    bench.give(.poured(-1000))
-    #expect(bench.bottle.level == 830)
+    var harness = Harness(.plan034)
+    harness.give(.poured(700))
+    #expect(harness.bottle.level == 0)
+    harness.give(.poured(-1000))
+    #expect(harness.bottle.level == 830)
   }
 
   @Test func `600 records are kept, and the next one replaces the oldest`() {
-    var bench = Bench(.plan034)
-    for _ in 0..<600 { bench.give(.poured(30)) }
-    #expect(bench.bottle.ring.count == 600)
-    #expect(bench.bottle.ring[0].id == 1)
-    bench.give(.poured(30))
-    #expect(bench.bottle.ring.count == 600)
-    #expect(bench.bottle.ring[0].id == 2)
-    #expect(bench.bottle.ring[599].id == 601)
+    var harness = Harness(.plan034)
+    for _ in 0..<600 { harness.give(.poured(30)) }
+    #expect(harness.bottle.ring.count == 600)
+    #expect(harness.bottle.ring[0].id == 1)
+    harness.give(.poured(30))
+    #expect(harness.bottle.ring.count == 600)
+    #expect(harness.bottle.ring[0].id == 2)
+    #expect(harness.bottle.ring[599].id == 601)
   }
 
   @Test func `the counter of milliseconds may wrap around`() {
-    var bench = Bench(.plan034, at: UInt32.max - 10_000)
-    bench.give(.moved)
-    bench.give(.stands(true))
-    bench.pass(29.999)
-    #expect(bench.bottle.power == .awake)
-    bench.pass(0.001)
-    #expect(bench.bottle.power == .asleep)
+    var harness = Harness(.plan034, at: UInt32.max - 10_000)
+    harness.give(.moved)
+    harness.give(.stands(true))
+    harness.pass(29.999)
+    #expect(harness.bottle.power == .awake)
+    harness.pass(0.001)
+    #expect(harness.bottle.power == .asleep)
   }
 
   @Test(arguments: [TimerProfile.plan028, .plan034, .plan035])
@@ -201,49 +201,49 @@ import VirtualBottle
     profile: TimerProfile
   ) {
     for start in [0, UInt32.max - 10_000, UInt32.max - 29_000] {
-      var bench = Bench(profile, at: start)
-      bench.give(.moved)
+      var harness = Harness(profile, at: start)
+      harness.give(.moved)
       for wait in [1_000, 15_000, 29_500] as [UInt32] {
-        #expect(bench.bottle.tick(at: start &+ wait) == BottleEffects())
-        #expect(bench.bottle.isAdvertising)
+        #expect(harness.bottle.tick(at: start &+ wait) == BottleEffects())
+        #expect(harness.bottle.isAdvertising)
       }
-      bench.now = start &+ 29_500
-      #expect(bench.give(.connected) != .reject)
+      harness.now = start &+ 29_500
+      #expect(harness.give(.connected) != .reject)
     }
   }
 
   @Test func `a clock that was set keeps running while the bottle sleeps`() {
-    var bench = Bench(.plan034)
-    bench.give(.moved)
-    bench.give(.connected)
-    bench.give(.command(.setTime(1_768_766_400)))
-    bench.pass(3600)
-    bench.give(.moved)
-    #expect(bench.bottle.clock.seconds == 1_768_770_000)
-    #expect(bench.bottle.clock.isValid)
+    var harness = Harness(.plan034)
+    harness.give(.moved)
+    harness.give(.connected)
+    harness.give(.command(.setTime(1_768_766_400)))
+    harness.pass(3600)
+    harness.give(.moved)
+    #expect(harness.bottle.clock.seconds == 1_768_770_000)
+    #expect(harness.bottle.clock.isValid)
   }
 
   /// Returns the record identifiers of each chunk of a synchronization, acknowledged one by one.
-  private static func chunks(_ bench: inout Bench, size: UInt16) -> [[UInt32]] {
+  private static func chunks(_ harness: inout Harness, size: UInt16) -> [[UInt32]] {
     var found: [[UInt32]] = []
-    var effects = bench.give(.sync(count: bench.bottle.unsynced, chunkSize: size))
+    var effects = harness.give(.sync(count: harness.bottle.unsynced, chunkSize: size))
     while effects.contains(.notifyChunk) {
-      let bottle = bench.bottle
+      let bottle = harness.bottle
       found.append(
         (0..<bottle.sync.recordCount(in: bottle.ring)).map {
           bottle.sync.record($0, in: bottle.ring).id
         })
-      effects = bench.give(.acknowledged)
+      effects = harness.give(.acknowledged)
     }
     return found
   }
 
-  private static func filled(_ records: Int) -> Bench {
-    var bench = Bench(.plan034)
-    bench.give(.moved)
-    for _ in 0..<records { bench.give(.poured(30)) }
-    bench.give(.connected)
-    return bench
+  private static func filled(_ records: Int) -> Harness {
+    var harness = Harness(.plan034)
+    harness.give(.moved)
+    for _ in 0..<records { harness.give(.poured(30)) }
+    harness.give(.connected)
+    return harness
   }
 
   @Test(
@@ -254,75 +254,76 @@ import VirtualBottle
   func `a synchronization sends the records in chunks of the requested size`(
     records: Int, size: UInt16, chunks: [[UInt32]]
   ) {
-    var bench = Self.filled(records)
-    #expect(Self.chunks(&bench, size: size) == chunks)
-    #expect(bench.bottle.unsynced == 0)
-    #expect(!bench.bottle.sync.isSending)
+    var harness = Self.filled(records)
+    #expect(Self.chunks(&harness, size: size) == chunks)
+    #expect(harness.bottle.unsynced == 0)
+    #expect(!harness.bottle.sync.isSending)
   }
 
   @Test func `nothing is marked before the last acknowledgement`() {
-    var bench = Self.filled(5)
-    bench.give(.sync(count: 5, chunkSize: 2))
-    bench.give(.acknowledged)
-    bench.give(.acknowledged)
-    #expect(bench.bottle.unsynced == 5)
-    bench.give(.disconnected)
-    #expect(!bench.bottle.sync.isSending)
-    bench.give(.connected)
-    #expect(Self.chunks(&bench, size: 2) == [[1, 2], [3, 4], [5]], "all records are sent again")
+    var harness = Self.filled(5)
+    harness.give(.sync(count: 5, chunkSize: 2))
+    harness.give(.acknowledged)
+    harness.give(.acknowledged)
+    #expect(harness.bottle.unsynced == 5)
+    harness.give(.disconnected)
+    #expect(!harness.bottle.sync.isSending)
+    harness.give(.connected)
+    #expect(
+      Self.chunks(&harness, size: 2) == [[1, 2], [3, 4], [5]], "all records are sent again")
   }
 
   @Test func `a record added or deleted during a synchronization does not shift the others`() {
-    var bench = Self.filled(4)
-    bench.give(.sync(count: 4, chunkSize: 2))
-    bench.give(.poured(30))
-    bench.give(.command(.delete(1)))
-    #expect(bench.give(.acknowledged).contains(.notifyChunk))
-    let bottle = bench.bottle
+    var harness = Self.filled(4)
+    harness.give(.sync(count: 4, chunkSize: 2))
+    harness.give(.poured(30))
+    harness.give(.command(.delete(1)))
+    #expect(harness.give(.acknowledged).contains(.notifyChunk))
+    let bottle = harness.bottle
     #expect(
       (0..<2).map { bottle.sync.record($0, in: bottle.ring).id } == [3, 4])
-    bench.give(.acknowledged)
-    #expect(bench.bottle.unsynced == 1, "the record that was added later")
+    harness.give(.acknowledged)
+    #expect(harness.bottle.unsynced == 1, "the record that was added later")
   }
 
   @Test func `older bottles count deleted records and mark the first ones`() {
-    var bench = Self.filled(3)
-    bench.bottle.countsDeleted = true
-    #expect(bench.give(.command(.delete(1))).contains(.notifyState))
-    #expect(bench.bottle.unsynced == 3)
-    #expect(Self.chunks(&bench, size: 20) == [[2, 3]])
-    #expect(bench.bottle.unsynced == 1, "the deleted record and the second one were marked")
+    var harness = Self.filled(3)
+    harness.bottle.countsDeleted = true
+    #expect(harness.give(.command(.delete(1))).contains(.notifyState))
+    #expect(harness.bottle.unsynced == 3)
+    #expect(Self.chunks(&harness, size: 20) == [[2, 3]])
+    #expect(harness.bottle.unsynced == 1, "the deleted record and the second one were marked")
   }
 
   @Test func `a deletion is always answered, even that of an unknown record`() {
-    var bench = Self.filled(1)
-    #expect(bench.give(.command(.delete(9))) == .notifyState)
-    #expect(bench.give(.command(.delete(1))).contains(.persist))
-    #expect(bench.bottle.unsynced == 0)
+    var harness = Self.filled(1)
+    #expect(harness.give(.command(.delete(9))) == .notifyState)
+    #expect(harness.give(.command(.delete(1))).contains(.persist))
+    #expect(harness.bottle.unsynced == 0)
   }
 
   @Test func `a calibration accepts its steps in order and fails out of order`() {
-    var bench = Self.filled(0)
-    bench.give(.command(.startCalibration))
-    bench.give(.command(.measure(full: false)))
-    #expect(bench.bottle.calibration.empty == 100_000 + 247_500)
-    bench.give(.command(.measure(full: true)))
-    #expect(bench.bottle.calibration.step == 8)
-    bench.give(.command(.calibrate(empty: 1, full: 2, scale: 400)))
-    #expect(bench.bottle.calibration.step == 9)
-    #expect(bench.bottle.configuration.scale == 400)
-    #expect(bench.give(.command(.calibrate(empty: 2, full: 2, scale: 400))) == .reject)
-    bench.give(.command(.measure(full: true)))
-    #expect(bench.bottle.calibration.step == 10)
+    var harness = Self.filled(0)
+    harness.give(.command(.startCalibration))
+    harness.give(.command(.measure(full: false)))
+    #expect(harness.bottle.calibration.empty == 100_000 + 247_500)
+    harness.give(.command(.measure(full: true)))
+    #expect(harness.bottle.calibration.step == 8)
+    harness.give(.command(.calibrate(empty: 1, full: 2, scale: 400)))
+    #expect(harness.bottle.calibration.step == 9)
+    #expect(harness.bottle.configuration.scale == 400)
+    #expect(harness.give(.command(.calibrate(empty: 2, full: 2, scale: 400))) == .reject)
+    harness.give(.command(.measure(full: true)))
+    #expect(harness.bottle.calibration.step == 10)
   }
 
   @Test func `a configuration out of range is refused`() {
-    var bench = Self.filled(0)
+    var harness = Self.filled(0)
     var configuration = FirmwareConfiguration.usual
     configuration.scale = 99
-    #expect(bench.give(.configuration(configuration)) == .reject)
+    #expect(harness.give(.configuration(configuration)) == .reject)
     configuration.scale = 100
-    #expect(bench.give(.configuration(configuration)) == .persist)
+    #expect(harness.give(.configuration(configuration)) == .persist)
   }
 
   @Test func `a bottle's state takes at most 200 bytes, and a record 16`() {

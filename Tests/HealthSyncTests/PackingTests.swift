@@ -8,9 +8,9 @@ import Testing
 /// The packing of samples into batches.
 @Suite struct PackingTests {
   private static let packing = SyncPacking(deviceID: "PHONE")
-  private static let steps = SyncBench.steps
+  private static let steps = SyncHarness.steps
   private static let anchor = HealthAnchor([1])
-  private static let made = SyncBench.time(1_768_766_400)
+  private static let made = SyncHarness.time(1_768_766_400)
 
   private static func source(_ number: UInt64, _ sample: HealthSample) -> SourceSample {
     SourceSample(uuid: UUID128(high: 0, low: number), sample: sample)

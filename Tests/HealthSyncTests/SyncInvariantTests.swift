@@ -11,14 +11,14 @@ import Testing
 @Suite struct SyncInvariantTests {
   /// A sync with an accepted batch, a batch that is being sent, and a waiting one.
   private static var sending: SyncModel {
-    var bench = SyncBench()
-    bench.give(
-      SyncBench.waiting([
-        SyncBench.batch("a", SyncBench.steps, 1), SyncBench.batch("b", SyncBench.steps, 2),
-        SyncBench.batch("c", SyncBench.steps, 3),
+    var harness = SyncHarness()
+    harness.give(
+      SyncHarness.waiting([
+        SyncHarness.batch("a", SyncHarness.steps, 1), SyncHarness.batch("b", SyncHarness.steps, 2),
+        SyncHarness.batch("c", SyncHarness.steps, 3),
       ]))
-    bench.accept("a")
-    return bench.model
+    harness.accept("a")
+    return harness.model
   }
 
   /// Replaces the queue of steps by one with another run or changed batches.
@@ -28,7 +28,7 @@ import Testing
   ) {
     var batches = model.queues[0].batches
     change(&batches)
-    model.queues[0] = TypeQueue(SyncBench.steps, batches, run: run)
+    model.queues[0] = TypeQueue(SyncHarness.steps, batches, run: run)
   }
 
   private static let plants: [PlantedFault<SyncModel>] = [

@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func `a queue returns the batches that are ready to be sent, in order`() {
-    var queue = TypeQueue("t", (0..<5).map { TypeQueue.Batch(queued: SyncBench.batch("\($0)")) })
+    var queue = TypeQueue("t", (0..<5).map { TypeQueue.Batch(queued: SyncHarness.batch("\($0)")) })
     #expect(queue.ready(depth: 1) == [0])
     #expect(queue.ready(depth: 3) == [0, 1, 2])
     #expect(queue.ready(depth: 9) == [0, 1, 2, 3, 4])

@@ -7,17 +7,17 @@ import Testing
 /// The work that a sync completes after it was stopped.
 @Suite struct SyncStopTests {
   @Test func `batches accepted before a stop are stored before the sync ends`() {
-    var bench = SyncBench()
-    bench.give(
-      SyncBench.waiting([SyncBench.batch("a"), SyncBench.batch("b", SyncBench.steps, 2)]))
-    bench.accept("a")
-    bench.accept("b")
-    bench.give(.stop)
-    #expect(!bench.model.isStopped)
-    bench.finishCommits()
-    let time = SyncBench.time(5)
-    #expect(bench.steps == [[.accept(file: "a", at: time)], [.accept(file: "b", at: time)]])
-    #expect(bench.deleted == ["a", "b"])
-    #expect(bench.model.isStopped)
+    var harness = SyncHarness()
+    harness.give(
+      SyncHarness.waiting([SyncHarness.batch("a"), SyncHarness.batch("b", SyncHarness.steps, 2)]))
+    harness.accept("a")
+    harness.accept("b")
+    harness.give(.stop)
+    #expect(!harness.model.isStopped)
+    harness.finishCommits()
+    let time = SyncHarness.time(5)
+    #expect(harness.steps == [[.accept(file: "a", at: time)], [.accept(file: "b", at: time)]])
+    #expect(harness.deleted == ["a", "b"])
+    #expect(harness.model.isStopped)
   }
 }

@@ -14,7 +14,7 @@ import Testing
   private static let offered = UploadSupport(resumption: .offered(UploadOffer(.current)))
 
   /// A try, with the support that the server has reported.
-  private struct Bench {
+  private struct Harness {
     var upload: UploadTry
     var support: UploadSupport
 
@@ -77,9 +77,9 @@ import Testing
   // MARK: In one request
 
   @Test func `a payload below the limit is sent in one request without an OPTIONS request`() {
-    let bench = Bench()
-    #expect(bench.upload.step == .send(UploadRequest("POST", Self.endpoint, [], Self.body)))
-    #expect(bench.upload.piece == nil)
+    let harness = Harness()
+    #expect(harness.upload.step == .send(UploadRequest("POST", Self.endpoint, [], Self.body)))
+    #expect(harness.upload.piece == nil)
   }
 
   @Test(arguments: [
@@ -90,106 +90,107 @@ import Testing
   func `the status and body of an answer decide whether the payload is accepted`(
     status: Int, body: String, isAccepted: Bool
   ) {
-    var bench = Bench()
-    bench.answer(status, ["sync-epoch": "e1"], body)
+    var harness = Harness()
+    harness.answer(status, ["sync-epoch": "e1"], body)
     let refused = UploadTry.Step.ended(.failed(Self.failure(status)), epoch: nil)
-    #expect(bench.upload.step == (isAccepted ? .ended(.accepted, epoch: "e1") : refused))
+    #expect(harness.upload.step == (isAccepted ? .ended(.accepted, epoch: "e1") : refused))
   }
 
   @Test func `a failed request ends the attempt`() {
-    var bench = Bench()
-    #expect(bench.take(.failed(.reset)) == nil)
-    #expect(bench.upload.step == .ended(.failed(.reset), epoch: nil))
+    var harness = Harness()
+    #expect(harness.take(.failed(.reset)) == nil)
+    #expect(harness.upload.step == .ended(.failed(.reset), epoch: nil))
   }
 
   @Test func `results of other steps change nothing`() {
-    var bench = Bench()
-    let before = bench.upload
-    bench.take(.compressed([1]))
-    #expect(bench.upload == before)
-    bench.answer(200)
-    let ended = bench.upload
-    bench.answer(500)
-    bench.take(.failed(.reset))
-    bench.take(.compressed(nil))
-    #expect(bench.upload == ended)
+    var harness = Harness()
+    let before = harness.upload
+    harness.take(.compressed([1]))
+    #expect(harness.upload == before)
+    harness.answer(200)
+    let ended = harness.upload
+    harness.answer(500)
+    harness.take(.failed(.reset))
+    harness.take(.compressed(nil))
+    #expect(harness.upload == ended)
   }
 
   // MARK: Compression
 
   @Test func `a payload is compressed for a server that takes gzip`() {
-    var bench = Bench(UploadSupport(takesGzip: true))
-    #expect(bench.upload.step == .compress)
-    bench.take(.compressed(Self.packed))
-    #expect(bench.request == "POST 40+")
-    bench.answer(200)
-    #expect(bench.upload.step == .ended(.accepted, epoch: nil))
+    var harness = Harness(UploadSupport(takesGzip: true))
+    #expect(harness.upload.step == .compress)
+    harness.take(.compressed(Self.packed))
+    #expect(harness.request == "POST 40+")
+    harness.answer(200)
+    #expect(harness.upload.step == .ended(.accepted, epoch: nil))
   }
 
   @Test(arguments: [nil, body, body + [1]] as [[UInt8]?])
   func `a payload that compression does not shrink is sent uncompressed`(packed: [UInt8]?) {
-    var bench = Bench(UploadSupport(takesGzip: true))
-    bench.take(.compressed(packed))
-    #expect(bench.request == "POST 100")
+    var harness = Harness(UploadSupport(takesGzip: true))
+    harness.take(.compressed(packed))
+    #expect(harness.request == "POST 100")
   }
 
   @Test func `a refused gzip coding is remembered, and the payload is sent uncompressed`() {
-    var bench = Bench(UploadSupport(takesGzip: true))
-    bench.take(.compressed(Self.packed))
-    bench.answer(415)
-    #expect(bench.request == "POST 100")
-    #expect(bench.support.takesGzip == false)
-    bench.answer(415)
-    #expect(bench.upload.step == .ended(.failed(Self.failure(415)), epoch: nil))
+    var harness = Harness(UploadSupport(takesGzip: true))
+    harness.take(.compressed(Self.packed))
+    harness.answer(415)
+    #expect(harness.request == "POST 100")
+    #expect(harness.support.takesGzip == false)
+    harness.answer(415)
+    #expect(harness.upload.step == .ended(.failed(Self.failure(415)), epoch: nil))
   }
 
   @Test func `an HTML page with status 415 also refuses the gzip coding`() {
-    var bench = Bench(UploadSupport(takesGzip: true))
-    bench.take(.compressed(Self.packed))
-    bench.take(.failed(Self.failure(415)))
-    #expect(bench.request == "POST 100")
+    var harness = Harness(UploadSupport(takesGzip: true))
+    harness.take(.compressed(Self.packed))
+    harness.take(.failed(Self.failure(415)))
+    #expect(harness.request == "POST 100")
   }
 
   @Test func `a gzip coding refused for a piece starts a new upload of the uncompressed payload`() {
     let support = UploadSupport(resumption: Self.offered.resumption, takesGzip: true)
-    var bench = Bench(resumesFrom: 10, support, ticket: Self.ticket(of: Self.packed, isGzip: true))
-    bench.take(.compressed(Self.packed))
-    #expect(bench.request == "HEAD 0")
-    bench.answer(204, ["upload-offset": "30", "upload-complete": "?0"])
-    #expect(bench.request == "PATCH 10")
-    #expect(bench.answer(415, ["upload-complete": "?1"]) == .forget)
-    #expect(bench.request == "POST 0", "its ticket was of the compressed payload")
-    #expect(bench.support.takesGzip == false)
+    var harness = Harness(
+      resumesFrom: 10, support, ticket: Self.ticket(of: Self.packed, isGzip: true))
+    harness.take(.compressed(Self.packed))
+    #expect(harness.request == "HEAD 0")
+    harness.answer(204, ["upload-offset": "30", "upload-complete": "?0"])
+    #expect(harness.request == "PATCH 10")
+    #expect(harness.answer(415, ["upload-complete": "?1"]) == .forget)
+    #expect(harness.request == "POST 0", "its ticket was of the compressed payload")
+    #expect(harness.support.takesGzip == false)
   }
 
   @Test func `tus uses no gzip, and a compressed payload below the limit is sent in one request`() {
     let tus = UploadSupport(resumption: .offered(UploadOffer(.tus)), takesGzip: true)
-    #expect(Bench(resumesFrom: 10, tus).request == "POST 0")
+    #expect(Harness(resumesFrom: 10, tus).request == "POST 0")
     let draft = UploadSupport(resumption: .offered(UploadOffer(.current)), takesGzip: true)
-    var bench = Bench(resumesFrom: 41, draft)
-    bench.take(.compressed(Self.packed))
-    #expect(bench.request == "POST 40+")
+    var harness = Harness(resumesFrom: 41, draft)
+    harness.take(.compressed(Self.packed))
+    #expect(harness.request == "POST 40+")
   }
 
   // MARK: The offer
 
   @Test func `an OPTIONS request without the secret finds out once how uploads resume`() {
-    var bench = Bench(resumesFrom: 100)
+    var harness = Harness(resumesFrom: 100)
     let question = UploadRequest("OPTIONS", Self.endpoint, showsSecret: false)
-    #expect(bench.upload.step == .send(question))
-    bench.answer(204, Self.options)
-    #expect(bench.support.resumption == .offered(UploadOffer(.current, maxSize: 1_000_000)))
-    #expect(bench.request == "POST 0")
-    #expect(Bench(resumesFrom: 100, bench.support).request == "POST 0")
-    #expect(Bench(resumesFrom: 101).request == "POST 100")
+    #expect(harness.upload.step == .send(question))
+    harness.answer(204, Self.options)
+    #expect(harness.support.resumption == .offered(UploadOffer(.current, maxSize: 1_000_000)))
+    #expect(harness.request == "POST 0")
+    #expect(Harness(resumesFrom: 100, harness.support).request == "POST 0")
+    #expect(Harness(resumesFrom: 101).request == "POST 100")
   }
 
   @Test(arguments: [200, 404, 405, 501])
   func `a server without resumable uploads gets the payload in one request`(status: Int) {
-    var bench = Bench(resumesFrom: 10)
-    bench.answer(status)
-    #expect(bench.request == "POST 100")
-    #expect(bench.support.resumption == .absent)
+    var harness = Harness(resumesFrom: 10)
+    harness.answer(status)
+    #expect(harness.request == "POST 100")
+    #expect(harness.support.resumption == .absent)
   }
 
   @Test(
@@ -200,10 +201,10 @@ import Testing
   func `a failed OPTIONS request leaves support unknown, and an HTML page means no support`(
     failure: LinkFailure, known: UploadSupport.Resumption?
   ) {
-    var bench = Bench(resumesFrom: 10)
-    bench.take(.failed(failure))
-    #expect(bench.support.resumption == known)
-    #expect(bench.request == "POST 100")
+    var harness = Harness(resumesFrom: 10)
+    harness.take(.failed(failure))
+    #expect(harness.support.resumption == known)
+    #expect(harness.request == "POST 100")
   }
 
   @Test(arguments: [
@@ -212,11 +213,11 @@ import Testing
   func `an upload resumes from its ticket if the OPTIONS request has no usable answer`(
     input: UploadTry.Input
   ) {
-    var plain = Bench(resumesFrom: 10, ticket: Self.ticket(.tus))
+    var plain = Harness(resumesFrom: 10, ticket: Self.ticket(.tus))
     plain.take(input)
     #expect(plain.upload.dialect == .tus)
     #expect(plain.request == "HEAD 0")
-    var gzip = Bench(resumesFrom: 10, ticket: Self.ticket(of: Self.packed, isGzip: true))
+    var gzip = Harness(resumesFrom: 10, ticket: Self.ticket(of: Self.packed, isGzip: true))
     gzip.take(input)
     #expect(gzip.upload.step == .compress)
     gzip.take(.compressed(Self.packed))
@@ -226,39 +227,39 @@ import Testing
   }
 
   @Test func `a server that refuses to create an upload counts as without resumable uploads`() {
-    var bench = Bench(resumesFrom: 10, Self.offered)
-    bench.answer(404)
-    #expect(bench.support.resumption == .absent)
-    #expect(bench.request == "POST 100")
+    var harness = Harness(resumesFrom: 10, Self.offered)
+    harness.answer(404)
+    #expect(harness.support.resumption == .absent)
+    #expect(harness.request == "POST 100")
   }
 
   @Test func `a payload above the offered maximum is sent in one request, and the offer is kept`() {
     let small = UploadSupport(resumption: .offered(UploadOffer(.current, maxSize: 99)))
-    let bench = Bench(resumesFrom: 10, small)
-    #expect(bench.request == "POST 100")
-    #expect(bench.support == small)
+    let harness = Harness(resumesFrom: 10, small)
+    #expect(harness.request == "POST 100")
+    #expect(harness.support == small)
   }
 
   // MARK: Tickets
 
   @Test func `a ticket is stored before the first piece and forgotten after the last`() {
     let offer = UploadOffer(.current, maxAppend: 60)
-    var bench = Bench(resumesFrom: 10, UploadSupport(resumption: .offered(offer)))
-    #expect(bench.answer(201, ["location": "/up?id=1"]) == .keep(Self.ticket()))
-    #expect(bench.request == "PATCH 60")
-    #expect(bench.answer(204, ["upload-offset": "60", "upload-complete": "?0"]) == nil)
-    #expect(bench.request == "PATCH 40")
-    #expect(bench.answer(200, ["upload-complete": "?1", "sync-epoch": "e2"]) == .forget)
-    #expect(bench.upload.step == .ended(.accepted, epoch: "e2"))
+    var harness = Harness(resumesFrom: 10, UploadSupport(resumption: .offered(offer)))
+    #expect(harness.answer(201, ["location": "/up?id=1"]) == .keep(Self.ticket()))
+    #expect(harness.request == "PATCH 60")
+    #expect(harness.answer(204, ["upload-offset": "60", "upload-complete": "?0"]) == nil)
+    #expect(harness.request == "PATCH 40")
+    #expect(harness.answer(200, ["upload-complete": "?1", "sync-epoch": "e2"]) == .forget)
+    #expect(harness.upload.step == .ended(.accepted, epoch: "e2"))
   }
 
   @Test func `a cut connection keeps the ticket for the next attempt`() {
-    var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
-    #expect(bench.request == "HEAD 0")
-    bench.answer(204, ["upload-offset": "70", "upload-complete": "?0"])
-    #expect(bench.request == "PATCH 30")
-    #expect(bench.take(.failed(.ended)) == nil)
-    #expect(bench.upload.step == .ended(.failed(.ended), epoch: nil))
+    var harness = Harness(resumesFrom: 10, Self.offered, ticket: Self.ticket())
+    #expect(harness.request == "HEAD 0")
+    harness.answer(204, ["upload-offset": "70", "upload-complete": "?0"])
+    #expect(harness.request == "PATCH 30")
+    #expect(harness.take(.failed(.ended)) == nil)
+    #expect(harness.upload.step == .ended(.failed(.ended), epoch: nil))
   }
 
   @Test(arguments: [
@@ -266,21 +267,21 @@ import Testing
   ])
   func `a ticket of another protocol, coding or payload is not used`(ticket: UploadTicket) {
     let plain = UploadSupport(resumption: Self.offered.resumption, takesGzip: false)
-    #expect(Bench(resumesFrom: 10, plain, ticket: ticket).request == "POST 0")
+    #expect(Harness(resumesFrom: 10, plain, ticket: ticket).request == "POST 0")
   }
 
   @Test(arguments: [404, 410])
   func `an expired ticket is forgotten, and the upload begins anew`(status: Int) {
-    var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
-    #expect(bench.answer(status) == .forget)
-    #expect(bench.request == "POST 0")
+    var harness = Harness(resumesFrom: 10, Self.offered, ticket: Self.ticket())
+    #expect(harness.answer(status) == .forget)
+    #expect(harness.request == "POST 0")
   }
 
   @Test func `a complete upload of an unstored batch is not a success and keeps the ticket`() {
-    var bench = Bench(resumesFrom: 10, Self.offered, ticket: Self.ticket())
-    bench.answer(204, ["upload-offset": "0", "upload-complete": "?0"])
-    #expect(bench.answer(200, ["upload-complete": "?1"], #"{"success":false}"#) == nil)
-    #expect(bench.upload.step == .ended(.failed(Self.failure(200)), epoch: nil))
+    var harness = Harness(resumesFrom: 10, Self.offered, ticket: Self.ticket())
+    harness.answer(204, ["upload-offset": "0", "upload-complete": "?0"])
+    #expect(harness.answer(200, ["upload-complete": "?1"], #"{"success":false}"#) == nil)
+    #expect(harness.upload.step == .ended(.failed(Self.failure(200)), epoch: nil))
   }
 
   // MARK: Identity and secret

@@ -5,32 +5,32 @@ import Testing
 
 struct ConnectionTests {
   @Test func `greets first, is connected when open, and shows received messages`() {
-    var bench = SocketBench()
+    var harness = SocketHarness()
     let one = AttemptID(1)
     #expect(
-      bench.give(.start) == [
+      harness.give(.start) == [
         .open(one), .update(.status(LinkStatus(phase: .connecting, attempt: 1))),
       ])
     #expect(
-      bench.give(.opened(one, subprotocol: "feed.v2")) == [
+      harness.give(.opened(one, subprotocol: "feed.v2")) == [
         .greet(one, subprotocol: "feed.v2", after: nil), .update(.status(.connected)),
       ])
-    #expect(bench.say("hello") == [.update(.message(.text("hello")))])
+    #expect(harness.say("hello") == [.update(.message(.text("hello")))])
     #expect(
-      bench.give(.message(one, SocketMessage(binary: [0, 255]), SocketMarks())) == [
+      harness.give(.message(one, SocketMessage(binary: [0, 255]), SocketMarks())) == [
         .update(.message(SocketMessage(binary: [0, 255])))
       ])
   }
 
   @Test func `is connected only once the greeting is confirmed`() {
-    var bench = SocketBench(SocketSettings.confirmed)
+    var harness = SocketHarness(SocketSettings.confirmed)
     let one = AttemptID(1)
-    bench.give(.start)
+    harness.give(.start)
     #expect(
-      bench.give(.opened(one, subprotocol: nil)) == [.greet(one, subprotocol: nil, after: nil)])
-    #expect(bench.say("news") == [.update(.message(.text("news")))])
+      harness.give(.opened(one, subprotocol: nil)) == [.greet(one, subprotocol: nil, after: nil)])
+    #expect(harness.say("news") == [.update(.message(.text("news")))])
     #expect(
-      bench.say("welcome", SocketMarks.confirming()) == [
+      harness.say("welcome", SocketMarks.confirming()) == [
         .update(.status(.connected)),
         .update(.message(.text("welcome"))),
       ])
@@ -38,13 +38,13 @@ struct ConnectionTests {
 
   @Test(arguments: [14_999, 15_000])
   func `a greeting not confirmed within 15 s ends the attempt`(milliseconds: Int) {
-    var bench = SocketBench(SocketSettings.confirmed)
-    bench.give(.start)
-    bench.give(.opened(bench.attempt, subprotocol: nil))
-    let effects = bench.pass(.milliseconds(milliseconds))
+    var harness = SocketHarness(SocketSettings.confirmed)
+    harness.give(.start)
+    harness.give(.opened(harness.attempt, subprotocol: nil))
+    let effects = harness.pass(.milliseconds(milliseconds))
     let isOver = milliseconds == 15_000
     #expect(effects.contains(.close(AttemptID(1), code: 1001)) == isOver)
-    #expect(bench.model.link.currentAttempt == (isOver ? nil : AttemptID(1)))
+    #expect(harness.model.link.currentAttempt == (isOver ? nil : AttemptID(1)))
   }
 
   @Test(arguments: [
@@ -58,13 +58,13 @@ struct ConnectionTests {
     .protocolError(detail: ""), .dns(detail: ""), .unreachable(detail: ""),
   ])
   func `comes back after`(failure: LinkFailure) {
-    var bench = SocketBench.connected()
-    bench.give(.lost(bench.attempt, failure))
-    #expect(bench.model.link.status.phase == .reconnecting)
-    bench.pass(.seconds(7))
-    #expect(bench.opens == [AttemptID(2)])
+    var harness = SocketHarness.connected()
+    harness.give(.lost(harness.attempt, failure))
+    #expect(harness.model.link.status.phase == .reconnecting)
+    harness.pass(.seconds(7))
+    #expect(harness.opens == [AttemptID(2)])
     #expect(
-      bench.give(.opened(AttemptID(2), subprotocol: nil)).first
+      harness.give(.opened(AttemptID(2), subprotocol: nil)).first
         == .greet(AttemptID(2), subprotocol: nil, after: nil))
   }
 
@@ -74,119 +74,119 @@ struct ConnectionTests {
     (.tls(.expired, detail: ""), true), (.http(status: 401, retryAfter: nil, detail: ""), false),
   ])
   func `ends after a response that no retry changes`(failure: LinkFailure, isAtOnce: Bool) {
-    var bench = SocketBench()
-    bench.give(.start)
-    bench.give(.lost(bench.attempt, failure))
+    var harness = SocketHarness()
+    harness.give(.start)
+    harness.give(.lost(harness.attempt, failure))
     if !isAtOnce {
-      #expect(bench.log.last { $0 == .refreshCredentials } != nil)
-      bench.give(.credentials(.rejected))
+      #expect(harness.log.last { $0 == .refreshCredentials } != nil)
+      harness.give(.credentials(.rejected))
     }
-    #expect(bench.model.link.status.phase == .failed)
-    #expect(bench.pass(.seconds(86_400)) == [])
-    #expect(bench.give(.start).first == .open(AttemptID(2)))
+    #expect(harness.model.link.status.phase == .failed)
+    #expect(harness.pass(.seconds(86_400)) == [])
+    #expect(harness.give(.start).first == .open(AttemptID(2)))
   }
 
   @Test func `401 requests one new token for each cause`() throws {
     let policy = try LinkPolicy.socket.setting([("gate.credentials", "true")])
-    var bench = SocketBench(SocketSettings(policy: policy))
+    var harness = SocketHarness(SocketSettings(policy: policy))
     let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
-    #expect(bench.give(.start).first == .refreshCredentials)
-    bench.give(.credentials(.available(expiresIn: nil)))
-    bench.give(.lost(bench.attempt, refused))
-    bench.give(.credentials(.available(expiresIn: nil)))
-    bench.give(.lost(bench.attempt, refused))
-    #expect(bench.log.count { $0 == .refreshCredentials } == 2)
-    #expect(bench.opens == [AttemptID(1), AttemptID(2)])
-    #expect(bench.model.link.status == LinkStatus(phase: .failed, reason: .signIn))
+    #expect(harness.give(.start).first == .refreshCredentials)
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.lost(harness.attempt, refused))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.lost(harness.attempt, refused))
+    #expect(harness.log.count { $0 == .refreshCredentials } == 2)
+    #expect(harness.opens == [AttemptID(1), AttemptID(2)])
+    #expect(harness.model.link.status == LinkStatus(phase: .failed, reason: .signIn))
   }
 
   @Test func `nothing reconnects without a cause`() {
-    var bench = SocketBench.connected()
+    var harness = SocketHarness.connected()
     for _ in 0..<100 {
-      let effects = bench.pass(.seconds(25))
-      for case .ping(let attempt, let id) in effects { bench.give(.pong(attempt, id)) }
+      let effects = harness.pass(.seconds(25))
+      for case .ping(let attempt, let id) in effects { harness.give(.pong(attempt, id)) }
     }
-    #expect(bench.opens == [])
-    #expect(bench.statuses == [])
+    #expect(harness.opens == [])
+    #expect(harness.statuses == [])
   }
 
   @Test(arguments: [34_999, 35_000])
   func `silence of 35 s ends a connection`(milliseconds: Int) {
-    var bench = SocketBench.connected()
-    let effects = bench.pass(.milliseconds(milliseconds))
+    var harness = SocketHarness.connected()
+    let effects = harness.pass(.milliseconds(milliseconds))
     #expect(effects.contains(.close(AttemptID(1), code: 1001)) == (milliseconds == 35_000))
   }
 
   @Test func `late input of an older connection changes nothing`() {
-    var bench = SocketBench.connected()
-    bench.reconnect()
-    bench.log = []
+    var harness = SocketHarness.connected()
+    harness.reconnect()
+    harness.log = []
     let one = AttemptID(1)
     let late: [SocketModel.Input] = [
       .opened(one, subprotocol: "late"), .message(one, .text("late"), SocketMarks.confirming()),
       .ping(one), .pong(one, 1), .oversized(one, bytes: 1), .lost(one, .reset), .unsent(one),
       .reading(one, isPaused: false),
     ]
-    let before = bench.model
-    for input in late { #expect(bench.give(input) == []) }
-    #expect(bench.model.link == before.link)
+    let before = harness.model
+    for input in late { #expect(harness.give(input) == []) }
+    #expect(harness.model.link == before.link)
   }
 
   @Test func `reports a message over the limit as a notice, and stays connected`() {
-    var bench = SocketBench.connected()
+    var harness = SocketHarness.connected()
     #expect(
-      bench.give(.oversized(bench.attempt, bytes: 9_000_000)) == [
+      harness.give(.oversized(harness.attempt, bytes: 9_000_000)) == [
         .update(.notice(.oversized(bytes: 9_000_000)))
       ])
-    #expect(bench.model.isConnected)
+    #expect(harness.model.isConnected)
   }
 
   @Test func `disconnects in the background and reconnects in the foreground`() {
-    var bench = SocketBench.connected()
-    bench.give(.lifecycle(.background))
-    #expect(bench.pass(.seconds(25)).contains(.close(AttemptID(1), code: 1001)))
-    #expect(bench.pass(.seconds(3600)) == [])
-    #expect(bench.give(.lifecycle(.foreground)).first == .open(AttemptID(2)))
+    var harness = SocketHarness.connected()
+    harness.give(.lifecycle(.background))
+    #expect(harness.pass(.seconds(25)).contains(.close(AttemptID(1), code: 1001)))
+    #expect(harness.pass(.seconds(3600)) == [])
+    #expect(harness.give(.lifecycle(.foreground)).first == .open(AttemptID(2)))
   }
 
   @Test(arguments: [SocketModel.Input.start, .link(.device(.again))])
   func `a start does not wait for the next attempt`(start: SocketModel.Input) {
-    var bench = SocketBench.connected()
-    bench.give(.lost(bench.attempt, .reset))
-    #expect(bench.opens == [])
-    #expect(bench.give(start).contains(.open(AttemptID(2))))
+    var harness = SocketHarness.connected()
+    harness.give(.lost(harness.attempt, .reset))
+    #expect(harness.opens == [])
+    #expect(harness.give(start).contains(.open(AttemptID(2))))
   }
 
   @Test(arguments: [SocketModel.Input.start, .link(.device(.again))])
   func `a request of the user is tried at once and resets the back-off`(
     request: SocketModel.Input
   ) throws {
-    var bench = SocketBench.connected()
+    var harness = SocketHarness.connected()
     var failed = 0
     while failed < 9 {
-      if bench.attempt.number > 0 {
-        bench.give(.lost(bench.attempt, .refused))
+      if harness.attempt.number > 0 {
+        harness.give(.lost(harness.attempt, .refused))
         failed += 1
       } else {
-        bench.pass(.milliseconds(100))
+        harness.pass(.milliseconds(100))
       }
     }
-    bench.log = []
-    bench.give(request)
-    #expect(bench.opens.count == 1)
-    bench.give(.lost(bench.attempt, .refused))
-    let retryAt = try #require(bench.model.link.status.retryAt)
+    harness.log = []
+    harness.give(request)
+    #expect(harness.opens.count == 1)
+    harness.give(.lost(harness.attempt, .refused))
+    let retryAt = try #require(harness.model.link.status.retryAt)
     // The wait is 1 s, a quarter either way; the ninth wait would be 30 s.
-    #expect((0.75...1.25).contains(bench.now.duration(to: retryAt) / .seconds(1)))
+    #expect((0.75...1.25).contains(harness.now.duration(to: retryAt) / .seconds(1)))
   }
 
   @Test func `closes with 1000 on a stop and stays stopped`() {
-    var bench = SocketBench.connected()
+    var harness = SocketHarness.connected()
     #expect(
-      bench.give(.stop) == [
+      harness.give(.stop) == [
         .close(AttemptID(1), code: 1000), .update(.status(LinkStatus(phase: .disconnected))),
       ])
-    #expect(bench.model.isStopped)
-    #expect(bench.pass(.seconds(86_400)) == [])
+    #expect(harness.model.isStopped)
+    #expect(harness.pass(.seconds(86_400)) == [])
   }
 }

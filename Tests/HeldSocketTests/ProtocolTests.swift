@@ -7,94 +7,94 @@ import Testing
 /// Tests of the results of the app's pure functions, which reach the model as data.
 struct ProtocolTests {
   @Test func `stores positions, greets with the newest one, and resumes once connected`() {
-    var bench = SocketBench(SocketSettings.confirmed)
-    bench.give(.start)
-    bench.give(.opened(bench.attempt, subprotocol: nil))
-    bench.say("41", SocketMarks.confirming(at: "41"))
-    bench.say("42", SocketMarks.at("42"))
-    bench.say("no position")
-    bench.log = []
-    bench.reconnect()
+    var harness = SocketHarness(SocketSettings.confirmed)
+    harness.give(.start)
+    harness.give(.opened(harness.attempt, subprotocol: nil))
+    harness.say("41", SocketMarks.confirming(at: "41"))
+    harness.say("42", SocketMarks.at("42"))
+    harness.say("no position")
+    harness.log = []
+    harness.reconnect()
     let two = AttemptID(2)
-    #expect(bench.log.last == .greet(two, subprotocol: nil, after: Secret("42")))
+    #expect(harness.log.last == .greet(two, subprotocol: nil, after: Secret("42")))
     #expect(
-      bench.say("welcome", SocketMarks.confirming()) == [
+      harness.say("welcome", SocketMarks.confirming()) == [
         .resume(two, after: Secret("42")), .update(.status(.connected)),
         .update(.message(.text("welcome"))),
       ])
   }
 
   @Test func `begins at the position of an earlier run`() {
-    var bench = SocketBench(SocketSettings.resuming("7"))
-    bench.give(.start)
+    var harness = SocketHarness(SocketSettings.resuming("7"))
+    harness.give(.start)
     #expect(
-      bench.give(.opened(bench.attempt, subprotocol: nil)).prefix(2) == [
+      harness.give(.opened(harness.attempt, subprotocol: nil)).prefix(2) == [
         .greet(AttemptID(1), subprotocol: nil, after: Secret("7")),
         .resume(AttemptID(1), after: Secret("7")),
       ])
   }
 
   @Test func `the answer to the app's own ping proves life, and WebSocket's pings do not`() {
-    var bench = SocketBench.connected(SocketSettings.withPing)
-    #expect(bench.pass(.seconds(25)) == [.ask(AttemptID(1))])
-    bench.pass(.seconds(9))
-    bench.give(.ping(bench.attempt))
-    bench.give(.pong(bench.attempt, 1))
-    #expect(bench.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
+    var harness = SocketHarness.connected(SocketSettings.withPing)
+    #expect(harness.pass(.seconds(25)) == [.ask(AttemptID(1))])
+    harness.pass(.seconds(9))
+    harness.give(.ping(harness.attempt))
+    harness.give(.pong(harness.attempt, 1))
+    #expect(harness.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
   }
 
   @Test func `an answer to the app's own ping keeps the connection`() {
-    var bench = SocketBench.connected(SocketSettings.withPing)
+    var harness = SocketHarness.connected(SocketSettings.withPing)
     for _ in 0..<10 {
-      #expect(bench.pass(.seconds(25)) == [.ask(AttemptID(1))])
-      bench.pass(.milliseconds(100))
+      #expect(harness.pass(.seconds(25)) == [.ask(AttemptID(1))])
+      harness.pass(.milliseconds(100))
       #expect(
-        bench.say("pong", SocketMarks.answering) == [.update(.message(.text("pong")))])
-      bench.now = bench.now.advanced(by: .milliseconds(-100))
+        harness.say("pong", SocketMarks.answering) == [.update(.message(.text("pong")))])
+      harness.now = harness.now.advanced(by: .milliseconds(-100))
     }
   }
 
   @Test func `a message keeps the connection although no pong arrived`() {
-    var bench = SocketBench.connected()
-    bench.pass(.milliseconds(34_999))
-    bench.say("news")
-    #expect(!bench.pass(.milliseconds(1)).contains(.close(AttemptID(1), code: 1001)))
+    var harness = SocketHarness.connected()
+    harness.pass(.milliseconds(34_999))
+    harness.say("news")
+    #expect(!harness.pass(.milliseconds(1)).contains(.close(AttemptID(1), code: 1001)))
   }
 
   @Test func `a policy with a preparation delays no socket`() {
-    var bench = SocketBench(SocketSettings(policy: .messageStream))
-    bench.give(.start)
-    let effects = bench.give(.credentials(.available(expiresIn: nil)))
+    var harness = SocketHarness(SocketSettings(policy: .messageStream))
+    harness.give(.start)
+    let effects = harness.give(.credentials(.available(expiresIn: nil)))
     #expect(effects.contains(.open(AttemptID(1))))
   }
 
   @Test func `messages that prove no life do not keep a dead server's connection`() {
-    var bench = SocketBench.connected()
-    bench.pass(.seconds(25))
+    var harness = SocketHarness.connected()
+    harness.pass(.seconds(25))
     for _ in 0..<9 {
-      bench.pass(.seconds(1))
-      bench.say("noise", SocketMarks.noise)
+      harness.pass(.seconds(1))
+      harness.say("noise", SocketMarks.noise)
     }
-    #expect(bench.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
+    #expect(harness.pass(.seconds(1)).contains(.close(AttemptID(1), code: 1001)))
   }
 
   @Test func `silence is no loss while the app does not read`() {
-    var bench = SocketBench.connected()
-    bench.give(.reading(bench.attempt, isPaused: true))
-    bench.pass(.seconds(3600))
-    #expect(bench.model.isConnected)
-    #expect(bench.opens == [])
-    bench.give(.reading(bench.attempt, isPaused: false))
-    bench.pass(.seconds(9))
-    #expect(bench.model.isConnected)
-    #expect(bench.pass(.seconds(35)).contains(.close(AttemptID(1), code: 1001)))
+    var harness = SocketHarness.connected()
+    harness.give(.reading(harness.attempt, isPaused: true))
+    harness.pass(.seconds(3600))
+    #expect(harness.model.isConnected)
+    #expect(harness.opens == [])
+    harness.give(.reading(harness.attempt, isPaused: false))
+    harness.pass(.seconds(9))
+    #expect(harness.model.isConnected)
+    #expect(harness.pass(.seconds(35)).contains(.close(AttemptID(1), code: 1001)))
   }
 
   @Test func `reports the quality of a connection separately from its status`() {
-    var bench = SocketBench.connected()
-    bench.pass(.seconds(25))
-    bench.pass(.seconds(3))
-    #expect(bench.give(.pong(bench.attempt, 1)) == [.update(.quality(.poor))])
+    var harness = SocketHarness.connected()
+    harness.pass(.seconds(25))
+    harness.pass(.seconds(3))
+    #expect(harness.give(.pong(harness.attempt, 1)) == [.update(.quality(.poor))])
   }
 
   @Test func `a journal holds no content and no position`() throws {

@@ -8,9 +8,9 @@ import Testing
 @Suite struct SocketInvariantTests {
   /// A connected model with one message in flight.
   private static var sending: SocketModel {
-    var bench = SocketBench.connected(.sending(.memory))
-    bench.give(.send(.text("one")))
-    return bench.model
+    var harness = SocketHarness.connected(.sending(.memory))
+    harness.give(.send(.text("one")))
+    return harness.model
   }
 
   private static let plants: [PlantedFault<SocketModel>] = [

@@ -278,7 +278,8 @@ import Testing
   ) throws -> StreamConfiguration {
     StreamConfiguration(
       server: "http://127.0.0.1:1", shop: try #require(ShopID("shop")),
-      policy: try LinkPolicy.messageStream.setting(StreamBench.quick + Self.patient + changes))
+      policy: try LinkPolicy.messageStream.setting(
+        StreamBackendHarness.quick + Self.patient + changes))
   }
 
   /// Long time-outs, because the test is the server: it sends no pings and may be slow.

@@ -52,18 +52,18 @@ private func follow(
   }
 
   @Test func `the example of message streams sends and shows messages`() async throws {
-    let bench = try await StreamBench.make()
-    try await bench.post("Good morning")
+    let harness = try await StreamBackendHarness.make()
+    try await harness.post("Good morning")
     var seen: Set<String> = []
     try await follow(
-      bench.shop, on: bench.configuration().server, tokens: bench.tokens,
-      keptIn: bench.directory + "/reader"
+      harness.shop, on: harness.configuration().server, tokens: harness.tokens,
+      keptIn: harness.directory + "/reader"
     ) { messages, _ in
       seen.formUnion(messages.map(\.text))
       return seen.count < 2
     }
     #expect(seen == ["Good morning", "Two rye loaves, please"])
-    await bench.end()
+    await harness.end()
   }
 
   @Test(arguments: ["README", "docs/apps.md"])

@@ -7,29 +7,29 @@ import Testing
 
 /// Tests of the newest page of a server without positions, fetched after a long absence.
 struct AbsenceTests {
-  private static let kept = Hand.message(1000, isPlain: true)
+  private static let kept = Harness.message(1000, isPlain: true)
 
   /// Returns a harness with one stored message, opened a day after its timeline was last whole.
-  private static func back() -> Hand {
+  private static func back() -> Harness {
     let cursor = Cursor(
-      time: kept.createdAt, wholeAt: Hand.wall.advanced(by: .seconds(-86_400)))
-    var hand = Hand()
-    hand.model = StreamModel(settings: StreamHarness.settings, seed: 1)
-    hand.effects = []
-    hand.give(.credentials(.available(expiresIn: nil)))
-    hand.give(.open(at: Hand.wall))
-    hand.give(.loaded(TimelineSnapshot(messages: [kept], cursor: cursor)))
-    return hand
+      time: kept.createdAt, wholeAt: Harness.wall.advanced(by: .seconds(-86_400)))
+    var harness = Harness()
+    harness.model = StreamModel(settings: StreamHarness.settings, seed: 1)
+    harness.effects = []
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.open(at: Harness.wall))
+    harness.give(.loaded(TimelineSnapshot(messages: [kept], cursor: cursor)))
+    return harness
   }
 
   @Test func `the last page leaves no gap, even if it contains no stored message`() {
     for hasNext in [true, false] {
-      var hand = Self.back()
-      hand.answer(Hand.plainPage([2002, 2001], hasNext: hasNext))
-      let edge = Hand.message(2001, isPlain: true).key
+      var harness = Self.back()
+      harness.answer(Harness.plainPage([2002, 2001], hasNext: hasNext))
+      let edge = Harness.message(2001, isPlain: true).key
       let gap = Gap(after: Self.kept.key, before: edge)
-      #expect(hand.model.gaps == (hasNext ? [gap] : []))
-      #expect(hand.fetches.map(\.query) == [.page(number: 1, limit: 100)])
+      #expect(harness.model.gaps == (hasNext ? [gap] : []))
+      #expect(harness.fetches.map(\.query) == [.page(number: 1, limit: 100)])
     }
   }
 
@@ -37,10 +37,10 @@ struct AbsenceTests {
   func `an entry over two minutes older than the newest stored one leads to the next page`(
     number: UInt64, pages: Int
   ) {
-    var hand = Self.back()
-    hand.answer(Hand.plainPage([1002, 1001, 1000, number], hasNext: true))
+    var harness = Self.back()
+    harness.answer(Harness.plainPage([1002, 1001, 1000, number], hasNext: true))
     let queries = (1...pages).map { PageQuery.page(number: $0, limit: 100) }
-    #expect(hand.fetches.map(\.query) == queries)
-    #expect(hand.model.gaps == [])
+    #expect(harness.fetches.map(\.query) == queries)
+    #expect(harness.model.gaps == [])
   }
 }

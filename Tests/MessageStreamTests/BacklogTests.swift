@@ -9,287 +9,287 @@ import Testing
 /// named in the upgrade.
 struct BacklogTests {
   /// Returns a harness that stored everything up to `offset`, lost its socket and reconnected.
-  private static func lost(at offset: UInt64, head: UInt64, settles: Bool = true) -> Hand {
-    var hand = kept(at: offset)
-    hand.reconnect(head: head, settles: settles)
-    return hand
+  private static func lost(at offset: UInt64, head: UInt64, settles: Bool = true) -> Harness {
+    var harness = kept(at: offset)
+    harness.reconnect(head: head, settles: settles)
+    return harness
   }
 
-  private static func kept(at offset: UInt64) -> Hand {
-    var hand = Hand.connected(at: offset - 1)
-    hand.hear(Hand.message(offset))
-    hand.effects = []
-    return hand
+  private static func kept(at offset: UInt64) -> Harness {
+    var harness = Harness.connected(at: offset - 1)
+    harness.hear(Harness.message(offset))
+    harness.effects = []
+    return harness
   }
 
-  private static func ways(_ hand: Hand) -> [Via] {
-    hand.updates.flatMap { update in
+  private static func ways(_ harness: Harness) -> [Via] {
+    harness.updates.flatMap { update in
       guard case .messages(let messages, let via) = update else { return [Via]() }
       return messages.map { _ in via }
     }
   }
 
   @Test func `the socket delivers missed messages, and nothing is fetched`() {
-    var hand = Self.lost(at: 5, head: 7)
-    #expect(hand.named == Hand.at(5))
-    #expect(!hand.model.isWhole)
-    hand.hear(Hand.message(6))
-    #expect(!hand.model.isWhole)
-    #expect(hand.commits.last?.cursor?.position == Hand.at(6))
-    hand.hear(Hand.message(7))
-    #expect(hand.model.isWhole)
-    hand.hear(Hand.message(8))
-    #expect(hand.texts == ["m6", "m7", "m8"])
-    #expect(Self.ways(hand) == [.catchUp, .catchUp, .live])
-    #expect(hand.fetches.isEmpty)
-    hand.pass(60)
-    #expect(hand.fetches.isEmpty)
+    var harness = Self.lost(at: 5, head: 7)
+    #expect(harness.named == Harness.at(5))
+    #expect(!harness.model.isWhole)
+    harness.hear(Harness.message(6))
+    #expect(!harness.model.isWhole)
+    #expect(harness.commits.last?.cursor?.position == Harness.at(6))
+    harness.hear(Harness.message(7))
+    #expect(harness.model.isWhole)
+    harness.hear(Harness.message(8))
+    #expect(harness.texts == ["m6", "m7", "m8"])
+    #expect(Self.ways(harness) == [.catchUp, .catchUp, .live])
+    #expect(harness.fetches.isEmpty)
+    harness.pass(60)
+    #expect(harness.fetches.isEmpty)
   }
 
   @Test func `a message without a position does not end the backlog`() {
-    var hand = Self.lost(at: 5, head: 7)
-    hand.hear(Hand.message(100, isPlain: true))
-    for number in UInt64(6)...7 { hand.hear(Hand.message(number)) }
-    #expect(hand.texts == ["m100", "m6", "m7"])
-    #expect(Self.ways(hand) == [.live, .catchUp, .catchUp])
-    #expect(hand.model.isWhole)
+    var harness = Self.lost(at: 5, head: 7)
+    harness.hear(Harness.message(100, isPlain: true))
+    for number in UInt64(6)...7 { harness.hear(Harness.message(number)) }
+    #expect(harness.texts == ["m100", "m6", "m7"])
+    #expect(Self.ways(harness) == [.live, .catchUp, .catchUp])
+    #expect(harness.model.isWhole)
   }
 
   @Test func `fetches from a server that sends no backlog`() {
-    var hand = Self.lost(at: 5, head: 7, settles: false)
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
-    hand.answer(Hand.page(6...7, head: 7))
-    #expect(hand.texts == ["m6", "m7"])
-    #expect(hand.model.isWhole)
+    var harness = Self.lost(at: 5, head: 7, settles: false)
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
+    harness.answer(Harness.page(6...7, head: 7))
+    #expect(harness.texts == ["m6", "m7"])
+    #expect(harness.model.isWhole)
   }
 
   @Test func `names no position in the upgrade if none is known`() {
-    let plain = Hand.plain()
+    let plain = Harness.plain()
     #expect(plain.named == nil)
-    var hand = Hand()
-    hand.connect(Hand.page(1...3, head: 3), head: Hand.at(4))
-    #expect(hand.named == Hand.at(3), "the first page states a position")
+    var harness = Harness()
+    harness.connect(Harness.page(1...3, head: 3), head: Harness.at(4))
+    #expect(harness.named == Harness.at(3), "the first page states a position")
   }
 
   @Test func `requests no backlog while the reader is behind`() {
-    var hand = Hand.connected(at: 5)
-    hand.effects = []
-    hand.give(.reader(isBehind: true))
-    hand.reconnect(head: 7, settles: true)
-    #expect(hand.named == nil)
-    #expect(hand.fetches.isEmpty)
-    hand.give(.reader(isBehind: false))
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    var harness = Harness.connected(at: 5)
+    harness.effects = []
+    harness.give(.reader(isBehind: true))
+    harness.reconnect(head: 7, settles: true)
+    #expect(harness.named == nil)
+    #expect(harness.fetches.isEmpty)
+    harness.give(.reader(isBehind: false))
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
   }
 
   @Test func `fetches the rest of a backlog that stalls`() {
-    var hand = Self.lost(at: 5, head: 9)
+    var harness = Self.lost(at: 5, head: 9)
     for number in UInt64(6)...8 {
-      hand.pass(9)
-      hand.hear(Hand.message(number))
+      harness.pass(9)
+      harness.hear(Harness.message(number))
     }
-    #expect(hand.fetches.isEmpty, "each message is a sign of life")
-    hand.pass(11)
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(8), limit: 100)])
-    hand.answer(Hand.page(9...9, head: 9))
-    #expect(hand.texts == ["m6", "m7", "m8", "m9"])
-    #expect(hand.model.isWhole)
+    #expect(harness.fetches.isEmpty, "each message is a sign of life")
+    harness.pass(11)
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(8), limit: 100)])
+    harness.answer(Harness.page(9...9, head: 9))
+    #expect(harness.texts == ["m6", "m7", "m8", "m9"])
+    #expect(harness.model.isWhole)
   }
 
   @Test func `fetches a hole in the backlog at once`() {
-    var hand = Self.lost(at: 5, head: 8)
-    hand.hear(Hand.message(7))
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
-    hand.hear(Hand.message(8))
-    hand.answer(Hand.page(6...8, head: 8))
-    #expect(hand.texts.sorted() == ["m6", "m7", "m8"])
-    #expect(hand.model.isWhole)
+    var harness = Self.lost(at: 5, head: 8)
+    harness.hear(Harness.message(7))
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
+    harness.hear(Harness.message(8))
+    harness.answer(Harness.page(6...8, head: 8))
+    #expect(harness.texts.sorted() == ["m6", "m7", "m8"])
+    #expect(harness.model.isWhole)
   }
 
   @Test func `an interrupted backlog resumes where it stopped, and the timeline was never whole`() {
-    var hand = Self.lost(at: 5, head: 8)
-    let wholeAt = hand.commits.last?.cursor?.wholeAt
-    hand.pass(5)
-    hand.hear(Hand.message(6))
-    #expect(hand.commits.last?.cursor?.wholeAt == wholeAt)
-    hand.reconnect(head: 8, settles: true)
-    #expect(hand.named == Hand.at(6))
-    hand.hear(Hand.message(7))
-    hand.hear(Hand.message(8))
-    #expect(hand.texts == ["m6", "m7", "m8"])
-    #expect(hand.model.isWhole)
-    #expect(hand.fetches.isEmpty)
+    var harness = Self.lost(at: 5, head: 8)
+    let wholeAt = harness.commits.last?.cursor?.wholeAt
+    harness.pass(5)
+    harness.hear(Harness.message(6))
+    #expect(harness.commits.last?.cursor?.wholeAt == wholeAt)
+    harness.reconnect(head: 8, settles: true)
+    #expect(harness.named == Harness.at(6))
+    harness.hear(Harness.message(7))
+    harness.hear(Harness.message(8))
+    #expect(harness.texts == ["m6", "m7", "m8"])
+    #expect(harness.model.isWhole)
+    #expect(harness.fetches.isEmpty)
   }
 
   @Test func `does not repeat a catch-up that ended with its network if the cursor is at the head`()
     throws
   {
-    var hand = Hand.connected(at: 5, head: 7)
-    hand.give(.reachability(.reachable(path: PathID("a"))))
-    let attempt = try #require(hand.model.link.currentAttempt)
-    hand.give(.oversized(attempt, bytes: 1))
-    hand.answer(Hand.page(6...7, head: 7, hasNext: true))
-    #expect(hand.fetches.last?.query == .after(Hand.at(7), limit: 100))
-    hand.effects = []
-    hand.give(.reachability(.reachable(path: PathID("b"))))
-    #expect(!hand.model.isWhole)
-    hand.pass(5)
-    let next = try #require(hand.model.link.currentAttempt)
-    hand.give(.opened(next, head: Hand.at(7), after: hand.named))
-    #expect(hand.named == Hand.at(7))
-    #expect(hand.fetches.isEmpty)
-    #expect(hand.model.isWhole)
+    var harness = Harness.connected(at: 5, head: 7)
+    harness.give(.reachability(.reachable(path: PathID("a"))))
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.oversized(attempt, bytes: 1))
+    harness.answer(Harness.page(6...7, head: 7, hasNext: true))
+    #expect(harness.fetches.last?.query == .after(Harness.at(7), limit: 100))
+    harness.effects = []
+    harness.give(.reachability(.reachable(path: PathID("b"))))
+    #expect(!harness.model.isWhole)
+    harness.pass(5)
+    let next = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(next, head: Harness.at(7), after: harness.named))
+    #expect(harness.named == Harness.at(7))
+    #expect(harness.fetches.isEmpty)
+    #expect(harness.model.isWhole)
   }
 
   @Test func `does not fetch again what arrived during an interrupted catch-up`() throws {
-    var hand = Hand.connected(at: 5, head: 7)
-    hand.hear(Hand.message(6))
-    hand.hear(Hand.message(7))
-    hand.answer(Hand.page(6...6, head: 7, hasNext: true))
-    #expect(hand.fetches.last?.query == .after(Hand.at(7), limit: 100))
-    #expect(hand.model.recovery.ahead == [])
-    hand.effects = []
-    hand.give(.reachability(.captivePortal))
-    hand.give(.reachability(.reachable(path: PathID("a"))))
-    hand.pass(5)
-    let next = try #require(hand.model.link.currentAttempt)
-    hand.give(.opened(next, head: Hand.at(7)))
-    #expect(hand.fetches.isEmpty)
-    #expect(hand.model.isWhole)
+    var harness = Harness.connected(at: 5, head: 7)
+    harness.hear(Harness.message(6))
+    harness.hear(Harness.message(7))
+    harness.answer(Harness.page(6...6, head: 7, hasNext: true))
+    #expect(harness.fetches.last?.query == .after(Harness.at(7), limit: 100))
+    #expect(harness.model.recovery.ahead == [])
+    harness.effects = []
+    harness.give(.reachability(.captivePortal))
+    harness.give(.reachability(.reachable(path: PathID("a"))))
+    harness.pass(5)
+    let next = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(next, head: Harness.at(7)))
+    #expect(harness.fetches.isEmpty)
+    #expect(harness.model.isWhole)
   }
 
   @Test func `shows a message received beyond a hole once, although the backlog repeats it`() {
-    var hand = Self.kept(at: 5)
-    hand.hear(Hand.message(7))
-    if let asked = hand.fetches.last?.id { hand.give(.fetchFailed(asked, .reset)) }
-    hand.effects = []
-    hand.reconnect(head: 7, settles: true)
-    for number in UInt64(6)...8 { hand.hear(Hand.message(number)) }
-    #expect(hand.texts == ["m6", "m8"])
-    hand.pass(60, answering: Hand.page([], head: 8))
-    #expect(hand.model.isWhole)
+    var harness = Self.kept(at: 5)
+    harness.hear(Harness.message(7))
+    if let asked = harness.fetches.last?.id { harness.give(.fetchFailed(asked, .reset)) }
+    harness.effects = []
+    harness.reconnect(head: 7, settles: true)
+    for number in UInt64(6)...8 { harness.hear(Harness.message(number)) }
+    #expect(harness.texts == ["m6", "m8"])
+    harness.pass(60, answering: Harness.page([], head: 8))
+    #expect(harness.model.isWhole)
   }
 
   @Test(arguments: [
-    ("the cursor went on", Hand.at(4), Hand.at(7), true),
-    ("it is the cursor", Hand.at(5), Hand.at(7), true),
-    ("it lies beyond the cursor", Hand.at(6), Hand.at(7), false),
-    ("the log went back", Hand.at(4), Hand.at(4), false),
+    ("the cursor went on", Harness.at(4), Harness.at(7), true),
+    ("it is the cursor", Harness.at(5), Harness.at(7), true),
+    ("it lies beyond the cursor", Harness.at(6), Harness.at(7), false),
+    ("the log went back", Harness.at(4), Harness.at(4), false),
     ("another life", Position(epoch: "f", offset: 1), Position(epoch: "f", offset: 7), false),
-    ("the head is of another", Hand.at(5), Position(epoch: "f", offset: 7), false),
+    ("the head is of another", Harness.at(5), Position(epoch: "f", offset: 7), false),
   ])
   func `skips the fetch only if the backlog continues from the cursor`(
     reason: String, after: Position, head: Position, spares: Bool
   ) throws {
-    var hand = Hand.connected(at: 5)
-    hand.effects = []
-    hand.lose()
-    let attempt = try #require(hand.model.link.currentAttempt)
-    hand.give(.opened(attempt, head: head, after: after))
-    #expect(hand.fetches.isEmpty == spares, "\(reason)")
+    var harness = Harness.connected(at: 5)
+    harness.effects = []
+    harness.lose()
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(attempt, head: head, after: after))
+    #expect(harness.fetches.isEmpty == spares, "\(reason)")
   }
 
   @Test func `a refresh replaces the backlog`() {
-    var hand = Self.lost(at: 5, head: 7)
-    hand.give(.refresh)
-    hand.hear(Hand.message(6))
-    hand.answer(Hand.page(6...7, head: 7))
-    hand.hear(Hand.message(7))
-    hand.hear(Hand.message(8))
-    #expect(hand.texts == ["m6", "m7", "m8"])
-    #expect(hand.model.isWhole)
-    #expect(hand.fetches.count == 1)
+    var harness = Self.lost(at: 5, head: 7)
+    harness.give(.refresh)
+    harness.hear(Harness.message(6))
+    harness.answer(Harness.page(6...7, head: 7))
+    harness.hear(Harness.message(7))
+    harness.hear(Harness.message(8))
+    #expect(harness.texts == ["m6", "m7", "m8"])
+    #expect(harness.model.isWhole)
+    #expect(harness.fetches.count == 1)
   }
 
   @Test func `fetches a hole if the server continues before it has sent the whole backlog`() {
-    var hand = Self.lost(at: 5, head: 7)
-    hand.hear(Hand.message(8))
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
-    hand.answer(Hand.page(6...8, head: 8))
-    #expect(hand.texts.sorted() == ["m6", "m7", "m8"])
-    #expect(hand.model.isWhole)
+    var harness = Self.lost(at: 5, head: 7)
+    harness.hear(Harness.message(8))
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
+    harness.answer(Harness.page(6...8, head: 8))
+    #expect(harness.texts.sorted() == ["m6", "m7", "m8"])
+    #expect(harness.model.isWhole)
   }
 
   @Test func `an answer beyond the backlog is no hole`() throws {
-    var hand = Self.lost(at: 5, head: 7)
-    hand.send("mine")
-    let own = Hand.message(8, text: "mine", user: "me")
-    hand.give(.posted(try #require(hand.posts.last?.id), own))
-    hand.hear(Hand.message(6))
-    #expect(hand.commits.last?.cursor?.position == Hand.at(6))
-    #expect(!hand.model.isWhole)
-    hand.hear(Hand.message(7))
-    #expect(hand.model.isWhole)
-    #expect(hand.commits.last?.cursor?.position == Hand.at(8))
-    hand.hear(own)
-    #expect(hand.texts == ["mine", "m6", "m7"])
-    #expect(hand.fetches.isEmpty)
+    var harness = Self.lost(at: 5, head: 7)
+    harness.send("mine")
+    let own = Harness.message(8, text: "mine", user: "me")
+    harness.give(.posted(try #require(harness.posts.last?.id), own))
+    harness.hear(Harness.message(6))
+    #expect(harness.commits.last?.cursor?.position == Harness.at(6))
+    #expect(!harness.model.isWhole)
+    harness.hear(Harness.message(7))
+    #expect(harness.model.isWhole)
+    #expect(harness.commits.last?.cursor?.position == Harness.at(8))
+    harness.hear(own)
+    #expect(harness.texts == ["mine", "m6", "m7"])
+    #expect(harness.fetches.isEmpty)
   }
 
   @Test func `an answer beyond the backlog hides no hole in the backlog`() throws {
-    var hand = Self.lost(at: 5, head: 8)
-    hand.send("mine")
-    let own = Hand.message(9, text: "mine", user: "me")
-    hand.give(.posted(try #require(hand.posts.last?.id), own))
-    hand.hear(Hand.message(7))
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    var harness = Self.lost(at: 5, head: 8)
+    harness.send("mine")
+    let own = Harness.message(9, text: "mine", user: "me")
+    harness.give(.posted(try #require(harness.posts.last?.id), own))
+    harness.hear(Harness.message(7))
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
   }
 
   @Test func `detects a hole between the head and an answer once the backlog is complete`() throws {
-    var hand = Self.lost(at: 5, head: 6)
-    hand.send("mine")
-    let own = Hand.message(8, text: "mine", user: "me")
-    hand.give(.posted(try #require(hand.posts.last?.id), own))
-    #expect(hand.fetches.isEmpty)
-    hand.hear(Hand.message(6))
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(6), limit: 100)])
+    var harness = Self.lost(at: 5, head: 6)
+    harness.send("mine")
+    let own = Harness.message(8, text: "mine", user: "me")
+    harness.give(.posted(try #require(harness.posts.last?.id), own))
+    #expect(harness.fetches.isEmpty)
+    harness.hear(Harness.message(6))
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(6), limit: 100)])
   }
 
   @Test(arguments: [(UInt64(5), true), (6, true), (4, false)])
   func `does not fetch after an answer that moved the cursor while the socket opened`(
     head: UInt64, spares: Bool
   ) throws {
-    for after in [Hand.at(5), nil] {
-      var hand = Self.kept(at: 5)
-      hand.lose()
-      hand.send("mine")
-      let own = Hand.message(6, text: "mine", user: "me")
-      hand.give(.posted(try #require(hand.posts.last?.id), own))
-      let attempt = try #require(hand.model.link.currentAttempt)
-      hand.give(.opened(attempt, head: Hand.at(head), after: after))
-      #expect(hand.fetches.isEmpty == spares)
-      #expect(hand.model.isWhole == spares)
+    for after in [Harness.at(5), nil] {
+      var harness = Self.kept(at: 5)
+      harness.lose()
+      harness.send("mine")
+      let own = Harness.message(6, text: "mine", user: "me")
+      harness.give(.posted(try #require(harness.posts.last?.id), own))
+      let attempt = try #require(harness.model.link.currentAttempt)
+      harness.give(.opened(attempt, head: Harness.at(head), after: after))
+      #expect(harness.fetches.isEmpty == spares)
+      #expect(harness.model.isWhole == spares)
     }
   }
 
   @Test func `accepts an own message that arrives again while it is being stored`() throws {
-    var hand = Self.kept(at: 5)
-    hand.lose()
-    hand.send("mine")
-    let own = Hand.message(6, text: "mine", user: "me")
-    let post = try #require(hand.posts.last?.id)
-    hand.effects = hand.model.handle(.posted(post, own), at: hand.now)
-    let attempt = try #require(hand.model.link.currentAttempt)
-    hand.give(.opened(attempt, head: Hand.at(7), after: Hand.at(5)))
-    hand.hear(own)
-    hand.hear(Hand.message(7))
-    #expect(hand.fetches.isEmpty)
+    var harness = Self.kept(at: 5)
+    harness.lose()
+    harness.send("mine")
+    let own = Harness.message(6, text: "mine", user: "me")
+    let post = try #require(harness.posts.last?.id)
+    harness.effects = harness.model.handle(.posted(post, own), at: harness.now)
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(attempt, head: Harness.at(7), after: Harness.at(5)))
+    harness.hear(own)
+    harness.hear(Harness.message(7))
+    #expect(harness.fetches.isEmpty)
   }
 
   // A launch.
 
   @Test func `a launch with a stored position connects at once`() {
-    let hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
-    #expect(hand.named == Hand.at(5))
-    #expect(hand.fetches.isEmpty)
+    let harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    #expect(harness.named == Harness.at(5))
+    #expect(harness.fetches.isEmpty)
   }
 
   @Test(arguments: [(3600, 0), (3601, 1)])
   func `fetches the newest page first after a long absence`(seconds: Int, fetches: Int) {
-    let wholeAt = Hand.wall.advanced(by: .seconds(-Int64(seconds)))
-    let hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: wholeAt))
+    let wholeAt = Harness.wall.advanced(by: .seconds(-Int64(seconds)))
+    let harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: wholeAt))
     let asked = Array(repeating: PageQuery.page(number: 1, limit: 100), count: fetches)
-    #expect(hand.fetches.map(\.query) == asked)
+    #expect(harness.fetches.map(\.query) == asked)
   }
 
   @Test(arguments: [
@@ -301,82 +301,82 @@ struct BacklogTests {
   func `fetches after the first attempt of a launch fails, where a fetch may help`(
     failure: LinkFailure, fetches: Bool
   ) throws {
-    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
-    let attempt = try #require(hand.model.link.currentAttempt)
-    hand.give(.lost(attempt, failure))
-    #expect(hand.fetches.isEmpty != fetches)
+    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.lost(attempt, failure))
+    #expect(harness.fetches.isEmpty != fetches)
     if fetches {
-      hand.answer(Hand.page(6...6, head: 6))
-      #expect(hand.texts == ["m6"])
+      harness.answer(Harness.page(6...6, head: 6))
+      #expect(harness.texts == ["m6"])
     }
   }
 
   @Test func `fetches when the first attempt of a launch reaches its time-out`() {
-    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
-    hand.pass(4)
-    #expect(hand.fetches.isEmpty)
-    hand.pass(1)
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
-    hand.answer(Hand.page(6...6, head: 6))
-    #expect(hand.texts == ["m6"])
-    hand.pass(5)
-    #expect(hand.fetches.count == 1, "once for a launch")
+    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    harness.pass(4)
+    #expect(harness.fetches.isEmpty)
+    harness.pass(1)
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
+    harness.answer(Harness.page(6...6, head: 6))
+    #expect(harness.texts == ["m6"])
+    harness.pass(5)
+    #expect(harness.fetches.count == 1, "once for a launch")
   }
 
   @Test func `fetches after an attempt with renewed credentials fails at launch`() throws {
-    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
-    hand.give(.lost(try #require(hand.model.link.currentAttempt), Hand.refused))
-    hand.give(.credentials(.available(expiresIn: nil)))
-    #expect(hand.fetches.isEmpty)
-    hand.give(.lost(try #require(hand.model.link.currentAttempt), .reset))
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    harness.give(.lost(try #require(harness.model.link.currentAttempt), Harness.refused))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    #expect(harness.fetches.isEmpty)
+    harness.give(.lost(try #require(harness.model.link.currentAttempt), .reset))
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
   }
 
   @Test func `a launch with a pending message fetches nothing`() throws {
-    let entry = Hand.entry("mine")
-    let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
-    var hand = Hand(cursor: cursor, outbox: [entry])
-    #expect(hand.posts.map(\.id) == [entry.id])
-    let own = Hand.message(7, text: "mine", user: "me")
-    hand.give(.posted(entry.id, own))
-    let attempt = try #require(hand.model.link.currentAttempt)
-    hand.give(.opened(attempt, head: Hand.at(7), after: Hand.at(5)))
-    hand.hear(Hand.message(6))
-    hand.hear(own)
-    #expect(hand.model.timeline.messages.map(\.text) == ["m6", "mine"])
-    #expect(hand.model.isWhole)
-    #expect(hand.fetches.isEmpty)
+    let entry = Harness.entry("mine")
+    let cursor = Cursor(position: Harness.at(5), wholeAt: Harness.wall)
+    var harness = Harness(cursor: cursor, outbox: [entry])
+    #expect(harness.posts.map(\.id) == [entry.id])
+    let own = Harness.message(7, text: "mine", user: "me")
+    harness.give(.posted(entry.id, own))
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(attempt, head: Harness.at(7), after: Harness.at(5)))
+    harness.hear(Harness.message(6))
+    harness.hear(own)
+    #expect(harness.model.timeline.messages.map(\.text) == ["m6", "mine"])
+    #expect(harness.model.isWhole)
+    #expect(harness.fetches.isEmpty)
   }
 
   @Test func `fetches what precedes a post when no attempt is under way`() throws {
-    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
-    hand.send("mine")
-    hand.give(.lost(try #require(hand.model.link.currentAttempt), .unreachable(detail: "")))
-    #expect(hand.model.link.currentAttempt == nil)
-    #expect(hand.fetches.isEmpty)
-    hand.give(.posted(try #require(hand.posts.last).id, Hand.message(7, text: "mine")))
-    #expect(hand.fetches.map(\.query) == [.after(Hand.at(5), limit: 100)])
+    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    harness.send("mine")
+    harness.give(.lost(try #require(harness.model.link.currentAttempt), .unreachable(detail: "")))
+    #expect(harness.model.link.currentAttempt == nil)
+    #expect(harness.fetches.isEmpty)
+    harness.give(.posted(try #require(harness.posts.last).id, Harness.message(7, text: "mine")))
+    #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
   }
 
   @Test func `losing an open socket does not by itself cause a fetch`() throws {
-    var hand = Hand(cursor: Cursor(position: Hand.at(5), wholeAt: Hand.wall))
-    let attempt = try #require(hand.model.link.currentAttempt)
-    hand.give(.opened(attempt, head: Hand.at(5)))
-    hand.give(.lost(attempt, .reset))
-    #expect(hand.fetches.isEmpty)
+    var harness = Harness(cursor: Cursor(position: Harness.at(5), wholeAt: Harness.wall))
+    let attempt = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(attempt, head: Harness.at(5)))
+    harness.give(.lost(attempt, .reset))
+    #expect(harness.fetches.isEmpty)
   }
 
   @Test func `the next socket replaces a pending backlog`() {
-    var hand = Self.lost(at: 5, head: 8)
-    hand.reconnect(head: 5, settles: true)
-    #expect(hand.model.recovery.backlog == nil)
-    #expect(hand.model.isWhole)
+    var harness = Self.lost(at: 5, head: 8)
+    harness.reconnect(head: 5, settles: true)
+    #expect(harness.model.recovery.backlog == nil)
+    #expect(harness.model.isWhole)
   }
 
   @Test func `a timeline left before its backlog is complete is not whole`() {
-    var hand = Self.lost(at: 5, head: 8)
-    let wholeAt = hand.model.recovery.cursor.wholeAt
-    hand.give(.lifecycle(.background), at: Hand.wall.advanced(by: .seconds(1000)))
-    #expect(hand.model.recovery.cursor.wholeAt == wholeAt)
+    var harness = Self.lost(at: 5, head: 8)
+    let wholeAt = harness.model.recovery.cursor.wholeAt
+    harness.give(.lifecycle(.background), at: Harness.wall.advanced(by: .seconds(1000)))
+    #expect(harness.model.recovery.cursor.wholeAt == wholeAt)
   }
 }

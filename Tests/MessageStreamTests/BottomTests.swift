@@ -12,7 +12,7 @@ struct BottomTests {
   private static let late: UInt64 = 100_100
 
   private static func key(_ number: UInt64) -> TimelineKey {
-    Hand.message(number, isPlain: true).key
+    Harness.message(number, isPlain: true).key
   }
 
   private static let bottomGap = Gap(after: nil, before: key(304))
@@ -22,87 +22,87 @@ struct BottomTests {
   private static func fetching(
     _ screen: [UInt64] = [310, 305, 304], hasNext: Bool = true,
     change: (inout StreamSettings) -> Void = { _ in }
-  ) -> Hand {
-    var hand = Hand { settings in
+  ) -> Harness {
+    var harness = Harness { settings in
       settings.historyPage = 3
       change(&settings)
     }
-    hand.connect(Hand.plainPage(screen, hasNext: hasNext), head: nil)
-    return hand
+    harness.connect(Harness.plainPage(screen, hasNext: hasNext), head: nil)
+    return harness
   }
 
   /// Returns a harness whose page since that time goes below the stored messages but leaves out one
   /// that was stamped late.
-  private static func beyond(change: (inout StreamSettings) -> Void = { _ in }) -> Hand {
-    var hand = fetching(change: change)
-    hand.answer(Hand.plainPage([310, 305, 304, 303, 301], hasNext: false))
-    return hand
+  private static func beyond(change: (inout StreamSettings) -> Void = { _ in }) -> Harness {
+    var harness = fetching(change: change)
+    harness.answer(Harness.plainPage([310, 305, 304, 303, 301], hasNext: false))
+    return harness
   }
 
   @Test func `fetches a late-stamped message below all stored ones`() {
-    var hand = Self.beyond()
-    hand.answer(Hand.plainPage([310, 305, 304]))
-    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
-    hand.answer(Hand.plainPage([303, Self.late, 301]))
-    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
-    #expect(hand.commits.flatMap(\.messages).contains { $0.id == Hand.message(Self.late).id })
-    #expect(hand.model.isWhole)
-    #expect(hand.model.gaps == [])
+    var harness = Self.beyond()
+    harness.answer(Harness.plainPage([310, 305, 304]))
+    #expect(harness.fetches.last?.query == .page(number: 2, limit: 3))
+    harness.answer(Harness.plainPage([303, Self.late, 301]))
+    #expect(harness.fetches.last?.query == .page(number: 2, limit: 3))
+    #expect(harness.commits.flatMap(\.messages).contains { $0.id == Harness.message(Self.late).id })
+    #expect(harness.model.isWhole)
+    #expect(harness.model.gaps == [])
   }
 
   @Test func `a gap remains until then, also after a kill`() {
-    var hand = Self.beyond()
-    #expect(hand.model.gaps == [Self.bottomGap])
-    #expect(hand.commits.last { !$0.messages.isEmpty }?.gaps == [Self.bottomGap])
-    hand.answer(Hand.plainPage([310, 305, 304]))
-    #expect(hand.model.gaps == [Self.bottomGap])
+    var harness = Self.beyond()
+    #expect(harness.model.gaps == [Self.bottomGap])
+    #expect(harness.commits.last { !$0.messages.isEmpty }?.gaps == [Self.bottomGap])
+    harness.answer(Harness.plainPage([310, 305, 304]))
+    #expect(harness.model.gaps == [Self.bottomGap])
   }
 
   @Test func `the last page ends the walk, whatever it contains`() {
-    var hand = Self.beyond()
-    hand.answer(Hand.plainPage([310, 305, 304]))
-    hand.answer(Hand.plainPage([303, Self.late], hasNext: false))
-    #expect(hand.model.isWhole)
-    #expect(hand.model.gaps == [])
+    var harness = Self.beyond()
+    harness.answer(Harness.plainPage([310, 305, 304]))
+    harness.answer(Harness.plainPage([303, Self.late], hasNext: false))
+    #expect(harness.model.isWhole)
+    #expect(harness.model.gaps == [])
   }
 
   @Test func `an interrupted walk leaves this gap and no other`() {
-    var hand = Self.beyond { settings in
+    var harness = Self.beyond { settings in
       settings.memory = 4
       settings.catchUpPage = 4
     }
-    hand.answer(Hand.plainPage([310, 305, 304]))
-    hand.answer(Hand.plainPage([Self.late, 100_101, 100_102]))
-    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
-    #expect(hand.model.recovery.run == nil)
-    #expect(hand.model.gaps == [Self.bottomGap])
+    harness.answer(Harness.plainPage([310, 305, 304]))
+    harness.answer(Harness.plainPage([Self.late, 100_101, 100_102]))
+    #expect(harness.fetches.last?.query == .page(number: 2, limit: 3))
+    #expect(harness.model.recovery.run == nil)
+    #expect(harness.model.gaps == [Self.bottomGap])
   }
 
   @Test func `with full memory, unknown messages may be stored, so there is no gap`() {
-    let hand = Self.beyond { $0.memory = 3 }
-    #expect(hand.model.gaps == [])
+    let harness = Self.beyond { $0.memory = 3 }
+    #expect(harness.model.gaps == [])
   }
 
   @Test func `pages since a time may reach the stored messages one after the other`() {
-    var hand = Self.fetching()
-    hand.answer(Hand.plainPage([312, 311]))
-    hand.answer(Hand.plainPage([310, 305, 304]))
-    hand.answer(Hand.plainPage([303, 301], hasNext: false))
-    hand.answer(Hand.plainPage([312, 311, 310, 305, 304, 303]))
-    #expect(hand.fetches.last?.query == .page(number: 2, limit: 100))
-    hand.answer(Hand.plainPage([Self.late, 301]))
-    #expect(hand.model.isWhole)
-    #expect(hand.model.gaps == [])
+    var harness = Self.fetching()
+    harness.answer(Harness.plainPage([312, 311]))
+    harness.answer(Harness.plainPage([310, 305, 304]))
+    harness.answer(Harness.plainPage([303, 301], hasNext: false))
+    harness.answer(Harness.plainPage([312, 311, 310, 305, 304, 303]))
+    #expect(harness.fetches.last?.query == .page(number: 2, limit: 100))
+    harness.answer(Harness.plainPage([Self.late, 301]))
+    #expect(harness.model.isWhole)
+    #expect(harness.model.gaps == [])
   }
 
   @Test func `a walk that ends above the stored messages continues down to them`() {
-    var hand = Self.fetching()
-    hand.answer(Hand.plainPage([313, 312, 311], hasNext: false))
-    hand.answer(Hand.plainPage([313, 312, 311]))
-    #expect(hand.fetches.last?.query == .page(number: 2, limit: 3))
-    hand.answer(Hand.plainPage([310, 305, 304]))
-    #expect(hand.model.isWhole)
-    #expect(hand.model.gaps == [])
+    var harness = Self.fetching()
+    harness.answer(Harness.plainPage([313, 312, 311], hasNext: false))
+    harness.answer(Harness.plainPage([313, 312, 311]))
+    #expect(harness.fetches.last?.query == .page(number: 2, limit: 3))
+    harness.answer(Harness.plainPage([310, 305, 304]))
+    #expect(harness.model.isWhole)
+    #expect(harness.model.gaps == [])
   }
 
   @Test(arguments: [
@@ -111,17 +111,17 @@ struct BottomTests {
   func `new messages at the top, or below the beginning, open no gap`(
     brought: [UInt64], hasNext: Bool
   ) {
-    var hand = Self.fetching(hasNext: hasNext)
-    hand.answer(Hand.plainPage(brought, hasNext: false))
-    #expect(!hand.updates.contains { if case .gap = $0 { true } else { false } })
-    hand.answer(Hand.plainPage(Array(brought.prefix(3))))
-    #expect(hand.fetches.count == 3)
+    var harness = Self.fetching(hasNext: hasNext)
+    harness.answer(Harness.plainPage(brought, hasNext: false))
+    #expect(!harness.updates.contains { if case .gap = $0 { true } else { false } })
+    harness.answer(Harness.plainPage(Array(brought.prefix(3))))
+    #expect(harness.fetches.count == 3)
   }
 
   @Test(arguments: [UInt64(424), 425])
   func `a message stamped long after the oldest stored one lies above it`(number: UInt64) {
-    var hand = Self.fetching([430, 305, 304])
-    hand.answer(Hand.plainPage([430, number], hasNext: false))
-    #expect(hand.model.gaps == (number == 424 ? [Self.bottomGap] : []))
+    var harness = Self.fetching([430, 305, 304])
+    harness.answer(Harness.plainPage([430, number], hasNext: false))
+    #expect(harness.model.gaps == (number == 424 ? [Self.bottomGap] : []))
   }
 }

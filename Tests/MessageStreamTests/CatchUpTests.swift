@@ -20,54 +20,54 @@ struct CatchUpTests {
   }
 
   @Test func `a catch-up does not fetch what arrived over the socket meanwhile`() throws {
-    var hand = Hand.connected(at: 5, head: 6)
-    for number in UInt64(7)...9 { hand.hear(Hand.message(number)) }
-    hand.answer(Hand.page([6], head: 10, hasNext: true))
-    #expect(hand.fetches.last?.query == .after(Hand.at(9), limit: 100))
-    hand.answer(Hand.page([10], head: 10))
-    #expect(hand.model.recovery.cursor.position == Hand.at(10))
-    #expect(hand.model.isWhole)
+    var harness = Harness.connected(at: 5, head: 6)
+    for number in UInt64(7)...9 { harness.hear(Harness.message(number)) }
+    harness.answer(Harness.page([6], head: 10, hasNext: true))
+    #expect(harness.fetches.last?.query == .after(Harness.at(9), limit: 100))
+    harness.answer(Harness.page([10], head: 10))
+    #expect(harness.model.recovery.cursor.position == Harness.at(10))
+    #expect(harness.model.isWhole)
   }
 
   private static let answers = [
-    Hand.page(6...7, head: 9, hasNext: true), Hand.page(6...9, head: 9),
+    Harness.page(6...7, head: 9, hasNext: true), Harness.page(6...9, head: 9),
     // An empty page that claims to have a successor.
-    Hand.page([], head: 9, hasNext: true),
+    Harness.page([], head: 9, hasNext: true),
   ]
 
   @Test(arguments: answers)
   func `refreshes credentials again when the page after an accepted one is refused`(
     page: Page
   ) throws {
-    var hand = Hand.connected(at: 5, head: 9)
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
-    hand.give(.credentials(.available(expiresIn: nil)))
-    hand.pass(0)
-    hand.answer(page)
-    hand.effects = []
-    if hand.model.recovery.run == nil { hand.give(.refresh) }
-    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
-    #expect(hand.effects.contains(.refreshCredentials))
-    #expect(!hand.updates.contains(.notice(.signIn)))
+    var harness = Harness.connected(at: 5, head: 9)
+    harness.give(.fetchFailed(try #require(harness.fetches.last?.id), Harness.refused))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.pass(0)
+    harness.answer(page)
+    harness.effects = []
+    if harness.model.recovery.run == nil { harness.give(.refresh) }
+    harness.give(.fetchFailed(FetchID(harness.model.requests.last), Harness.refused))
+    #expect(harness.effects.contains(.refreshCredentials))
+    #expect(!harness.updates.contains(.notice(.signIn)))
   }
 
   @Test func `refreshes credentials again at the next refusal after a late page accepted them`()
     throws
   {
-    var hand = Hand.connected(at: 5, head: 9)
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
-    hand.give(.credentials(.available(expiresIn: nil)))
-    hand.pass(0)
-    let late = try #require(hand.fetches.last?.id)
-    hand.pass(15)
-    let next = try #require(hand.fetches.last?.id)
+    var harness = Harness.connected(at: 5, head: 9)
+    harness.give(.fetchFailed(try #require(harness.fetches.last?.id), Harness.refused))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.pass(0)
+    let late = try #require(harness.fetches.last?.id)
+    harness.pass(15)
+    let next = try #require(harness.fetches.last?.id)
     #expect(next != late)
-    hand.give(.fetched(late, Hand.page(6...9, head: 9)))
-    #expect(hand.texts == [])
-    hand.effects = []
-    hand.give(.fetchFailed(next, Hand.refused))
-    #expect(hand.effects.contains(.refreshCredentials))
-    #expect(!hand.updates.contains(.notice(.signIn)))
+    harness.give(.fetched(late, Harness.page(6...9, head: 9)))
+    #expect(harness.texts == [])
+    harness.effects = []
+    harness.give(.fetchFailed(next, Harness.refused))
+    #expect(harness.effects.contains(.refreshCredentials))
+    #expect(!harness.updates.contains(.notice(.signIn)))
   }
 
   @Test(arguments: Shop.Kind.allCases, [0, 1, 99, 100, 101, 200, 1234])

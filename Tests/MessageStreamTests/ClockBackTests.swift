@@ -126,35 +126,35 @@ struct ClockBackTests {
   @Test func `a walk past messages stamped back keeps a gap until it reaches the stored ones`()
     throws
   {
-    var hand = Hand.plain()
-    hand.hear(Hand.message(1000, isPlain: true))
-    hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
-    hand.answer(Hand.plainPage([2002, 2001, 1502, 1501], hasNext: false))
-    hand.answer(Hand.plainPage([2002, 2001, 11, 10]))
-    #expect(hand.model.gaps == [Gap(after: nil, before: Hand.message(10).key)])
-    hand.answer(Hand.plainPage([1502, 1501]))
-    let gap = Gap(after: Hand.message(1000).key, before: Hand.message(1501).key)
-    #expect(hand.model.gaps == [gap])
-    hand.answer(Hand.plainPage([1000, 999]))
-    #expect(hand.model.gaps == [])
-    #expect(hand.commits.compactMap(\.gaps).last == [], "the store receives it")
-    let first = Gap(after: nil, before: Hand.message(10).key)
+    var harness = Harness.plain()
+    harness.hear(Harness.message(1000, isPlain: true))
+    harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
+    harness.answer(Harness.plainPage([2002, 2001, 1502, 1501], hasNext: false))
+    harness.answer(Harness.plainPage([2002, 2001, 11, 10]))
+    #expect(harness.model.gaps == [Gap(after: nil, before: Harness.message(10).key)])
+    harness.answer(Harness.plainPage([1502, 1501]))
+    let gap = Gap(after: Harness.message(1000).key, before: Harness.message(1501).key)
+    #expect(harness.model.gaps == [gap])
+    harness.answer(Harness.plainPage([1000, 999]))
+    #expect(harness.model.gaps == [])
+    #expect(harness.commits.compactMap(\.gaps).last == [], "the store receives it")
+    let first = Gap(after: nil, before: Harness.message(10).key)
     let told: [StreamUpdate] = [.gap(first), .gapClosed(first), .gap(gap), .gapClosed(gap)]
-    #expect(hand.updates.filter { told.contains($0) } == told, "so does the reader")
+    #expect(harness.updates.filter { told.contains($0) } == told, "so does the reader")
   }
 
   @Test func `a message with the same stamp as the newest stored one counts as stamped back`()
     throws
   {
-    let kept = Hand.message(1000, isPlain: true)
+    let kept = Harness.message(1000, isPlain: true)
     // A second message with the same stamp.
-    let back = Hand.message(101_000, isPlain: true)
-    let new = Hand.message(2000, isPlain: true)
-    var hand = Hand.plain()
-    hand.hear(kept)
-    hand.give(.oversized(try #require(hand.model.link.currentAttempt), bytes: 1))
-    hand.answer(Page(messages: [new], hasNext: false))
-    hand.answer(Page(messages: [new, back], hasNext: true))
-    #expect(hand.model.gaps == [Gap(after: kept.key, before: back.key)])
+    let back = Harness.message(101_000, isPlain: true)
+    let new = Harness.message(2000, isPlain: true)
+    var harness = Harness.plain()
+    harness.hear(kept)
+    harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
+    harness.answer(Page(messages: [new], hasNext: false))
+    harness.answer(Page(messages: [new, back], hasNext: true))
+    #expect(harness.model.gaps == [Gap(after: kept.key, before: back.key)])
   }
 }

@@ -92,7 +92,7 @@ struct DedupeTests {
     var timeline = ShopTimeline(limit: 1000, bytes: 3_590)
     let text = String(repeating: "x", count: 100)
     for number in 1...count {
-      timeline.insert(Hand.message(number, text: text))
+      timeline.insert(Harness.message(number, text: text))
       timeline.trim()
     }
     #expect(timeline.messages.map(\.id.low) == Array((1...count).suffix(kept)))
@@ -103,12 +103,12 @@ struct DedupeTests {
 
   @Test func `holds a message larger than memory, and counts edits`() {
     var timeline = ShopTimeline(limit: 1000, bytes: 500)
-    timeline.insert(Hand.message(1, text: "a"))
+    timeline.insert(Harness.message(1, text: "a"))
     timeline.trim()
-    timeline.insert(Hand.message(2, text: String(repeating: "x", count: 1_000)))
+    timeline.insert(Harness.message(2, text: String(repeating: "x", count: 1_000)))
     timeline.trim()
     #expect(timeline.messages.map(\.id.low) == [2])
-    timeline.replace(Hand.message(2, text: "b"))
+    timeline.replace(Harness.message(2, text: "b"))
     #expect(timeline.bytes == 260)
     #expect(Self.broken(timeline) == [])
   }
@@ -141,13 +141,13 @@ struct DedupeTests {
   }
 
   @Test func `shows a message once that a page contains twice`() {
-    var hand = Hand.connected(at: 5, head: 6)
-    hand.answer(Hand.page([6, 6], head: 6))
-    #expect(hand.texts == ["m6"])
+    var harness = Harness.connected(at: 5, head: 6)
+    harness.answer(Harness.page([6, 6], head: 6))
+    #expect(harness.texts == ["m6"])
   }
 
   private static func edited(_ number: UInt64) -> Message {
-    var message = Hand.message(number, text: "edited \(number)")
+    var message = Harness.message(number, text: "edited \(number)")
     message.updatedAt = message.createdAt.advanced(by: .seconds(60))
     return message
   }
@@ -159,15 +159,17 @@ struct DedupeTests {
 
   @Test(arguments: edits)
   func `stores an edit of a message that is not stored yet`(number: UInt64, texts: [[String]]) {
-    var hand = Hand.connected(at: 5)
-    hand.effects = []
-    hand.keepsPromptly = false
-    for message in [Hand.message(6), Hand.message(7), Self.edited(number)] { hand.hear(message) }
+    var harness = Harness.connected(at: 5)
+    harness.effects = []
+    harness.keepsPromptly = false
+    for message in [Harness.message(6), Harness.message(7), Self.edited(number)] {
+      harness.hear(message)
+    }
     // An older text and a repeated one change nothing.
-    for message in [Hand.message(number), Self.edited(number)] { hand.hear(message) }
-    hand.keepsPromptly = true
-    hand.keepLast()
-    #expect(hand.commits.map { $0.messages.map(\.text) }.filter { !$0.isEmpty } == texts)
+    for message in [Harness.message(number), Self.edited(number)] { harness.hear(message) }
+    harness.keepsPromptly = true
+    harness.keepLast()
+    #expect(harness.commits.map { $0.messages.map(\.text) }.filter { !$0.isEmpty } == texts)
   }
 
   @Test func `an edited message is shown as an edit, in its place`() {
@@ -186,15 +188,15 @@ struct DedupeTests {
   }
 
   @Test func `does not show an edit of a message that is stored but not shown`() throws {
-    var hand = Hand.plain()
-    hand.keepsPromptly = false
-    var message = Hand.message(5, isPlain: true)
+    var harness = Harness.plain()
+    harness.keepsPromptly = false
+    var message = Harness.message(5, isPlain: true)
     message.updatedAt = message.createdAt.advanced(by: .seconds(60))
-    hand.hear(message)
-    let commits = hand.effects.compactMap {
+    harness.hear(message)
+    let commits = harness.effects.compactMap {
       if case .commit(let id, _) = $0 { id } else { CommitID?.none }
     }
-    hand.give(.committed(try #require(commits.last), TimelineCommit(edited: [message.id])))
-    #expect(!hand.updates.contains(.edited([message])))
+    harness.give(.committed(try #require(commits.last), TimelineCommit(edited: [message.id])))
+    #expect(!harness.updates.contains(.edited([message])))
   }
 }

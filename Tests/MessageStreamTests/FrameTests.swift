@@ -48,7 +48,7 @@ struct FrameTests {
   {
     var world = StreamHarness.connected(kind)
     world.say("long", silently: true)
-    world.sendDown { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
+    world.sendDown { .link(.oversized($0, bytes: 10_241), at: Harness.wall) }
     world.pass(.seconds(1))
     #expect(world.texts.last == "long")
     #expect(world.ways.last == .catchUp)
@@ -109,13 +109,13 @@ struct FrameTests {
   }
 
   @Test func `a frame over the limit is a sign of life`() throws {
-    try Self.expectLife { .link(.oversized($0, bytes: 10_241), at: Hand.wall) }
+    try Self.expectLife { .link(.oversized($0, bytes: 10_241), at: Harness.wall) }
   }
 
   /// Checks that the socket stays open for 90 s after an input that arrives a minute after it
   /// opened.
   private static func expectLife(_ input: (AttemptID) -> StreamModel.Input) throws {
-    var model = Hand.connected(at: 5).model
+    var model = Harness.connected(at: 5).model
     let attempt = try #require(model.link.currentAttempt)
     let heard = Instant.zero.advanced(by: .seconds(60))
     _ = model.tick(at: heard)
@@ -131,21 +131,21 @@ struct FrameTests {
   func `ends the connection when malformed frames reach the limit`(
     limit: Int, count: Int, isOver: Bool
   ) throws {
-    var hand = Hand.connected(at: 5) { $0.malformedLimit = limit }
-    let attempt = try #require(hand.model.link.currentAttempt)
-    for _ in 0..<count { hand.give(.frame(attempt, .malformed(Self.bad))) }
-    #expect((hand.model.link.currentAttempt != attempt) == isOver)
+    var harness = Harness.connected(at: 5) { $0.malformedLimit = limit }
+    let attempt = try #require(harness.model.link.currentAttempt)
+    for _ in 0..<count { harness.give(.frame(attempt, .malformed(Self.bad))) }
+    #expect((harness.model.link.currentAttempt != attempt) == isOver)
   }
 
   @Test func `malformed frames of an ended socket do not count for the next`() throws {
-    var hand = Hand.connected(at: 5)
-    let attempt = try #require(hand.model.link.currentAttempt)
-    for _ in 0..<5 { hand.give(.frame(attempt, .malformed(Self.bad))) }
-    #expect(hand.model.link.currentAttempt != attempt)
-    hand.give(.refresh)
-    let next = try #require(hand.model.link.currentAttempt)
-    hand.give(.opened(next, head: Hand.at(5)))
-    for _ in 0..<4 { hand.give(.frame(next, .malformed(Self.bad))) }
-    #expect(hand.model.link.currentAttempt == next)
+    var harness = Harness.connected(at: 5)
+    let attempt = try #require(harness.model.link.currentAttempt)
+    for _ in 0..<5 { harness.give(.frame(attempt, .malformed(Self.bad))) }
+    #expect(harness.model.link.currentAttempt != attempt)
+    harness.give(.refresh)
+    let next = try #require(harness.model.link.currentAttempt)
+    harness.give(.opened(next, head: Harness.at(5)))
+    for _ in 0..<4 { harness.give(.frame(next, .malformed(Self.bad))) }
+    #expect(harness.model.link.currentAttempt == next)
   }
 }

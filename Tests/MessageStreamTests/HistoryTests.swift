@@ -11,19 +11,19 @@ struct HistoryTests {
   /// requests older messages.
   private static func asking(
     shown: Int = 50, excess: Int = 0, change: (inout StreamSettings) -> Void = { _ in }
-  ) -> Hand {
-    var hand = Hand(change: change)
-    hand.connect(Hand.plainPage((151...200).reversed()), head: nil)
-    for _ in 1...2 { hand.answer(Hand.nothing) }
-    hand.model.history.shown = shown
-    hand.model.history.excess = excess
-    hand.give(.loadOlder)
-    hand.give(.older([]))
-    return hand
+  ) -> Harness {
+    var harness = Harness(change: change)
+    harness.connect(Harness.plainPage((151...200).reversed()), head: nil)
+    for _ in 1...2 { harness.answer(Harness.nothing) }
+    harness.model.history.shown = shown
+    harness.model.history.excess = excess
+    harness.give(.loadOlder)
+    harness.give(.older([]))
+    return harness
   }
 
-  private static func number(_ hand: Hand) -> Int? {
-    guard case .page(let number, _) = hand.fetches.last?.query else { return nil }
+  private static func number(_ harness: Harness) -> Int? {
+    guard case .page(let number, _) = harness.fetches.last?.query else { return nil }
     return number
   }
 
@@ -40,152 +40,153 @@ struct HistoryTests {
   func `a page with the oldest shown message gives the error of the count`(
     shown: Int, numbers: [UInt64], excess: Int
   ) {
-    var hand = Self.asking(shown: shown)
-    hand.answer(Hand.plainPage(numbers))
-    #expect(hand.model.history.excess == excess)
+    var harness = Self.asking(shown: shown)
+    harness.answer(Harness.plainPage(numbers))
+    #expect(harness.model.history.excess == excess)
   }
 
   @Test func `a walk ends at its page limit, which is not the beginning`() {
-    var hand = Self.asking { $0.catchUpPages = 1 }
-    let asked = hand.fetches.count
-    hand.answer(Hand.plainPage([202, 201]))
-    #expect(hand.fetches.count == asked)
-    hand.give(.older([]))
-    #expect(hand.histories == [.history(hasMore: true)])
+    var harness = Self.asking { $0.catchUpPages = 1 }
+    let asked = harness.fetches.count
+    harness.answer(Harness.plainPage([202, 201]))
+    #expect(harness.fetches.count == asked)
+    harness.give(.older([]))
+    #expect(harness.histories == [.history(hasMore: true)])
   }
 
   @Test func `skips pages that lack messages known to be newer`() {
-    var hand = Self.asking()
-    for _ in 1...3 { hand.answer(Hand.plainPage([190, 189])) }
-    #expect(Self.number(hand) == 4)
+    var harness = Self.asking()
+    for _ in 1...3 { harness.answer(Harness.plainPage([190, 189])) }
+    #expect(Self.number(harness) == 4)
   }
 
   @Test func `repeated pages end the walk, also on the last page`() {
-    var hand = Self.asking(shown: 250)
+    var harness = Self.asking(shown: 250)
     for hasNext in [true, true, false] {
-      hand.answer(Hand.plainPage([200, 199], hasNext: hasNext))
+      harness.answer(Harness.plainPage([200, 199], hasNext: hasNext))
     }
-    #expect(Self.number(hand) == 7)
+    #expect(Self.number(harness) == 7)
   }
 
   @Test func `the walk starts again from the newest page`() {
-    var hand = Self.asking(shown: 250)
+    var harness = Self.asking(shown: 250)
     for hasNext in [false, true, true] {
-      hand.answer(Hand.plainPage([200, 199], hasNext: hasNext))
+      harness.answer(Harness.plainPage([200, 199], hasNext: hasNext))
     }
-    #expect(Self.number(hand) == 3)
+    #expect(Self.number(harness) == 3)
   }
 
   @Test func `the last page ends the walk, and nothing is older`() {
-    var hand = Self.asking()
-    let asked = hand.fetches.count
-    hand.answer(Hand.plainPage([200, 199], hasNext: false))
-    #expect(hand.fetches.count == asked)
-    hand.give(.older([]))
-    #expect(hand.histories == [.history(hasMore: false)])
+    var harness = Self.asking()
+    let asked = harness.fetches.count
+    harness.answer(Harness.plainPage([200, 199], hasNext: false))
+    #expect(harness.fetches.count == asked)
+    harness.give(.older([]))
+    #expect(harness.histories == [.history(hasMore: false)])
   }
 
   @Test func `a page behind a deleted message is accepted`() {
-    var hand = Self.asking()
-    hand.answer(Hand.plainPage([200, 199]))
-    hand.answer(Hand.plainPage([150, 149]))
-    #expect(Self.number(hand) == 2)
+    var harness = Self.asking()
+    harness.answer(Harness.plainPage([200, 199]))
+    harness.answer(Harness.plainPage([150, 149]))
+    #expect(Self.number(harness) == 2)
   }
 
   @Test(arguments: [(UInt64(1), false), (2, true)])
   func `nothing is older than the first offset`(first: UInt64, hasOlder: Bool) {
-    var hand = Hand()
-    hand.answer(Hand.page(first...50, head: 50, hasNext: true))
-    #expect(hand.model.hasOlder == hasOlder)
+    var harness = Harness()
+    harness.answer(Harness.page(first...50, head: 50, hasNext: true))
+    #expect(harness.model.hasOlder == hasOlder)
   }
 
   /// Returns a harness that shows messages with positions from 101 and requests older ones.
-  private static func placed() -> Hand {
-    var hand = Hand()
-    hand.connect(Hand.page(101...150, head: 150, hasNext: true), head: Hand.at(150))
-    hand.give(.loadOlder)
-    return hand
+  private static func placed() -> Harness {
+    var harness = Harness()
+    harness.connect(Harness.page(101...150, head: 150, hasNext: true), head: Harness.at(150))
+    harness.give(.loadOlder)
+    return harness
   }
 
   @Test func `does not show messages again that are on the screen`() {
-    var hand = Self.placed()
-    hand.give(.older([Hand.message(100), Hand.message(101)]))
-    #expect(hand.texts == (101...150).map { "m\($0)" } + ["m100"])
+    var harness = Self.placed()
+    harness.give(.older([Harness.message(100), Harness.message(101)]))
+    #expect(harness.texts == (101...150).map { "m\($0)" } + ["m100"])
   }
 
   @Test func `drops a page that arrives while the store is full, and reports it`() {
-    var hand = Self.placed()
-    hand.give(.older([]))
-    hand.keepsPromptly = false
-    hand.hear(Hand.message(151))
-    hand.model.commits.waiting.add((UInt64(1001)...3000).map { Hand.message($0) }, via: .catchUp)
-    hand.answer(Hand.page(51...100, head: 151, hasNext: true))
-    #expect(hand.histories == [.history(hasMore: true)])
-    #expect(hand.model.unstoredCount == 2001)
+    var harness = Self.placed()
+    harness.give(.older([]))
+    harness.keepsPromptly = false
+    harness.hear(Harness.message(151))
+    harness.model.commits.waiting.add(
+      (UInt64(1001)...3000).map { Harness.message($0) }, via: .catchUp)
+    harness.answer(Harness.page(51...100, head: 151, hasNext: true))
+    #expect(harness.histories == [.history(hasMore: true)])
+    #expect(harness.model.unstoredCount == 2001)
   }
 
   @Test func `refreshes credentials again when the page after an accepted one is refused`()
     throws
   {
-    var hand = Self.placed()
-    hand.give(.older([]))
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
-    hand.give(.credentials(.available(expiresIn: nil)))
-    hand.give(.loadOlder)
-    hand.give(.older([]))
-    hand.answer(Hand.page(51...100, head: 150, hasNext: true))
-    hand.give(.older((UInt64(51)...100).map { Hand.message($0) }))
-    hand.give(.loadOlder)
-    hand.give(.older([]))
-    hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
-    #expect(hand.effects.contains(.refreshCredentials))
-    #expect(!hand.updates.contains(.notice(.signIn)))
+    var harness = Self.placed()
+    harness.give(.older([]))
+    harness.give(.fetchFailed(try #require(harness.fetches.last?.id), Harness.refused))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.loadOlder)
+    harness.give(.older([]))
+    harness.answer(Harness.page(51...100, head: 150, hasNext: true))
+    harness.give(.older((UInt64(51)...100).map { Harness.message($0) }))
+    harness.give(.loadOlder)
+    harness.give(.older([]))
+    harness.effects = []
+    harness.give(.fetchFailed(FetchID(harness.model.requests.last), Harness.refused))
+    #expect(harness.effects.contains(.refreshCredentials))
+    #expect(!harness.updates.contains(.notice(.signIn)))
   }
 
   @Test func `skips a page that cannot be read`() {
-    var hand = Self.asking(shown: 150)
-    hand.answer(Page(messages: [], hasNext: true, rejected: 50))
-    #expect(Self.number(hand) == 4)
+    var harness = Self.asking(shown: 150)
+    harness.answer(Page(messages: [], hasNext: true, rejected: 50))
+    #expect(Self.number(harness) == 4)
   }
 
   @Test func `a screen that received something older is not at the beginning`() {
-    var hand = Self.placed()
-    hand.give(.older([]))
-    hand.answer(Hand.page(51...100, head: 150))
-    hand.give(.older([]))
-    #expect(hand.histories == [.history(hasMore: true)])
+    var harness = Self.placed()
+    harness.give(.older([]))
+    harness.answer(Harness.page(51...100, head: 150))
+    harness.give(.older([]))
+    #expect(harness.histories == [.history(hasMore: true)])
   }
 
   @Test func `an empty page with a successor is not the beginning`() {
-    var hand = Self.placed()
-    hand.give(.older([]))
-    hand.answer(Hand.page([], head: 150, hasNext: true))
-    hand.give(.older([]))
-    #expect(hand.histories == [.history(hasMore: true)])
+    var harness = Self.placed()
+    harness.give(.older([]))
+    harness.answer(Harness.page([], head: 150, hasNext: true))
+    harness.give(.older([]))
+    #expect(harness.histories == [.history(hasMore: true)])
   }
 
   @Test func `messages may precede the first offset of a log other than the current one`() {
-    let cursor = Cursor(position: Position(epoch: "f", offset: 5), wholeAt: Hand.wall)
-    let messages = (UInt64(1)...3).map { Hand.message($0) }
-    var hand = Hand.launched(with: TimelineSnapshot(messages: messages, cursor: cursor))
-    hand.give(.loadOlder)
-    hand.give(.older([]))
-    #expect(hand.fetches.map(\.query) == [.before(Hand.at(1), limit: 50)])
+    let cursor = Cursor(position: Position(epoch: "f", offset: 5), wholeAt: Harness.wall)
+    let messages = (UInt64(1)...3).map { Harness.message($0) }
+    var harness = Harness.launched(with: TimelineSnapshot(messages: messages, cursor: cursor))
+    harness.give(.loadOlder)
+    harness.give(.older([]))
+    #expect(harness.fetches.map(\.query) == [.before(Harness.at(1), limit: 50)])
   }
 
   @Test func `a timeline has the keys of its first and its last message`() {
     var timeline = ShopTimeline(limit: 10)
-    for number in UInt64(1)...3 { timeline.insert(Hand.message(number)) }
-    #expect(timeline.oldest == Hand.message(1).key)
-    #expect(timeline.newest == Hand.message(3).key)
+    for number in UInt64(1)...3 { timeline.insert(Harness.message(number)) }
+    #expect(timeline.oldest == Harness.message(1).key)
+    #expect(timeline.newest == Harness.message(3).key)
   }
 
   @Test func `an edit that changes a stamp moves the message to its place`() {
     var timeline = ShopTimeline(limit: 10)
-    for number in UInt64(1)...3 { timeline.insert(Hand.message(number)) }
-    var edited = Hand.message(1)
-    edited.createdAt = Hand.message(5).createdAt
+    for number in UInt64(1)...3 { timeline.insert(Harness.message(number)) }
+    var edited = Harness.message(1)
+    edited.createdAt = Harness.message(5).createdAt
     timeline.replace(edited)
     #expect(timeline.messages.map(\.text) == ["m2", "m3", "m1"])
     var check = InvariantCheck(.thorough)

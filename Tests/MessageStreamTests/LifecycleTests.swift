@@ -154,7 +154,7 @@ struct LifecycleTests {
   @Test(arguments: [(89_999, 1), (90_000, 2), (90_001, 2)])
   func `detects a silence of 90 s, at, below and above the limit`(milliseconds: Int, opens: Int) {
     var world = StreamHarness.connected(.ours)
-    world.sendDown { .link(.ping($0), at: Hand.wall) }
+    world.sendDown { .link(.ping($0), at: Harness.wall) }
     world.server.sendsPings = false
     world.drive { $0.queue.next.map { $0 > .second(40) } ?? true }
     let heard = world.now
@@ -164,13 +164,13 @@ struct LifecycleTests {
   }
 
   @Test func `leaving drops the page in flight`() {
-    var hand = Hand.connected(at: 5, head: 9)
-    let asked = hand.fetches.count
-    hand.give(.close)
-    #expect(hand.model.deadline == nil)
-    hand.answer(Hand.page(6...8, head: 9, hasNext: true))
-    #expect(hand.fetches.count == asked)
-    #expect(hand.texts == [])
+    var harness = Harness.connected(at: 5, head: 9)
+    let asked = harness.fetches.count
+    harness.give(.close)
+    #expect(harness.model.deadline == nil)
+    harness.answer(Harness.page(6...8, head: 9, hasNext: true))
+    #expect(harness.fetches.count == asked)
+    #expect(harness.texts == [])
   }
 
   @Test func `closing leaves nothing outstanding`() {
@@ -220,17 +220,18 @@ struct LifecycleTests {
 
   @Test func `a background that keeps the link also keeps the catch-up`() throws {
     let policy = try LinkPolicy.messageStream.setting([(key: "gate.background", value: "stay")])
-    let start = Cursor(time: Hand.wall, wholeAt: Hand.wall)
-    var hand = Hand(cursor: start) { $0.policy = policy }
-    hand.answer(Hand.nothing)
-    hand.connect(Hand.nothing, head: nil)
-    hand.give(.lifecycle(.background), at: Hand.wall)
-    #expect(hand.model.link.status.phase == .connected)
-    hand.hear(Hand.message(3600, isPlain: true))
-    #expect(hand.model.recovery.cursor.time == Hand.wall, "the hole before it is not filled yet")
-    let missed = (UInt64(1)...3).map { Hand.message($0, isPlain: true) }
-    hand.answer(Page(messages: missed, hasNext: false))
-    hand.answer(Page(messages: missed.reversed(), hasNext: false))
-    #expect(hand.model.timeline.messages.map(\.text) == ["m1", "m2", "m3", "m3600"])
+    let start = Cursor(time: Harness.wall, wholeAt: Harness.wall)
+    var harness = Harness(cursor: start) { $0.policy = policy }
+    harness.answer(Harness.nothing)
+    harness.connect(Harness.nothing, head: nil)
+    harness.give(.lifecycle(.background), at: Harness.wall)
+    #expect(harness.model.link.status.phase == .connected)
+    harness.hear(Harness.message(3600, isPlain: true))
+    #expect(
+      harness.model.recovery.cursor.time == Harness.wall, "the hole before it is not filled yet")
+    let missed = (UInt64(1)...3).map { Harness.message($0, isPlain: true) }
+    harness.answer(Page(messages: missed, hasNext: false))
+    harness.answer(Page(messages: missed.reversed(), hasNext: false))
+    #expect(harness.model.timeline.messages.map(\.text) == ["m1", "m2", "m3", "m3600"])
   }
 }

@@ -87,19 +87,19 @@ struct LoadTests {
   @Test func `fetches a page of history again if the credentials it was refused with are outdated`()
     throws
   {
-    var hand = Hand()
-    hand.connect(Hand.page(51...100, head: 100, hasNext: true), head: Hand.at(100))
-    hand.effects = []
-    hand.give(.loadOlder)
-    hand.give(.older([]))
-    hand.give(.credentials(.available(expiresIn: nil)))
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
-    let query = PageQuery.before(Hand.at(51), limit: 50)
-    #expect(hand.fetches.map(\.query) == [query, query])
-    #expect(hand.updates == [])
-    hand.answer(Hand.page(49...50, head: 100, hasNext: true))
-    hand.give(.older([Hand.message(49), Hand.message(50)]))
-    #expect(hand.texts == ["m49", "m50"])
+    var harness = Harness()
+    harness.connect(Harness.page(51...100, head: 100, hasNext: true), head: Harness.at(100))
+    harness.effects = []
+    harness.give(.loadOlder)
+    harness.give(.older([]))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.fetchFailed(try #require(harness.fetches.last?.id), Harness.refused))
+    let query = PageQuery.before(Harness.at(51), limit: 50)
+    #expect(harness.fetches.map(\.query) == [query, query])
+    #expect(harness.updates == [])
+    harness.answer(Harness.page(49...50, head: 100, hasNext: true))
+    harness.give(.older([Harness.message(49), Harness.message(50)]))
+    #expect(harness.texts == ["m49", "m50"])
   }
 
   @Test func `a page of history that is never answered fails after 10 s`() {
@@ -163,20 +163,20 @@ struct LoadTests {
 
   @Test(arguments: [
     StreamModel.Input.link(
-      .device(.reachability(.reachable(path: PathID("b")))), at: Hand.wall), .close,
-    .link(.device(.lifecycle(.background)), at: Hand.wall),
+      .device(.reachability(.reachable(path: PathID("b")))), at: Harness.wall), .close,
+    .link(.device(.lifecycle(.background)), at: Harness.wall),
   ])
   func `a request for older messages is answered, even when it is dropped`(
     input: StreamModel.Input
   ) {
-    var hand = Hand()
-    hand.give(.reachability(.reachable(path: PathID("a"))))
-    hand.connect(Hand.page(51...100, head: 100, hasNext: true), head: Hand.at(100))
-    hand.give(.loadOlder)
-    hand.give(.older([]))
-    #expect(hand.histories == [])
-    hand.give(input)
-    hand.pass(10)
-    #expect(hand.histories == [.history(hasMore: true)])
+    var harness = Harness()
+    harness.give(.reachability(.reachable(path: PathID("a"))))
+    harness.connect(Harness.page(51...100, head: 100, hasNext: true), head: Harness.at(100))
+    harness.give(.loadOlder)
+    harness.give(.older([]))
+    #expect(harness.histories == [])
+    harness.give(input)
+    harness.pass(10)
+    #expect(harness.histories == [.history(hasMore: true)])
   }
 }

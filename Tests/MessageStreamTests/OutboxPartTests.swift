@@ -9,34 +9,34 @@ import Testing
 struct OutboxPartTests {
   @Test func `the newest stamp known at the first attempt bounds a message, whatever comes later`()
   {
-    let entry = Hand.entry("ok")
+    let entry = Harness.entry("ok")
     var outbox = Outbox(limit: 10)
-    outbox.restore([entry], after: Cursor(time: Hand.wall))
-    let later = Cursor(time: Hand.wall.advanced(by: .seconds(1000)))
+    outbox.restore([entry], after: Cursor(time: Harness.wall))
+    let later = Cursor(time: Harness.wall.advanced(by: .seconds(1000)))
     let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: later)
     #expect(taken == entry)
-    #expect(outbox.floors == [entry.id: Hand.wall])
+    #expect(outbox.floors == [entry.id: Harness.wall])
   }
 
   @Test func `in a shop that was whole and empty, any stamp can be that of a first attempt`() {
-    let entry = Hand.entry("ok")
+    let entry = Harness.entry("ok")
     var outbox = Outbox(limit: 10)
-    outbox.restore([entry], after: Cursor(wholeAt: Hand.wall))
+    outbox.restore([entry], after: Cursor(wholeAt: Harness.wall))
     #expect(outbox.floors == [entry.id: Timestamp(nanoseconds: 0)])
   }
 
   @Test func `holds an echo back until the attempt it may answer has ended`() {
-    let entry = Hand.entry("ok")
-    let cursor = Cursor(time: Hand.wall)
+    let entry = Harness.entry("ok")
+    let cursor = Cursor(time: Harness.wall)
     var outbox = Outbox(limit: 10)
     outbox.restore([entry], after: cursor)
     let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: cursor)
-    let isKept = outbox.keepBack(Hand.message(9), for: entry.id)
+    let isKept = outbox.keepBack(Harness.message(9), for: entry.id)
     let early = outbox.takeEcho()
     outbox.queue.release(entry.id)
     let late = outbox.takeEcho()
     #expect(taken == entry && isKept)
     #expect(early == nil)
-    #expect(late == Hand.message(9))
+    #expect(late == Harness.message(9))
   }
 }

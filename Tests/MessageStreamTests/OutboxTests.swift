@@ -260,35 +260,35 @@ struct OutboxTests {
   @Test func `refreshes credentials again when the post after an accepted one is refused`()
     throws
   {
-    var hand = Hand.connected(at: 5)
-    hand.send("a")
-    let first = try #require(hand.posts.last)
-    hand.fail(first.id, Hand.refused)
-    hand.give(.credentials(.available(expiresIn: nil)))
-    hand.give(.posted(first.id, Hand.message(6, text: "a", user: "me")))
-    hand.send("b")
-    #expect(hand.posts.map(\.text) == ["a", "a", "b"])
-    let second = try #require(hand.posts.last)
-    hand.effects = []
-    hand.fail(second.id, Hand.refused)
-    #expect(hand.effects.contains(.refreshCredentials))
-    #expect(!hand.updates.contains(.notice(.signIn)))
+    var harness = Harness.connected(at: 5)
+    harness.send("a")
+    let first = try #require(harness.posts.last)
+    harness.fail(first.id, Harness.refused)
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.posted(first.id, Harness.message(6, text: "a", user: "me")))
+    harness.send("b")
+    #expect(harness.posts.map(\.text) == ["a", "a", "b"])
+    let second = try #require(harness.posts.last)
+    harness.effects = []
+    harness.fail(second.id, Harness.refused)
+    #expect(harness.effects.contains(.refreshCredentials))
+    #expect(!harness.updates.contains(.notice(.signIn)))
   }
 
   @Test func `the answer to an abandoned attempt does not affect the next one`() throws {
-    var hand = Hand.connected(at: 5)
-    hand.send("a")
-    let entry = try #require(hand.posts.last)
-    let first = try #require(hand.model.outbox.queue.sending(entry.id)?.number)
-    hand.pass(30)
-    let second = try #require(hand.model.outbox.queue.sending(entry.id)?.number)
+    var harness = Harness.connected(at: 5)
+    harness.send("a")
+    let entry = try #require(harness.posts.last)
+    let first = try #require(harness.model.outbox.queue.sending(entry.id)?.number)
+    harness.pass(30)
+    let second = try #require(harness.model.outbox.queue.sending(entry.id)?.number)
     #expect(second != first)
-    hand.effects = []
-    hand.give(.postFailed(entry.id, try: first, Hand.refused))
-    #expect(hand.effects == [])
-    #expect(hand.model.outbox.queue.sending(entry.id)?.number == second)
-    hand.give(.postFailed(entry.id, try: second, Hand.refused))
-    #expect(hand.effects.contains(.refreshCredentials))
+    harness.effects = []
+    harness.give(.postFailed(entry.id, try: first, Harness.refused))
+    #expect(harness.effects == [])
+    #expect(harness.model.outbox.queue.sending(entry.id)?.number == second)
+    harness.give(.postFailed(entry.id, try: second, Harness.refused))
+    #expect(harness.effects.contains(.refreshCredentials))
   }
 
   @Test func `without credentials every waiting message shows so`() {

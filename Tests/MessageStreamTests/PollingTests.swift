@@ -6,101 +6,101 @@ import Testing
 
 /// Tests of a stream with real-time messaging switched off, which polls.
 struct PollingTests {
-  private static let cursor = Cursor(position: Hand.at(5), wholeAt: Hand.wall)
+  private static let cursor = Cursor(position: Harness.at(5), wholeAt: Harness.wall)
 
   /// Returns a harness that polls and is whole.
-  private static func polling() -> Hand {
-    var hand = Hand(cursor: cursor)
-    hand.give(.realtime(false))
-    hand.give(.refresh)
-    hand.answer(Hand.page([], head: 5))
-    #expect(hand.model.isWhole)
-    return hand
+  private static func polling() -> Harness {
+    var harness = Harness(cursor: cursor)
+    harness.give(.realtime(false))
+    harness.give(.refresh)
+    harness.answer(Harness.page([], head: 5))
+    #expect(harness.model.isWhole)
+    return harness
   }
 
   @Test func `a stream that only sends and does not poll is not whole`() {
-    var hand = Hand(cursor: Self.cursor) { $0.sendsOnly = true }
-    hand.give(.realtime(false))
-    #expect(hand.model.link.status.mode == .polling)
-    #expect(!hand.model.isWhole)
+    var harness = Harness(cursor: Self.cursor) { $0.sendsOnly = true }
+    harness.give(.realtime(false))
+    #expect(harness.model.link.status.mode == .polling)
+    #expect(!harness.model.isWhole)
   }
 
   @Test func `an empty page with a successor leaves the timeline incomplete`() {
-    var hand = Self.polling()
-    hand.give(.refresh)
-    hand.answer(Hand.page([], head: 500, hasNext: true))
-    #expect(!hand.model.isWhole)
+    var harness = Self.polling()
+    harness.give(.refresh)
+    harness.answer(Harness.page([], head: 500, hasNext: true))
+    #expect(!harness.model.isWhole)
   }
 
   @Test func `a page that was not accepted is missing until the next poll`() {
-    var hand = Self.polling()
-    hand.give(.reader(isBehind: true))
-    hand.give(.refresh)
-    hand.answer(Hand.page([6], head: 6))
-    hand.give(.reader(isBehind: false))
-    #expect(!hand.model.isWhole)
+    var harness = Self.polling()
+    harness.give(.reader(isBehind: true))
+    harness.give(.refresh)
+    harness.answer(Harness.page([6], head: 6))
+    harness.give(.reader(isBehind: false))
+    #expect(!harness.model.isWhole)
   }
 
   @Test func `an answer that was not accepted is missing after a page requested earlier`()
     throws
   {
-    var hand = Self.polling()
-    hand.send("mine")
-    hand.give(.refresh)
-    hand.give(.reader(isBehind: true))
-    let post = try #require(hand.posts.last?.id)
-    hand.give(.posted(post, Hand.message(6, text: "mine", user: "me")))
-    hand.give(.reader(isBehind: false))
-    hand.answer(Hand.page([], head: 5))
-    #expect(!hand.model.isWhole)
+    var harness = Self.polling()
+    harness.send("mine")
+    harness.give(.refresh)
+    harness.give(.reader(isBehind: true))
+    let post = try #require(harness.posts.last?.id)
+    harness.give(.posted(post, Harness.message(6, text: "mine", user: "me")))
+    harness.give(.reader(isBehind: false))
+    harness.answer(Harness.page([], head: 5))
+    #expect(!harness.model.isWhole)
   }
 
   /// Returns a harness that fetches a refused page again with new credentials.
-  private static func renewed() throws -> Hand {
-    var hand = polling()
-    hand.give(.refresh)
-    hand.give(.fetchFailed(try #require(hand.fetches.last?.id), Hand.refused))
-    hand.give(.credentials(.available(expiresIn: nil)))
-    hand.give(.refresh)
-    return hand
+  private static func renewed() throws -> Harness {
+    var harness = polling()
+    harness.give(.refresh)
+    harness.give(.fetchFailed(try #require(harness.fetches.last?.id), Harness.refused))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.refresh)
+    return harness
   }
 
   @Test func `an empty page with a successor shows that the server accepts the credentials, too`()
     throws
   {
-    var hand = try Self.renewed()
-    hand.answer(Hand.page([], head: 500, hasNext: true))
-    hand.give(.refresh)
-    hand.effects = []
-    hand.give(.fetchFailed(FetchID(hand.model.requests.last), Hand.refused))
-    #expect(hand.effects.contains(.refreshCredentials))
+    var harness = try Self.renewed()
+    harness.answer(Harness.page([], head: 500, hasNext: true))
+    harness.give(.refresh)
+    harness.effects = []
+    harness.give(.fetchFailed(FetchID(harness.model.requests.last), Harness.refused))
+    #expect(harness.effects.contains(.refreshCredentials))
   }
 
   @Test func `a stream that only sends is not whole after it was closed`() {
-    var hand = Hand(cursor: Self.cursor) { $0.sendsOnly = true }
-    hand.give(.realtime(false))
-    hand.give(.refresh)
-    hand.answer(Hand.page([], head: 5))
-    #expect(hand.model.isWhole)
-    hand.give(.close)
-    hand.give(.open(at: Hand.wall))
-    #expect(hand.model.link.status.mode == .polling)
-    #expect(!hand.model.isWhole)
+    var harness = Harness(cursor: Self.cursor) { $0.sendsOnly = true }
+    harness.give(.realtime(false))
+    harness.give(.refresh)
+    harness.answer(Harness.page([], head: 5))
+    #expect(harness.model.isWhole)
+    harness.give(.close)
+    harness.give(.open(at: Harness.wall))
+    #expect(harness.model.link.status.mode == .polling)
+    #expect(!harness.model.isWhole)
   }
 
   @Test func `refreshes credentials again at the next refusal after a late page accepted them`()
     throws
   {
-    var hand = try Self.renewed()
-    let late = try #require(hand.fetches.last?.id)
-    hand.pass(11)
-    hand.give(.refresh)
-    let next = try #require(hand.fetches.last?.id)
+    var harness = try Self.renewed()
+    let late = try #require(harness.fetches.last?.id)
+    harness.pass(11)
+    harness.give(.refresh)
+    let next = try #require(harness.fetches.last?.id)
     #expect(next != late)
-    hand.give(.fetched(late, Hand.page([], head: 5)))
-    hand.effects = []
-    hand.give(.fetchFailed(next, Hand.refused))
-    #expect(hand.effects.contains(.refreshCredentials))
-    #expect(!hand.updates.contains(.notice(.signIn)))
+    harness.give(.fetched(late, Harness.page([], head: 5)))
+    harness.effects = []
+    harness.give(.fetchFailed(next, Harness.refused))
+    #expect(harness.effects.contains(.refreshCredentials))
+    #expect(!harness.updates.contains(.notice(.signIn)))
   }
 }

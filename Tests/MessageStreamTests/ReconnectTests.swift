@@ -253,7 +253,7 @@ struct ReconnectTests {
     world.shop.restStatus = .http(status: 429, retryAfter: .seconds(20), detail: "")
     world.log = Log()
     world.say("missed", silently: true)
-    world.sendDown { .link(.oversized($0, bytes: 11_000), at: Hand.wall) }
+    world.sendDown { .link(.oversized($0, bytes: 11_000), at: Harness.wall) }
     world.drive { !$0.notices.filter { if case .fetchFailed = $0 { true } else { false } }.isEmpty }
     world.shop.restStatus = nil
     world.drive { $0.texts.last == "missed" }
@@ -266,7 +266,7 @@ struct ReconnectTests {
     world.shop.restStatus = Self.http(500)
     world.net.delay = .zero
     world.log = Log()
-    world.sendDown { .link(.oversized($0, bytes: 11_000), at: Hand.wall) }
+    world.sendDown { .link(.oversized($0, bytes: 11_000), at: Harness.wall) }
     world.pass(.seconds(130))
     #expect(Log.waits(world.log.fetches.map(\.at)) == [1, 2, 4, 8, 16, 30, 30, 30])
     world.shop.restStatus = nil

@@ -9,37 +9,38 @@ import Testing
 struct RecoveryTests {
   private static func recovery(at position: Position?, time: Timestamp? = nil) -> Recovery {
     var recovery = Recovery()
-    recovery.cursor = Cursor(position: position, time: time, wholeAt: Hand.wall)
+    recovery.cursor = Cursor(position: position, time: time, wholeAt: Harness.wall)
     return recovery
   }
 
   private static func later(_ seconds: Int64) -> Timestamp {
-    Hand.wall.advanced(by: .seconds(seconds))
+    Harness.wall.advanced(by: .seconds(seconds))
   }
 
   @Test(arguments: [(UInt64(5), Recovery.Reach.whole), (6, .whole), (7, .short)])
   func `a newest page is complete if it begins with what follows the cursor`(
     first: UInt64, reach: Recovery.Reach
   ) {
-    let page = Hand.page(first...20, head: 20, hasNext: true)
-    #expect(Self.recovery(at: Hand.at(5)).reach(of: page, overlap: .seconds(120)) == reach)
+    let page = Harness.page(first...20, head: 20, hasNext: true)
+    #expect(Self.recovery(at: Harness.at(5)).reach(of: page, overlap: .seconds(120)) == reach)
   }
 
   @Test(arguments: [
     (Int64(1), Recovery.Reach.short), (0, .touching), (-119, .touching), (-120, .whole),
   ])
   func `without positions its oldest stamp decides`(seconds: Int64, reach: Recovery.Reach) {
-    var oldest = Hand.message(9, isPlain: true)
+    var oldest = Harness.message(9, isPlain: true)
     oldest.createdAt = Self.later(seconds)
     let page = Page(messages: [oldest], hasNext: true)
-    let recovery = Self.recovery(at: nil, time: Hand.wall)
+    let recovery = Self.recovery(at: nil, time: Harness.wall)
     #expect(recovery.reach(of: page, overlap: .seconds(120)) == reach)
   }
 
   private static func other(_ offset: UInt64) -> Position { Position(epoch: "f", offset: offset) }
 
   private static let openings: [(Position, Position, Bool)] = [
-    (Hand.at(5), Hand.at(6), true), (other(5), Hand.at(6), false), (Hand.at(5), other(6), false),
+    (Harness.at(5), Harness.at(6), true), (other(5), Harness.at(6), false),
+    (Harness.at(5), other(6), false),
   ]
 
   @Test(arguments: openings)
@@ -48,28 +49,29 @@ struct RecoveryTests {
   ) {
     var recovery = Self.recovery(at: cursor)
     recovery.connecting.open(AttemptID(1), at: opening)
-    #expect(recovery.isWhole(at: Hand.at(5)) == isWhole)
+    #expect(recovery.isWhole(at: Harness.at(5)) == isWhole)
   }
 
   private static let starts: [(Position, Position, Bool)] = [
-    (Hand.at(4), Hand.at(7), true), (Hand.at(4), Hand.at(5), true), (Hand.at(4), Hand.at(4), false),
-    (other(4), Hand.at(7), false), (Hand.at(4), other(7), false),
+    (Harness.at(4), Harness.at(7), true), (Harness.at(4), Harness.at(5), true),
+    (Harness.at(4), Harness.at(4), false),
+    (other(4), Harness.at(7), false), (Harness.at(4), other(7), false),
   ]
 
   @Test(arguments: starts)
   func `a backlog continues from the cursor only in one log`(
     start: Position, head: Position, goesOn: Bool
   ) {
-    #expect(Self.recovery(at: Hand.at(5)).goesOn(from: start, to: head) == goesOn)
+    #expect(Self.recovery(at: Harness.at(5)).goesOn(from: start, to: head) == goesOn)
   }
 
   @Test func `a new log has no known position, and what was whole before is known by time`() {
-    var recovery = Self.recovery(at: Hand.at(3))
+    var recovery = Self.recovery(at: Harness.at(3))
     recovery.ahead = [5]
-    recovery.awaitBacklog(to: Hand.at(6), until: .zero)
-    recovery.beginNewLog(under: "e", wholeUntil: Hand.wall)
-    var expected = Self.recovery(at: Hand.at(0))
-    expected.cursor.time = Hand.wall
+    recovery.awaitBacklog(to: Harness.at(6), until: .zero)
+    recovery.beginNewLog(under: "e", wholeUntil: Harness.wall)
+    var expected = Self.recovery(at: Harness.at(0))
+    expected.cursor.time = Harness.wall
     expected.cursor.wholeAt = Timestamp(nanoseconds: 0)
     #expect(recovery == expected)
   }
@@ -78,24 +80,24 @@ struct RecoveryTests {
   func `a new log does not move back the time up to which all is known`(
     seconds: Int64, isEarlier: Bool
   ) {
-    var recovery = Self.recovery(at: Hand.at(3))
-    recovery.cursor.time = Hand.wall
-    let newest = Hand.wall.advanced(by: .seconds(seconds))
+    var recovery = Self.recovery(at: Harness.at(3))
+    recovery.cursor.time = Harness.wall
+    let newest = Harness.wall.advanced(by: .seconds(seconds))
     recovery.beginNewLog(under: "e", wholeUntil: newest)
-    #expect(recovery.cursor.time == (isEarlier ? Hand.wall : newest))
+    #expect(recovery.cursor.time == (isEarlier ? Harness.wall : newest))
   }
 
   private static let places: [(Position, Via)] = [
-    (Hand.at(7), .catchUp), (Hand.at(8), .live), (other(6), .live),
+    (Harness.at(7), .catchUp), (Harness.at(8), .live), (other(6), .live),
   ]
 
   @Test(arguments: places)
   func `only messages up to the end of the backlog, in the same log, were missed`(
     position: Position, via: Via
   ) {
-    var recovery = Self.recovery(at: Hand.at(5))
-    recovery.awaitBacklog(to: Hand.at(7), until: .zero)
-    var message = Hand.message(9)
+    var recovery = Self.recovery(at: Harness.at(5))
+    recovery.awaitBacklog(to: Harness.at(7), until: .zero)
+    var message = Harness.message(9)
     message.position = position
     #expect(recovery.via(of: message) == via)
   }
@@ -104,24 +106,24 @@ struct RecoveryTests {
   func `a message of the backlog is no hole, but one out of turn shows a hole`(
     offset: UInt64, isWhole: Bool
   ) {
-    var recovery = Self.recovery(at: Hand.at(5))
-    recovery.awaitBacklog(to: Hand.at(7), until: .zero)
-    let took = recovery.take(Hand.at(offset), advancing: true, isConnected: true)
+    var recovery = Self.recovery(at: Harness.at(5))
+    recovery.awaitBacklog(to: Harness.at(7), until: .zero)
+    let took = recovery.take(Harness.at(offset), advancing: true, isConnected: true)
     #expect(took == isWhole)
   }
 
   @Test func `remembers nothing without a socket while a fetch is under way`() {
-    var recovery = Self.recovery(at: Hand.at(5))
-    let took = recovery.take(Hand.at(6), advancing: false, isConnected: false)
+    var recovery = Self.recovery(at: Harness.at(5))
+    let took = recovery.take(Harness.at(6), advancing: false, isConnected: false)
     #expect(!took)
-    #expect(recovery == Self.recovery(at: Hand.at(5)))
+    #expect(recovery == Self.recovery(at: Harness.at(5)))
   }
 
   @Test func `remembers at most 10,000 offsets`() {
-    var recovery = Self.recovery(at: Hand.at(5))
+    var recovery = Self.recovery(at: Harness.at(5))
     recovery.ahead = Set(7...10_006)
     let full = recovery
-    let took = recovery.take(Hand.at(20_000), advancing: true, isConnected: true)
+    let took = recovery.take(Harness.at(20_000), advancing: true, isConnected: true)
     #expect(!took)
     #expect(recovery == full)
   }
@@ -130,13 +132,13 @@ struct RecoveryTests {
     var recovery = Recovery()
     recovery.unplaced = Set((0..<10_000).map { UUID128(high: 1, low: $0) })
     let full = recovery
-    recovery.noteUnplaced(Hand.message(1, isPlain: true))
+    recovery.noteUnplaced(Harness.message(1, isPlain: true))
     #expect(recovery == full)
   }
 
   @Test func `does not remember a message with a position among those without`() {
     var recovery = Recovery()
-    recovery.noteUnplaced(Hand.message(1))
+    recovery.noteUnplaced(Harness.message(1))
     #expect(recovery == Recovery())
   }
 }

@@ -34,31 +34,31 @@ struct StoreTests {
   }
 
   @Test func `a late refusal of a change is ignored`() {
-    var hand = Hand.connected(at: 3)
-    hand.effects = []
-    hand.give(.commitFailed(CommitID(999), .full(detail: "")))
-    #expect(hand.effects == [])
-    #expect(hand.model.isStored)
+    var harness = Harness.connected(at: 3)
+    harness.effects = []
+    harness.give(.commitFailed(CommitID(999), .full(detail: "")))
+    #expect(harness.effects == [])
+    #expect(harness.model.isStored)
   }
 
   @Test func `a store that returns more than requested fills memory only to its limit`() {
     var settings = StreamHarness.settings
     settings.memory = 2
     var model = StreamModel(settings: settings, seed: 1)
-    _ = model.handle(.open(at: Hand.wall), at: .zero)
-    let messages = (UInt64(1)...3).map { Hand.message($0) }
+    _ = model.handle(.open(at: Harness.wall), at: .zero)
+    let messages = (UInt64(1)...3).map { Harness.message($0) }
     _ = model.handle(.loaded(TimelineSnapshot(messages: messages)), at: .zero)
     #expect(model.timeline.messages == [messages[1], messages[2]])
     #expect(model.brokenInvariants(.thorough) == [])
   }
 
   @Test func `a retried change has a number of its own`() {
-    var hand = Hand.connected(at: 3)
-    hand.keepsPromptly = false
-    hand.hear(Hand.message(4))
-    hand.refuseCommit()
-    hand.pass(31)
-    let numbers = hand.effects.compactMap {
+    var harness = Harness.connected(at: 3)
+    harness.keepsPromptly = false
+    harness.hear(Harness.message(4))
+    harness.refuseCommit()
+    harness.pass(31)
+    let numbers = harness.effects.compactMap {
       if case .commit(let id, _) = $0 { id } else { CommitID?.none }
     }
     #expect(numbers.count > 1)

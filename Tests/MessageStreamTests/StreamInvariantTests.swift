@@ -11,9 +11,9 @@ import Testing
 @Suite struct StreamInvariantTests {
   /// A connected model, whole up to offset 10, that shows two messages.
   private static var whole: StreamModel {
-    var model = Hand.connected(at: 10).model
-    model.timeline.insert(Hand.message(1))
-    model.timeline.insert(Hand.message(2))
+    var model = Harness.connected(at: 10).model
+    model.timeline.insert(Harness.message(1))
+    model.timeline.insert(Harness.message(2))
     return model
   }
 
@@ -23,7 +23,7 @@ import Testing
     (
       "stream: no two gaps end at the same message",
       { model in
-        let keys = [Hand.message(1).key, Hand.message(2).key]
+        let keys = [Harness.message(1).key, Harness.message(2).key]
         model.holes = GapList([
           Gap(after: nil, before: keys[1]), Gap(after: keys[0], before: keys[1]),
         ])
@@ -34,11 +34,11 @@ import Testing
     ),
     (
       "stream: the store is told no cursor beyond the known one",
-      { $0.commits.waiting.change.cursor = Cursor(position: Hand.at(11)) }
+      { $0.commits.waiting.change.cursor = Cursor(position: Harness.at(11)) }
     ),
     (
       "stream: a cursor goes to the store with the messages that it covers",
-      { wait(behind: Cursor(position: Hand.at(12)), Hand.message(12), &$0) }
+      { wait(behind: Cursor(position: Harness.at(12)), Harness.message(12), &$0) }
     ),
     ("gate: it is left only in the background", { $0.link.gate.leavesAt = .zero }),
     (
@@ -49,7 +49,7 @@ import Testing
     ("timeline: messages are in order", { $0.timeline.messages.reverse() }),
     (
       "timeline batch: it knows the ids of its messages",
-      { $0.commits.waiting.change.messages.append(Hand.message(12)) }
+      { $0.commits.waiting.change.messages.append(Harness.message(12)) }
     ),
     (
       "outbox: it knows nothing of entries that are gone",
@@ -57,7 +57,7 @@ import Testing
     ),
     (
       "send queue: an item is in it once",
-      { model in for _ in 1...2 { _ = model.outbox.queue.add(Hand.entry("twice")) } }
+      { model in for _ in 1...2 { _ = model.outbox.queue.add(Harness.entry("twice")) } }
     ),
   ]
 
@@ -76,7 +76,7 @@ import Testing
         }
       )
     ]
-    #expect(unnoticed(plants, in: Hand.connected(at: 10, head: 20).model) == [])
+    #expect(unnoticed(plants, in: Harness.connected(at: 10, head: 20).model) == [])
   }
 
   @Test func `accepts up to 10,000 remembered offsets and messages`() {
@@ -100,8 +100,8 @@ import Testing
   private static func wait(
     behind next: Cursor?, _ message: Message, via: Via = .live, _ model: inout StreamModel
   ) {
-    model.recovery.cursor.position = Hand.at(12)
-    model.commits.waiting.change.cursor = Cursor(position: Hand.at(12))
+    model.recovery.cursor.position = Harness.at(12)
+    model.commits.waiting.change.cursor = Cursor(position: Harness.at(12))
     _ = model.commits.next(at: .zero)
     model.commits.waiting.change.cursor = next
     model.commits.waiting.add([message], via: via)
@@ -110,20 +110,20 @@ import Testing
   private static let allowed: [@Sendable (inout StreamModel) -> Void] = [
     // A message of a log that was rolled back.
     { model in
-      wait(behind: Cursor(position: Hand.at(5)), Hand.message(8), &model)
+      wait(behind: Cursor(position: Harness.at(5)), Harness.message(8), &model)
       model.commits.waiting.isOfNewLog = true
     },
     // A message of a page, one of another log, and an edit of a shown message.
-    { wait(behind: nil, Hand.message(8), via: .catchUp, &$0) },
+    { wait(behind: nil, Harness.message(8), via: .catchUp, &$0) },
     { model in
-      var other = Hand.message(8)
+      var other = Harness.message(8)
       other.position = Position(epoch: "f", offset: 8)
       wait(behind: nil, other, &model)
     },
     { model in
-      var edit = Hand.message(8)
+      var edit = Harness.message(8)
       edit.updatedAt = edit.createdAt.advanced(by: .seconds(1))
-      model.timeline.insert(Hand.message(8))
+      model.timeline.insert(Harness.message(8))
       wait(behind: nil, edit, &model)
     },
     // A position of another log.

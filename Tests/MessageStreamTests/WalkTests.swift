@@ -8,7 +8,7 @@ import Testing
 /// Tests of the conclusions from pages found by counting, on a server without positions.
 struct WalkTests {
   private static func key(_ number: UInt64) -> TimelineKey {
-    Hand.message(number, isPlain: true).key
+    Harness.message(number, isPlain: true).key
   }
 
   /// Returns a fetch of messages older than message 50, at its first page.
@@ -21,7 +21,7 @@ struct WalkTests {
 
   @Test func `only messages behind the requested one count`() {
     var fetch = Self.fetch()
-    let place = fetch.take(Hand.plainPage([51, 50, 49]), bringsUnseen: true, beyond: nil)
+    let place = fetch.take(Harness.plainPage([51, 50, 49]), bringsUnseen: true, beyond: nil)
     #expect(place == 14)
     #expect(fetch.tie == .shown)
     #expect(fetch.reached == Self.key(49))
@@ -29,7 +29,7 @@ struct WalkTests {
 
   @Test func `a message at the top that is stamped back is not reached`() {
     var fetch = Self.fetch()
-    _ = fetch.take(Hand.plainPage([7, 51, 50]), bringsUnseen: false, beyond: nil)
+    _ = fetch.take(Harness.plainPage([7, 51, 50]), bringsUnseen: false, beyond: nil)
     #expect(fetch.tie == .shown)
     #expect(fetch.reached == nil)
   }
@@ -39,7 +39,7 @@ struct WalkTests {
       ([49, 48, 47], true), ([53, 52, 51], false), ([51, 49, 48], false), ([], true),
     ] {
       var fetch = Self.fetch()
-      let page = Hand.plainPage(numbers)
+      let page = Harness.plainPage(numbers)
       #expect(fetch.take(page, bringsUnseen: true, beyond: nil) == nil)
       #expect(fetch.isAstray(after: page) == isAstray, "\(numbers)")
       #expect(fetch.reached == nil)
@@ -47,20 +47,20 @@ struct WalkTests {
   }
 
   @Test func `stores nothing of a page too far down`() {
-    var hand = Hand()
-    let screen = Hand.plainPage((151...200).reversed())
-    hand.connect(screen, head: nil)
-    hand.answer(screen)
-    hand.answer(screen)
-    hand.give(.loadOlder)
-    hand.give(.older((101...150).map { Hand.message($0, isPlain: true) }))
-    hand.give(.loadOlder)
-    hand.give(.older([]))
-    #expect(hand.fetches.last?.query == .page(number: 2, limit: 50))
-    hand.answer(Hand.plainPage((51...100).reversed()))
-    #expect(hand.fetches.last?.query == .page(number: 1, limit: 50))
-    let far = Hand.message(100, isPlain: true)
-    let isKept = hand.effects.contains { effect in
+    var harness = Harness()
+    let screen = Harness.plainPage((151...200).reversed())
+    harness.connect(screen, head: nil)
+    harness.answer(screen)
+    harness.answer(screen)
+    harness.give(.loadOlder)
+    harness.give(.older((101...150).map { Harness.message($0, isPlain: true) }))
+    harness.give(.loadOlder)
+    harness.give(.older([]))
+    #expect(harness.fetches.last?.query == .page(number: 2, limit: 50))
+    harness.answer(Harness.plainPage((51...100).reversed()))
+    #expect(harness.fetches.last?.query == .page(number: 1, limit: 50))
+    let far = Harness.message(100, isPlain: true)
+    let isKept = harness.effects.contains { effect in
       if case .commit(_, let change) = effect { change.messages.contains(far) } else { false }
     }
     #expect(!isKept)
@@ -70,14 +70,14 @@ struct WalkTests {
   func `ten pages without a tie are enough`(pages: Int, isAstray: Bool) {
     var fetch = Self.fetch()
     fetch.pages = pages
-    let page = Hand.plainPage([53, 52, 51])
+    let page = Harness.plainPage([53, 52, 51])
     _ = fetch.take(page, bringsUnseen: false, beyond: nil)
     #expect(fetch.isAstray(after: page) == isAstray)
   }
 
   @Test func `a last page without the message restarts at the newest`() {
     var fetch = Self.fetch()
-    let page = Hand.plainPage([53, 52, 51], hasNext: false)
+    let page = Harness.plainPage([53, 52, 51], hasNext: false)
     _ = fetch.take(page, bringsUnseen: false, beyond: nil)
     #expect(fetch.isAstray(after: page))
   }
@@ -88,7 +88,7 @@ struct WalkTests {
       ([51, 49, 48], true, .newest), ([51, 50, 48], false, .shown),
     ] {
       var fetch = Self.fetch(page: 1)
-      let page = Hand.plainPage(numbers)
+      let page = Harness.plainPage(numbers)
       _ = fetch.take(page, bringsUnseen: isUnseen, beyond: nil)
       #expect(fetch.tie == tie, "\(numbers)")
       #expect(!fetch.isAstray(after: page))
@@ -97,15 +97,15 @@ struct WalkTests {
 
   @Test func `a walk tied to a shown message stays so at the newest page`() {
     var fetch = Self.fetch(page: 1, tie: .shown)
-    _ = fetch.take(Hand.plainPage([53, 52, 51]), bringsUnseen: false, beyond: nil)
+    _ = fetch.take(Harness.plainPage([53, 52, 51]), bringsUnseen: false, beyond: nil)
     #expect(fetch.tie == .shown)
   }
 
   @Test(arguments: [[UInt64(45)], []])
   func `what an earlier page reached stays reached`(later: [UInt64]) {
     var fetch = Self.fetch(tie: .shown)
-    _ = fetch.take(Hand.plainPage([49, 40]), bringsUnseen: true, beyond: nil)
-    _ = fetch.take(Hand.plainPage(later), bringsUnseen: true, beyond: nil)
+    _ = fetch.take(Harness.plainPage([49, 40]), bringsUnseen: true, beyond: nil)
+    _ = fetch.take(Harness.plainPage(later), bringsUnseen: true, beyond: nil)
     #expect(fetch.reached == Self.key(40))
   }
 
@@ -113,7 +113,7 @@ struct WalkTests {
     var repetition = Repetition()
     let unreadable = Page(messages: [], hasNext: true, rejected: 1)
     var pages = Array(repeating: unreadable, count: 9)
-    pages.append(Hand.plainPage([50]))
+    pages.append(Harness.plainPage([50]))
     pages += Array(repeating: unreadable, count: 10)
     let answers = pages.map { repetition.note($0) }
     #expect(answers.firstIndex(of: true) == 19)
@@ -122,7 +122,7 @@ struct WalkTests {
   @Test(arguments: [0, 1])
   func `without known messages, the same page three times is a repetition`(rejected: Int) {
     var repetition = Repetition()
-    var page = Hand.plainPage([50, 49, 48])
+    var page = Harness.plainPage([50, 49, 48])
     page.rejected = rejected
     let answers = (1...3).map { _ in repetition.note(page) }
     #expect(answers == [false, false, true])
@@ -135,16 +135,16 @@ struct WalkTests {
       ([], false, false),
     ] {
       var fetch = Self.fetch(tie: numbers.contains(50) ? .loose : .shown)
-      _ = fetch.take(Hand.plainPage(numbers), bringsUnseen: isUnseen, beyond: Self.key(30))
+      _ = fetch.take(Harness.plainPage(numbers), bringsUnseen: isUnseen, beyond: Self.key(30))
       #expect(fetch.meetsBeyond == isMet, "\(numbers)")
     }
   }
 
   @Test func `the gap is met by a whole page of messages up to it, in any order`() {
     // The upper edge of the gap was edited and has the stamp of an older message.
-    var edge = Hand.message(50, isPlain: true)
-    edge.createdAt = Hand.message(28).createdAt
-    let messages = [Hand.message(30, isPlain: true), edge, Hand.message(29, isPlain: true)]
+    var edge = Harness.message(50, isPlain: true)
+    edge.createdAt = Harness.message(28).createdAt
+    let messages = [Harness.message(30, isPlain: true), edge, Harness.message(29, isPlain: true)]
     var fetch = Self.fetch()
     _ = fetch.take(
       Page(messages: messages, hasNext: true), bringsUnseen: false, beyond: Self.key(30))
@@ -158,7 +158,7 @@ struct WalkTests {
     var repetition = Repetition()
     let answers = (1...20).map { _ in
       repetition.ask(knowing: Self.key(known))
-      return repetition.note(Hand.plainPage([50, 49, 48]))
+      return repetition.note(Harness.plainPage([50, 49, 48]))
     }
     #expect(answers.firstIndex(of: true) == pages - 1)
   }
@@ -202,16 +202,16 @@ struct WalkTests {
   }
 
   @Test func `scrolling shows messages stored above the screen before the first page arrived`() {
-    var hand = Hand()
-    let failed = hand.fetches.last?.id ?? FetchID(0)
-    hand.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
-    if let attempt = hand.model.link.currentAttempt { hand.give(.opened(attempt, head: nil)) }
-    hand.hear(Hand.message(5, isPlain: true))
-    hand.hear(Hand.message(4, isPlain: true))
-    #expect(hand.texts == ["m5"])
-    hand.answer(Hand.plainPage([5, 4, 3], hasNext: false))
-    hand.give(.loadOlder)
-    hand.give(.older([3, 4].map { Hand.message($0, isPlain: true) }))
-    #expect(hand.texts == ["m5", "m3", "m4"])
+    var harness = Harness()
+    let failed = harness.fetches.last?.id ?? FetchID(0)
+    harness.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
+    if let attempt = harness.model.link.currentAttempt { harness.give(.opened(attempt, head: nil)) }
+    harness.hear(Harness.message(5, isPlain: true))
+    harness.hear(Harness.message(4, isPlain: true))
+    #expect(harness.texts == ["m5"])
+    harness.answer(Harness.plainPage([5, 4, 3], hasNext: false))
+    harness.give(.loadOlder)
+    harness.give(.older([3, 4].map { Harness.message($0, isPlain: true) }))
+    #expect(harness.texts == ["m5", "m3", "m4"])
   }
 }

@@ -15,52 +15,52 @@ import Testing
   @Test func `an assistant pairs, asks, and need not pair again after the link was cut`()
     async throws
   {
-    let bench = try await Bench()
-    try await bench.rig.addSteps(3)
-    bench.rig.relay.start()
-    let token = try await bench.login()
-    #expect(try await bench.ask(token) == 3)
-    try await bench.proxy.set(.cut)
-    try await bench.rig.state(.reconnecting)
-    try await bench.proxy.set(.pass)
-    try await bench.rig.state(.running)
-    #expect(try await bench.ask(token) == 3)
-    await bench.end()
+    let harness = try await Harness()
+    try await harness.rig.addSteps(3)
+    harness.rig.relay.start()
+    let token = try await harness.login()
+    #expect(try await harness.ask(token) == 3)
+    try await harness.proxy.set(.cut)
+    try await harness.rig.state(.reconnecting)
+    try await harness.proxy.set(.pass)
+    try await harness.rig.state(.running)
+    #expect(try await harness.ask(token) == 3)
+    await harness.end()
   }
 
   @Test func `a question interrupted by a cut link is answered once the link is back`() async throws
   {
-    let bench = try await Bench()
-    try await bench.rig.addSteps(5_000)
-    bench.rig.relay.start()
-    let token = try await bench.login()
+    let harness = try await Harness()
+    try await harness.rig.addSteps(5_000)
+    harness.rig.relay.start()
+    let token = try await harness.login()
     // The answer needs several parts, and the network transmits almost none of them.
-    try await bench.proxy.set(.blackhole())
-    let asked = Task { try await bench.ask(token) }
-    try await bench.proxy.set(.cut)
-    try await bench.rig.state(.reconnecting)
-    try await bench.proxy.set(.pass)
+    try await harness.proxy.set(.blackhole())
+    let asked = Task { try await harness.ask(token) }
+    try await harness.proxy.set(.cut)
+    try await harness.rig.state(.reconnecting)
+    try await harness.proxy.set(.pass)
     #expect(try await asked.value == 5_000)
-    await bench.end()
+    await harness.end()
   }
 
   @Test func `a phone whose user stopped it has no pairing left`() async throws {
-    let bench = try await Bench()
-    bench.rig.relay.start()
-    let token = try await bench.login()
-    bench.rig.relay.stop()
-    try await bench.rig.state(.idle)
-    bench.rig.relay.start()
-    try await bench.rig.state(.running)
-    let outcome = try await bench.backend.ask(.question(Bench.question), bearer: token)
+    let harness = try await Harness()
+    harness.rig.relay.start()
+    let token = try await harness.login()
+    harness.rig.relay.stop()
+    try await harness.rig.state(.idle)
+    harness.rig.relay.start()
+    try await harness.rig.state(.running)
+    let outcome = try await harness.backend.ask(.question(Harness.question), bearer: token)
     guard case .refused = outcome else {
       Issue.record("answered: \(outcome)")
       return
     }
-    await bench.end()
+    await harness.end()
   }
 
-  private struct Bench {
+  private struct Harness {
     let backend: Backend
     let proxy: FaultProxy
     let rig: RelayRig

@@ -7,38 +7,38 @@ import Testing
 /// Tests of the counts of days without a connection.
 @Suite struct DayTests {
   @Test func `stores attempts without a connection by day when the series ends`() {
-    var bench = SessionBench.opening()
+    var harness = SessionHarness.opening()
     for _ in 1...40 {
-      bench.give(.link(.lost(bench.attempt, .refused), at: bench.wall))
-      bench.pass(.seconds(60))
+      harness.give(.link(.lost(harness.attempt, .refused), at: harness.wall))
+      harness.pass(.seconds(60))
     }
-    #expect(bench.model.link.status.phase == .failed)
-    let first = bench.opens
-    #expect(bench.store.days.map(\.tries) == [first])
-    #expect(bench.store.days.map(\.connects) == [0])
-    bench.pass(.seconds(86_400))
-    bench.give(.start)
-    #expect(bench.opens == first + 1)
-    bench.give(.stop)
-    #expect(bench.store.days.map(\.day) == [0, 1])
-    #expect(bench.store.days.map(\.tries) == [first, 1])
-    #expect(bench.model.isStopped)
+    #expect(harness.model.link.status.phase == .failed)
+    let first = harness.opens
+    #expect(harness.store.days.map(\.tries) == [first])
+    #expect(harness.store.days.map(\.connects) == [0])
+    harness.pass(.seconds(86_400))
+    harness.give(.start)
+    #expect(harness.opens == first + 1)
+    harness.give(.stop)
+    #expect(harness.store.days.map(\.day) == [0, 1])
+    #expect(harness.store.days.map(\.tries) == [first, 1])
+    #expect(harness.model.isStopped)
   }
 
   @Test func `stores attempts when the link is held back`() {
-    var bench = SessionBench.opening()
-    bench.give(.link(.device(.reachability(.unreachable)), at: bench.wall))
-    #expect(bench.store.days.map(\.tries) == [1])
+    var harness = SessionHarness.opening()
+    harness.give(.link(.device(.reachability(.unreachable)), at: harness.wall))
+    #expect(harness.store.days.map(\.tries) == [1])
   }
 
   @Test func `an attempt on a new day stores the previous day's counts during a series`() {
-    var bench = SessionBench.opening()
-    let morning = bench.wall.advanced(by: .seconds(86_400))
-    bench.give(.link(.lost(bench.attempt, .refused), at: morning))
-    bench.pass(.seconds(10))
-    #expect(bench.opens == 2)
-    #expect(bench.store.days.map(\.day) == [0])
-    #expect(bench.store.days.map(\.tries) == [1])
+    var harness = SessionHarness.opening()
+    let morning = harness.wall.advanced(by: .seconds(86_400))
+    harness.give(.link(.lost(harness.attempt, .refused), at: morning))
+    harness.pass(.seconds(10))
+    #expect(harness.opens == 2)
+    #expect(harness.store.days.map(\.day) == [0])
+    #expect(harness.store.days.map(\.tries) == [1])
   }
 
   @Test func `returns the previous day when a new one begins`() {

@@ -56,19 +56,19 @@ import Testing
     (.unreachable(detail: ""), []),
   ])
   func `a broken connection counts as a large failure`(failure: LinkFailure, outcomes: [Bool]) {
-    var bench = SessionBench.connected()
-    bench.prompt("one")
-    bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
-    #expect(bench.model.payload.outcomes == outcomes)
+    var harness = SessionHarness.connected()
+    harness.prompt("one")
+    harness.give(.link(.lost(harness.attempt, failure), at: harness.wall))
+    #expect(harness.model.payload.outcomes == outcomes)
   }
 
   @Test func `a silent connection counts as a large failure, a closed one does not`() {
-    var silent = SessionBench.connected()
+    var silent = SessionHarness.connected()
     silent.answersPings = false
     silent.prompt("one")
     silent.pass(.seconds(60))
     #expect(silent.model.payload.outcomes == [false])
-    var left = SessionBench.connected()
+    var left = SessionHarness.connected()
     left.prompt("one")
     left.give(.stop)
     #expect(!left.model.isConnected)

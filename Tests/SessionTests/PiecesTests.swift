@@ -10,19 +10,19 @@ import Testing
 @Suite struct PiecesTests {
   /// Returns the texts shown for a truncated response that follows these pieces of it.
   private static func shown(_ pieces: [(Int, String)], of count: Int?) -> [String] {
-    var bench = SessionBench.prompted([.idempotency, .parts])
-    let key = bench.key("a").description
+    var harness = SessionHarness.prompted([.idempotency, .parts])
+    let key = harness.key("a").description
     for (index, text) in pieces {
-      let conversation = SessionBench.conversation
-      bench.say(
+      let conversation = SessionHarness.conversation
+      harness.say(
         .responsePart(conversation: conversation, idempotencyKey: key, index: index, text: text))
     }
-    bench.say(
+    harness.say(
       .response(
         SessionResponse(
-          id: "m", conversation: SessionBench.conversation, idempotencyKey: key,
+          id: "m", conversation: SessionHarness.conversation, idempotencyKey: key,
           result: .success(text: "cut"), parts: count)))
-    return bench.updates.compactMap { update in
+    return harness.updates.compactMap { update in
       if case .message(let entry, _, _) = update { entry.text } else { nil }
     }
   }
@@ -60,34 +60,34 @@ import Testing
   }
 
   @Test func `follows a conversation named by the user before its first prompt`() {
-    var bench = SessionBench.opening()
+    var harness = SessionHarness.opening()
     let other = "00000000-0000-4000-8000-0000000000aa"
-    bench.give(.follow(conversation: other))
-    bench.connect([.idempotency])
-    #expect(bench.subscriptions.map(\.conversation).contains(other))
-    bench.say(.error(SessionError(message: "no such conversation", conversation: other)))
-    #expect(bench.notices == [])
+    harness.give(.follow(conversation: other))
+    harness.connect([.idempotency])
+    #expect(harness.subscriptions.map(\.conversation).contains(other))
+    harness.say(.error(SessionError(message: "no such conversation", conversation: other)))
+    #expect(harness.notices == [])
   }
 
   @Test func `connect contains the number up to which messages are stored, not only received`() {
-    var bench = SessionBench.prompted([.idempotency, .resume])
-    bench.holdsStore = true
-    bench.say(
+    var harness = SessionHarness.prompted([.idempotency, .resume])
+    harness.holdsStore = true
+    harness.say(
       .response(
         SessionResponse(
-          id: "m", number: 1, conversation: SessionBench.conversation,
-          idempotencyKey: bench.key("a").description, result: .success(text: "b"))))
-    bench.lose()
-    bench.connect([.idempotency, .resume])
-    #expect(bench.connects.map(\.connect.received) == [0])
+          id: "m", number: 1, conversation: SessionHarness.conversation,
+          idempotencyKey: harness.key("a").description, result: .success(text: "b"))))
+    harness.lose()
+    harness.connect([.idempotency, .resume])
+    #expect(harness.connects.map(\.connect.received) == [0])
   }
 
   @Test func `disconnects from a server with a version before 0.4`() {
-    var bench = SessionBench.opened()
-    bench.say(.hello(SessionHello(message: "")))
-    bench.say(
+    var harness = SessionHarness.opened()
+    harness.say(.hello(SessionHello(message: "")))
+    harness.say(
       .connected(SessionConnected(message: "", session: "", version: SessionVersion(0, 3, 9))))
-    #expect(!bench.model.isConnected)
-    #expect(bench.model.link.status.phase == .failed)
+    #expect(!harness.model.isConnected)
+    #expect(harness.model.link.status.phase == .failed)
   }
 }

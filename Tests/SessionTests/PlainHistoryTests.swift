@@ -12,287 +12,288 @@ import Testing
 
   /// Returns a harness whose prompt "a" was lost before a plain server accepted it, on the next
   /// connection.
-  private static func unsure() -> SessionBench {
-    var bench = SessionBench.prompted([])
-    bench.lose()
-    bench.connect([])
-    return bench
+  private static func unsure() -> SessionHarness {
+    var harness = SessionHarness.prompted([])
+    harness.lose()
+    harness.connect([])
+    return harness
   }
 
   /// Returns a harness whose prompt "a" waits for a connection that accepts prompts.
-  private static func waiting() -> SessionBench {
-    var bench = SessionBench.talking([])
-    bench.say(.draining(message: "", retryAfter: .seconds(5), window: nil))
-    bench.prompt("a")
-    return bench
+  private static func waiting() -> SessionHarness {
+    var harness = SessionHarness.talking([])
+    harness.say(.draining(message: "", retryAfter: .seconds(5), window: nil))
+    harness.prompt("a")
+    return harness
   }
 
   // MARK: A message in between is no answer
 
   @Test func `after a loss an assistant's text does not end a prompt, but the response does`() {
-    var bench = SessionBench.lostByPlainServer()
-    bench.prompt("b")
-    bench.say(.window([Self.asked, .one("u2", .assistant, "I look at it", at: 1)], next: 2))
-    #expect(bench.states.suffix(2) == ["a accepted", "b queued"])
-    bench.say(.window([.one("u3", .assistant, "A", at: 2)], next: 3))
-    bench.respond("u3", to: nil, "A")
-    #expect(bench.states.suffix(2) == ["a answered", "b sent"])
-    #expect(bench.messages.map { $0.prefix(2) } == ["u2", "u3"])
+    var harness = SessionHarness.lostByPlainServer()
+    harness.prompt("b")
+    harness.say(.window([Self.asked, .one("u2", .assistant, "I look at it", at: 1)], next: 2))
+    #expect(harness.states.suffix(2) == ["a accepted", "b queued"])
+    harness.say(.window([.one("u3", .assistant, "A", at: 2)], next: 3))
+    harness.respond("u3", to: nil, "A")
+    #expect(harness.states.suffix(2) == ["a answered", "b sent"])
+    #expect(harness.messages.map { $0.prefix(2) } == ["u2", "u3"])
   }
 
   @Test func `a turn that ended without a connection has an unknown outcome after 30 s`() {
-    var bench = SessionBench.lostByPlainServer()
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.pass(.milliseconds(29_999))
-    #expect(bench.states.last == "a accepted")
-    bench.pass(.milliseconds(1))
-    #expect(bench.states.last == "a unsure")
-    #expect(bench.messages == ["u2 history"])
-    #expect(bench.prompts.count == 1)
+    var harness = SessionHarness.lostByPlainServer()
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    harness.pass(.milliseconds(29_999))
+    #expect(harness.states.last == "a accepted")
+    harness.pass(.milliseconds(1))
+    #expect(harness.states.last == "a unsure")
+    #expect(harness.messages == ["u2 history"])
+    #expect(harness.prompts.count == 1)
   }
 
   @Test(arguments: [false, true])
   func `a turn end without an id ends a prompt of an earlier connection`(isLost: Bool) {
-    var bench = isLost ? SessionBench.lostByPlainServer() : SessionBench.acceptedByPlainServer()
-    bench.say(.turnComplete(conversation: SessionBench.conversation, isAborted: false))
-    #expect(bench.states.last == "a accepted")
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.say(.turnComplete(conversation: SessionBench.conversation, isAborted: false))
-    #expect(bench.states.last == (isLost ? "a answered" : "a accepted"))
-    #expect(bench.messages == ["u2 history"])
+    var harness =
+      isLost ? SessionHarness.lostByPlainServer() : SessionHarness.acceptedByPlainServer()
+    harness.say(.turnComplete(conversation: SessionHarness.conversation, isAborted: false))
+    #expect(harness.states.last == "a accepted")
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    harness.say(.turnComplete(conversation: SessionHarness.conversation, isAborted: false))
+    #expect(harness.states.last == (isLost ? "a answered" : "a accepted"))
+    #expect(harness.messages == ["u2 history"])
   }
 
   @Test func `each message of a turn restarts the wait`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked], next: 1))
-    bench.pass(.seconds(299))
-    bench.say(.window([Self.said], next: 2))
-    bench.pass(.seconds(299))
-    #expect(bench.states.last == "a accepted")
-    bench.pass(.seconds(1))
-    #expect(bench.states.last == "a unsure")
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.say(.window([Self.asked], next: 1))
+    harness.pass(.seconds(299))
+    harness.say(.window([Self.said], next: 2))
+    harness.pass(.seconds(299))
+    #expect(harness.states.last == "a accepted")
+    harness.pass(.seconds(1))
+    #expect(harness.states.last == "a unsure")
   }
 
   @Test func `an older prompt in a history does not answer the waiting one`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond("m1", to: nil, "A")
-    bench.prompt("b")
-    bench.ack(nil)
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.lose()
-    #expect(bench.states.last == "b accepted")
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.respond("m1", to: nil, "A")
+    harness.prompt("b")
+    harness.ack(nil)
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    harness.lose()
+    #expect(harness.states.last == "b accepted")
   }
 
   // MARK: Whose row it is
 
   @Test func `another client's text does not show that an unsent prompt arrived`() {
-    var bench = Self.waiting()
-    bench.say(.window([.one("u3", .user, "a", at: 0), .one("u4", at: 1)], next: 2))
-    #expect(bench.states.last == "a queued")
-    #expect(bench.messages.suffix(2).map { $0.prefix(2) } == ["u3", "u4"])
+    var harness = Self.waiting()
+    harness.say(.window([.one("u3", .user, "a", at: 0), .one("u4", at: 1)], next: 2))
+    #expect(harness.states.last == "a queued")
+    #expect(harness.messages.suffix(2).map { $0.prefix(2) } == ["u3", "u4"])
   }
 
   @Test func `a repeated window shows nothing about a later prompt with the same text`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.respond(nil, to: nil, "A")
-    bench.prompt("a")
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    #expect(bench.states.last == "a sent")
-    #expect(bench.prompts.count == 3)
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    harness.respond(nil, to: nil, "A")
+    harness.prompt("a")
+    harness.lose()
+    harness.connect([])
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    #expect(harness.states.last == "a sent")
+    #expect(harness.prompts.count == 3)
   }
 
   @Test(arguments: [false, true])
   func `an earlier message is no sign of a prompt with the same text`(isRelaunched: Bool) {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond("u2", to: nil, "A")
-    bench.prompt("a")
-    bench.lose()
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.respond("u2", to: nil, "A")
+    harness.prompt("a")
+    harness.lose()
     if isRelaunched {
-      bench.relaunch()
+      harness.relaunch()
     }
-    bench.connect([])
+    harness.connect([])
     // Message by message, as a server with little room in a window sends them.
-    bench.say(.window([Self.asked], next: 1, isComplete: false))
-    #expect(bench.prompts.count == 2)
-    bench.say(.window([Self.said], next: 2))
-    #expect(bench.prompts.count == 3)
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
-    #expect(bench.states.last == "a accepted")
-    #expect(bench.prompts.count == 3)
+    harness.say(.window([Self.asked], next: 1, isComplete: false))
+    #expect(harness.prompts.count == 2)
+    harness.say(.window([Self.said], next: 2))
+    #expect(harness.prompts.count == 3)
+    harness.lose()
+    harness.connect([])
+    harness.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
+    #expect(harness.states.last == "a accepted")
+    #expect(harness.prompts.count == 3)
   }
 
   @Test func `an equal text whose answer has another id leaves the prompt's arrival open`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond("m1", to: nil, "A")
-    bench.prompt("a")
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    #expect(bench.states.last == "a sent")
-    #expect(bench.prompts.count == 2)
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.respond("m1", to: nil, "A")
+    harness.prompt("a")
+    harness.lose()
+    harness.connect([])
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    #expect(harness.states.last == "a sent")
+    #expect(harness.prompts.count == 2)
     // A second message with this text belongs to the second prompt.
-    bench.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
-    #expect(bench.states.last == "a accepted")
-    bench.pass(.seconds(300))
-    #expect(bench.states.last == "a unsure")
-    #expect(bench.prompts.count == 2)
+    harness.say(.window([.one("u3", .user, "a", at: 2)], next: 3))
+    #expect(harness.states.last == "a accepted")
+    harness.pass(.seconds(300))
+    #expect(harness.states.last == "a unsure")
+    #expect(harness.prompts.count == 2)
   }
 
   @Test func `a prompt that only the history shows makes its conversation known for good`() {
-    var bench = Self.unsure()
-    bench.say(.window([Self.asked], next: 1))
-    #expect(bench.states.last == "a accepted")
+    var harness = Self.unsure()
+    harness.say(.window([Self.asked], next: 1))
+    #expect(harness.states.last == "a accepted")
     let known = KnownConversation(
-      id: SessionBench.conversation, openedBy: bench.key("a"), offset: 1, signature: "s")
-    #expect(bench.store.open(as: SessionBench.client).conversations == [known])
-    let kept = bench.store.open(as: SessionBench.client).prompts
+      id: SessionHarness.conversation, openedBy: harness.key("a"), offset: 1, signature: "s")
+    #expect(harness.store.open(as: SessionHarness.client).conversations == [known])
+    let kept = harness.store.open(as: SessionHarness.client).prompts
     #expect(kept.map(\.isSeen) == [true])
     #expect(kept.map(\.floor) == [1])
   }
 
   @Test func `requests the history of a lost prompt's conversation, and of no other`() {
-    var bench = SessionBench.connected([])
-    bench.prompt("a", in: "d")
-    bench.lose()
-    bench.connect([])
-    #expect(bench.subscriptions.map(\.conversation) == ["d"])
+    var harness = SessionHarness.connected([])
+    harness.prompt("a", in: "d")
+    harness.lose()
+    harness.connect([])
+    #expect(harness.subscriptions.map(\.conversation) == ["d"])
   }
 
   @Test func `sends a lost prompt again to a server without a history`() {
-    var bench = Self.unsure()
-    #expect(bench.prompts.count == 1)
-    let error = SessionError(message: "no", conversation: SessionBench.conversation)
-    bench.say(.error(error))
-    #expect(bench.notices == [.refused(error)])
-    #expect(bench.prompts.count == 2)
+    var harness = Self.unsure()
+    #expect(harness.prompts.count == 1)
+    let error = SessionError(message: "no", conversation: SessionHarness.conversation)
+    harness.say(.error(error))
+    #expect(harness.notices == [.refused(error)])
+    #expect(harness.prompts.count == 2)
   }
 
   @Test func `a missing history does not show that a prompt is absent`() {
-    var bench = Self.unsure()
-    bench.pass(.seconds(60))
-    #expect(bench.states.last == "a sent")
-    #expect(bench.prompts.count == 1)
-    bench.pass(.seconds(300))
-    #expect(bench.states.last == "a unsure")
-    #expect(bench.prompts.count == 1)
+    var harness = Self.unsure()
+    harness.pass(.seconds(60))
+    #expect(harness.states.last == "a sent")
+    #expect(harness.prompts.count == 1)
+    harness.pass(.seconds(300))
+    #expect(harness.states.last == "a unsure")
+    #expect(harness.prompts.count == 1)
   }
 
   @Test func `an answer of a server with keys is no own text of a plain one`() {
-    var bench = SessionBench.prompted()
-    let key = bench.key("a")
-    bench.ack(key)
-    bench.respond("m1", to: key)
-    bench.lose()
-    bench.connect([])
-    bench.say(.window([Self.asked], next: 1))
-    #expect(bench.messages.map { $0.prefix(2) } == ["m1", "u1"])
+    var harness = SessionHarness.prompted()
+    let key = harness.key("a")
+    harness.ack(key)
+    harness.respond("m1", to: key)
+    harness.lose()
+    harness.connect([])
+    harness.say(.window([Self.asked], next: 1))
+    #expect(harness.messages.map { $0.prefix(2) } == ["m1", "u1"])
   }
 
   // MARK: What is repeated
 
   @Test func `a replay of a known message is no sign of the next prompt`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond("u2", to: nil, "A")
-    bench.prompt("b")
-    bench.lose()
-    bench.connect([])
-    bench.say(.replay(id: "u2", Self.said, number: nil))
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    #expect(bench.prompts.map(\.text) == ["a", "b", "b"])
-    #expect(bench.messages == ["u2 live"])
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.respond("u2", to: nil, "A")
+    harness.prompt("b")
+    harness.lose()
+    harness.connect([])
+    harness.say(.replay(id: "u2", Self.said, number: nil))
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    #expect(harness.prompts.map(\.text) == ["a", "b", "b"])
+    #expect(harness.messages == ["u2 live"])
   }
 
   @Test func `a replay does not answer a prompt sent on the same connection`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.replay(id: "u2", Self.said, number: nil))
-    #expect(bench.states.last == "a accepted")
-    #expect(bench.messages == ["u2 replay"])
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.say(.replay(id: "u2", Self.said, number: nil))
+    #expect(harness.states.last == "a accepted")
+    #expect(harness.messages == ["u2 replay"])
   }
 
   @Test func `acknowledges a replay when its prompt is known`() {
-    var bench = Self.unsure()
-    bench.say(.replay(id: "u2", Self.said, number: nil))
-    #expect(bench.acks == [])
-    bench.say(.window([], next: 0))
-    #expect(bench.prompts.count == 1)
-    #expect(bench.acks == ["u2"])
-    #expect(bench.states.last == "a answered")
-    #expect(bench.model.outbox.staleDeadline == nil)
-    bench.prompt("b", in: "d")
-    #expect(bench.prompts.last?.text == "b")
+    var harness = Self.unsure()
+    harness.say(.replay(id: "u2", Self.said, number: nil))
+    #expect(harness.acks == [])
+    harness.say(.window([], next: 0))
+    #expect(harness.prompts.count == 1)
+    #expect(harness.acks == ["u2"])
+    #expect(harness.states.last == "a answered")
+    #expect(harness.model.outbox.staleDeadline == nil)
+    harness.prompt("b", in: "d")
+    #expect(harness.prompts.last?.text == "b")
   }
 
   @Test func `shows an own message once when its window arrives twice`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    for _ in 1...2 { bench.say(.window([Self.asked, Self.said], next: 2)) }
-    #expect(bench.messages == ["u2 history"])
+    var harness = SessionHarness.acceptedByPlainServer()
+    for _ in 1...2 { harness.say(.window([Self.asked, Self.said], next: 2)) }
+    #expect(harness.messages == ["u2 history"])
   }
 
   @Test func `a replaced history does not show own messages again`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    bench.say(.window([Self.asked, Self.said], next: 2, isReplaced: true))
-    bench.say(.window([Self.asked, Self.said], next: 2))
-    #expect(bench.messages == ["u2 history"])
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    harness.say(.window([Self.asked, Self.said], next: 2, isReplaced: true))
+    harness.say(.window([Self.asked, Self.said], next: 2))
+    #expect(harness.messages == ["u2 history"])
   }
 
   @Test func `own messages in a history without numbers are not taken for another client's`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.respond(nil, to: nil, "A")
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.respond(nil, to: nil, "A")
     let entries = [Self.asked, Self.said].map { entry in
       SessionEntry(
         id: entry.id, role: entry.role, text: entry.text, conversation: entry.conversation)
     }
     let history = SessionHistory(
-      conversation: SessionBench.conversation, entries: entries,
+      conversation: SessionHarness.conversation, entries: entries,
       place: .sequence(first: nil, last: nil, next: 1), isComplete: true)
-    let before = bench.messages
-    for _ in 1...2 { bench.say(.history(history)) }
-    #expect(bench.messages == before)
+    let before = harness.messages
+    for _ in 1...2 { harness.say(.history(history)) }
+    #expect(harness.messages == before)
   }
 
   // MARK: Holes
 
   @Test func `own messages beyond a hole are not taken for another client's`() {
-    var bench = Self.unsure()
+    var harness = Self.unsure()
     let asked = SessionEntry.one("u1", .user, "a", at: 1)
-    bench.say(.window([asked], next: 2))
-    #expect(bench.messages == [])
-    for _ in 1...2 { bench.say(.window([.one("u0", at: 0), asked], next: 2)) }
-    #expect(bench.messages == ["u0 history"])
-    #expect(bench.states.last == "a accepted")
+    harness.say(.window([asked], next: 2))
+    #expect(harness.messages == [])
+    for _ in 1...2 { harness.say(.window([.one("u0", at: 0), asked], next: 2)) }
+    #expect(harness.messages == ["u0 history"])
+    #expect(harness.states.last == "a accepted")
   }
 
   @Test func `accepts a single message although a plain server always omits what precedes it`() {
-    var bench = Self.unsure()
+    var harness = Self.unsure()
     let asked = SessionEntry.one("u1", .user, "x", at: 1)
-    bench.say(.window([asked], next: 2))
-    #expect(bench.messages == [])
-    bench.pass(.seconds(10))
-    bench.say(.window([asked], next: 2))
-    #expect(bench.gaps == [.hole])
-    #expect(bench.messages == ["u1 live"])
-    let subscriptions = bench.subscriptions
-    bench.pass(.seconds(60))
-    #expect(bench.subscriptions == subscriptions)
+    harness.say(.window([asked], next: 2))
+    #expect(harness.messages == [])
+    harness.pass(.seconds(10))
+    harness.say(.window([asked], next: 2))
+    #expect(harness.gaps == [.hole])
+    #expect(harness.messages == ["u1 live"])
+    let subscriptions = harness.subscriptions
+    harness.pass(.seconds(60))
+    #expect(harness.subscriptions == subscriptions)
     // The prompt may lie in the hole.
-    #expect(bench.prompts.count == 1)
+    #expect(harness.prompts.count == 1)
   }
 
   @Test func `own messages after an omitted part show that the server has the prompt`() {
-    var bench = Self.unsure()
+    var harness = Self.unsure()
     let entries = [SessionEntry.one("u1", .user, "a", at: 1), .one("u2", at: 2)]
-    bench.say(.window(entries, next: 3))
-    #expect(bench.states.last == "a sent")
-    bench.say(.window(entries, next: 3))
-    #expect(bench.gaps == [.hole])
-    #expect(bench.messages == ["u2 history"])
-    #expect(bench.states.last == "a accepted")
-    #expect(bench.prompts.count == 1)
+    harness.say(.window(entries, next: 3))
+    #expect(harness.states.last == "a sent")
+    harness.say(.window(entries, next: 3))
+    #expect(harness.gaps == [.hole])
+    #expect(harness.messages == ["u2 history"])
+    #expect(harness.states.last == "a accepted")
+    #expect(harness.prompts.count == 1)
   }
 }

@@ -13,11 +13,11 @@ import Testing
 
   /// Returns a session whose first attempt was ended by a captive portal, and which received the
   /// result of the check.
-  private static func held(by failure: LinkFailure = .timeout(.connect)) -> SessionBench {
-    var bench = SessionBench.opening()
-    bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
-    bench.give(.probed(isPortal: true))
-    return bench
+  private static func held(by failure: LinkFailure = .timeout(.connect)) -> SessionHarness {
+    var harness = SessionHarness.opening()
+    harness.give(.link(.lost(harness.attempt, failure), at: harness.wall))
+    harness.give(.probed(isPortal: true))
+    return harness
   }
 
   @Test(arguments: [
@@ -31,53 +31,53 @@ import Testing
   func `checks for a captive portal after an attempt that one may have ended`(
     failure: LinkFailure, isChecked: Bool
   ) {
-    var bench = SessionBench.opening()
-    let effects = bench.give(.link(.lost(bench.attempt, failure), at: bench.wall))
+    var harness = SessionHarness.opening()
+    let effects = harness.give(.link(.lost(harness.attempt, failure), at: harness.wall))
     #expect(effects.filter(Self.isProbe) == (isChecked ? [.probe(within: .seconds(5))] : []))
   }
 
   @Test func `checks for a captive portal after an attempt that takes too long`() {
-    var bench = SessionBench.opening()
-    #expect(!bench.pass(.milliseconds(9_999)).contains(where: Self.isProbe))
-    #expect(bench.pass(.milliseconds(1)).contains(.probe(within: .seconds(5))))
+    var harness = SessionHarness.opening()
+    #expect(!harness.pass(.milliseconds(9_999)).contains(where: Self.isProbe))
+    #expect(harness.pass(.milliseconds(1)).contains(.probe(within: .seconds(5))))
   }
 
   @Test func `does not check after the loss of a connection`() {
-    var bench = SessionBench.connected()
-    let effects = bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    var harness = SessionHarness.connected()
+    let effects = harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
     #expect(!effects.contains(where: Self.isProbe))
   }
 
   @Test
   func `a captive portal holds the link, and one attempt after 30 s shows whether it is gone`() {
-    var bench = Self.held()
-    #expect(bench.model.link.status.reason == .blocked(.captivePortal))
-    bench.pass(.milliseconds(29_999))
-    #expect(bench.opens == 1)
-    bench.pass(.milliseconds(1))
-    #expect(bench.opens == 2)
-    let effects = bench.give(.link(.lost(bench.attempt, .timeout(.connect)), at: bench.wall))
+    var harness = Self.held()
+    #expect(harness.model.link.status.reason == .blocked(.captivePortal))
+    harness.pass(.milliseconds(29_999))
+    #expect(harness.opens == 1)
+    harness.pass(.milliseconds(1))
+    #expect(harness.opens == 2)
+    let effects = harness.give(.link(.lost(harness.attempt, .timeout(.connect)), at: harness.wall))
     #expect(effects.contains(.probe(within: .seconds(5))))
-    bench.give(.probed(isPortal: true))
-    #expect(bench.model.link.status.reason == .blocked(.captivePortal))
+    harness.give(.probed(isPortal: true))
+    #expect(harness.model.link.status.reason == .blocked(.captivePortal))
   }
 
   @Test func `makes no further check within 30 s`() {
-    var bench = SessionBench.opening()
-    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
-    bench.give(.probed(isPortal: false))
-    let effects = bench.fail(for: .milliseconds(29_999))
+    var harness = SessionHarness.opening()
+    harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
+    harness.give(.probed(isPortal: false))
+    let effects = harness.fail(for: .milliseconds(29_999))
     #expect(!effects.contains(where: Self.isProbe))
-    let later = bench.fail(for: .seconds(60))
+    let later = harness.fail(for: .seconds(60))
     #expect(later.contains(where: Self.isProbe))
   }
 
   @Test func `a check that finds no captive portal changes nothing`() {
-    var bench = SessionBench.opening()
-    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
-    let before = bench.model.link.status
-    #expect(bench.give(.probed(isPortal: false)) == [])
-    #expect(bench.model.link.status == before)
+    var harness = SessionHarness.opening()
+    harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
+    let before = harness.model.link.status
+    #expect(harness.give(.probed(isPortal: false)) == [])
+    #expect(harness.model.link.status == before)
   }
 
   @Test(arguments: [
@@ -85,58 +85,58 @@ import Testing
     .link(.device(.reachability(.reachable(path: PathID("b")))), at: Timestamp(nanoseconds: 0)),
   ])
   func `the user and the device end the wait`(input: SessionModel.Input) {
-    var bench = Self.held()
-    bench.give(input)
-    bench.pass(.seconds(2))
-    #expect(bench.opens == 2)
+    var harness = Self.held()
+    harness.give(input)
+    harness.pass(.seconds(2))
+    #expect(harness.opens == 2)
   }
 
   @Test func `coming to the foreground ends the wait`() {
-    var bench = Self.held()
-    bench.give(.link(.device(.lifecycle(.background)), at: bench.wall))
-    #expect(bench.opens == 1)
-    bench.give(.link(.device(.lifecycle(.foreground)), at: bench.wall))
-    bench.pass(.seconds(2))
-    #expect(bench.opens == 2)
+    var harness = Self.held()
+    harness.give(.link(.device(.lifecycle(.background)), at: harness.wall))
+    #expect(harness.opens == 1)
+    harness.give(.link(.device(.lifecycle(.foreground)), at: harness.wall))
+    harness.pass(.seconds(2))
+    #expect(harness.opens == 2)
   }
 
   @Test func `a TLS failure caused by a captive portal is not final`() {
-    var bench = SessionBench.opening()
-    bench.give(.link(.lost(bench.attempt, .tls(.wrongHost, detail: "")), at: bench.wall))
-    #expect(bench.model.link.status.phase == .failed)
-    bench.give(.probed(isPortal: true))
-    #expect(bench.model.link.status.reason == .blocked(.captivePortal))
-    bench.pass(.seconds(30))
-    #expect(bench.opens == 2)
+    var harness = SessionHarness.opening()
+    harness.give(.link(.lost(harness.attempt, .tls(.wrongHost, detail: "")), at: harness.wall))
+    #expect(harness.model.link.status.phase == .failed)
+    harness.give(.probed(isPortal: true))
+    #expect(harness.model.link.status.reason == .blocked(.captivePortal))
+    harness.pass(.seconds(30))
+    #expect(harness.opens == 2)
   }
 
   @Test func `ignores the result of a check once connected`() {
-    var bench = SessionBench.opening()
-    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
-    bench.pass(.seconds(2))
-    bench.connect()
-    bench.give(.probed(isPortal: true))
-    #expect(bench.model.isConnected)
+    var harness = SessionHarness.opening()
+    harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
+    harness.pass(.seconds(2))
+    harness.connect()
+    harness.give(.probed(isPortal: true))
+    #expect(harness.model.isConnected)
   }
 
   @Test func `the result of a check after a stop sets no deadline`() {
-    var bench = SessionBench.opening()
-    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
-    bench.give(.stop)
-    bench.give(.probed(isPortal: true))
-    #expect(bench.model.isStopped)
-    #expect(bench.model.deadline == nil)
+    var harness = SessionHarness.opening()
+    harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
+    harness.give(.stop)
+    harness.give(.probed(isPortal: true))
+    #expect(harness.model.isStopped)
+    #expect(harness.model.deadline == nil)
   }
 
   @Test func `the check can be turned off`() throws {
     let policy = try LinkPolicy.session.setting([("gate.portalProbe", "off")])
-    var bench = SessionBench.opening(policy)
-    let effects = bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
+    var harness = SessionHarness.opening(policy)
+    let effects = harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
     #expect(!effects.contains(where: Self.isProbe))
   }
 }
 
-extension SessionBench {
+extension SessionHarness {
   /// Lets time pass, second by second, and fails each attempt.
   fileprivate mutating func fail(for duration: Duration) -> [SessionModel.Effect] {
     let (end, before) = (now.advanced(by: duration), log.count)

@@ -15,12 +15,12 @@ import Testing
   func `reports the first pong with its round trip and its quality`(
     milliseconds: Int, quality: LinkQuality
   ) {
-    var bench = SessionBench.connected()
-    bench.answersPings = false
-    bench.pass(.seconds(30))
-    bench.pass(.milliseconds(milliseconds))
-    bench.say(.pong)
-    let told = bench.updates.compactMap { update in
+    var harness = SessionHarness.connected()
+    harness.answersPings = false
+    harness.pass(.seconds(30))
+    harness.pass(.milliseconds(milliseconds))
+    harness.say(.pong)
+    let told = harness.updates.compactMap { update in
       if case .quality(let quality, let roundTrip) = update { (quality, roundTrip) } else { nil }
     }
     #expect(told.map(\.0) == [quality])

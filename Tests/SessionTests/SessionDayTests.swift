@@ -62,18 +62,18 @@ import Testing
   }
 
   @Test func `stores how long a session was without its connection`() {
-    var bench = SessionBench.connected()
-    bench.pass(.seconds(100))
-    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
-    let lostAt = bench.now
-    while bench.opens == 0, let due = bench.model.deadline {
-      bench.pass(bench.now.duration(to: due))
+    var harness = SessionHarness.connected()
+    harness.pass(.seconds(100))
+    harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
+    let lostAt = harness.now
+    while harness.opens == 0, let due = harness.model.deadline {
+      harness.pass(harness.now.duration(to: due))
     }
-    bench.connect()
-    let waited = lostAt.duration(to: bench.now)
-    bench.lose()
+    harness.connect()
+    let waited = lostAt.duration(to: harness.now)
+    harness.lose()
     var sum = SessionDay(day: 0)
-    for day in bench.store.days { sum.add(day) }
+    for day in harness.store.days { sum.add(day) }
     #expect([sum.tries, sum.connects, sum.reconnects] == [2, 2, 1])
     #expect(sum.reconnecting == waited)
   }

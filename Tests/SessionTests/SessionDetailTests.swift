@@ -8,140 +8,140 @@ import Testing
 /// Tests of the reports and the stored data of a session besides its prompts.
 @Suite struct SessionDetailTests {
   @Test func `each prompt becomes stale after its own 60 s`() {
-    var bench = SessionBench()
-    bench.restore()
-    bench.prompt("a")
-    bench.pass(.seconds(10))
-    bench.prompt("b")
-    #expect(bench.model.deadline == .second(60))
-    bench.pass(.seconds(50))
-    #expect(bench.notices == [.stale(bench.key("a"))])
-    bench.pass(.seconds(10))
-    #expect(bench.notices == [.stale(bench.key("a")), .stale(bench.key("b"))])
+    var harness = SessionHarness()
+    harness.restore()
+    harness.prompt("a")
+    harness.pass(.seconds(10))
+    harness.prompt("b")
+    #expect(harness.model.deadline == .second(60))
+    harness.pass(.seconds(50))
+    #expect(harness.notices == [.stale(harness.key("a"))])
+    harness.pass(.seconds(10))
+    #expect(harness.notices == [.stale(harness.key("a")), .stale(harness.key("b"))])
   }
 
   @Test func `an error without a key does not affect an unsent prompt`() {
-    var bench = SessionBench.connected()
-    bench.say(.draining(message: "", retryAfter: .seconds(5), window: nil))
-    bench.prompt("b")
-    #expect(bench.states == ["b queued"])
-    let error = SessionError(message: "no", code: "x", conversation: SessionBench.conversation)
-    bench.say(.error(error))
-    #expect(bench.states == ["b queued"])
-    #expect(bench.notices.last == .refused(error))
+    var harness = SessionHarness.connected()
+    harness.say(.draining(message: "", retryAfter: .seconds(5), window: nil))
+    harness.prompt("b")
+    #expect(harness.states == ["b queued"])
+    let error = SessionError(message: "no", code: "x", conversation: SessionHarness.conversation)
+    harness.say(.error(error))
+    #expect(harness.states == ["b queued"])
+    #expect(harness.notices.last == .refused(error))
   }
 
   @Test func `an error without a key ends the sent prompt of its conversation`() {
-    var bench = SessionBench.prompted()
-    bench.prompt("b")
-    bench.say(.error(SessionError(message: "no", conversation: SessionBench.conversation)))
-    #expect(bench.states == ["a queued", "a sent", "b queued", "a failed", "b sent"])
+    var harness = SessionHarness.prompted()
+    harness.prompt("b")
+    harness.say(.error(SessionError(message: "no", conversation: SessionHarness.conversation)))
+    #expect(harness.states == ["a queued", "a sent", "b queued", "a failed", "b sent"])
   }
 
   @Test func `an error that answers a subscription ends no prompt of its conversation`() {
-    var bench = SessionBench.talking()
-    bench.prompt("b")
-    let error = SessionError(message: "no", conversation: SessionBench.conversation)
-    bench.say(.error(error))
-    #expect(bench.states.last == "b sent")
-    #expect(bench.notices == [.refused(error)])
-    bench.say(.error(error))
-    #expect(bench.states.last == "b failed")
+    var harness = SessionHarness.talking()
+    harness.prompt("b")
+    let error = SessionError(message: "no", conversation: SessionHarness.conversation)
+    harness.say(.error(error))
+    #expect(harness.states.last == "b sent")
+    #expect(harness.notices == [.refused(error)])
+    harness.say(.error(error))
+    #expect(harness.states.last == "b failed")
   }
 
   @Test(arguments: [(-1, 0), (0, 0), (1, 1), (2, 2), (3, 2)])
   func `a store returns at most the requested number of entries, and none for a negative limit`(
     limit: Int, count: Int
   ) {
-    let bench = SessionBench.talking()
-    let entries = bench.store.history(of: SessionBench.conversation, before: nil, limit: limit)
+    let harness = SessionHarness.talking()
+    let entries = harness.store.history(of: SessionHarness.conversation, before: nil, limit: limit)
     #expect(entries.map(\.number) == Array([1, 2, 3].prefix(2).suffix(count)).map(UInt64.init))
   }
 
   @Test func `a retry request does not cancel a stop`() {
-    var bench = SessionBench.connected()
-    bench.holdsStore = true
-    bench.prompt("a")
-    bench.give(.stop)
-    bench.give(.link(.device(.again), at: bench.wall))
-    bench.pass(.seconds(2))
-    #expect(!bench.model.isConnected)
-    #expect(!bench.model.isStopping && !bench.model.link.isWanted)
+    var harness = SessionHarness.connected()
+    harness.holdsStore = true
+    harness.prompt("a")
+    harness.give(.stop)
+    harness.give(.link(.device(.again), at: harness.wall))
+    harness.pass(.seconds(2))
+    #expect(!harness.model.isConnected)
+    #expect(!harness.model.isStopping && !harness.model.link.isWanted)
   }
 
   @Test func `a short prompt without an answer does not shorten the time of a long one behind it`()
   {
-    var bench = SessionBench.connected()
-    let attempt = bench.attempt
-    bench.answersPings = false
-    bench.prompt("short")
-    bench.prompt(String(repeating: "a", count: 30 * 16_384), in: "d")
-    bench.pass(.seconds(62))
-    #expect(bench.prompts.count >= 2)
-    #expect(bench.attempt == attempt)
+    var harness = SessionHarness.connected()
+    let attempt = harness.attempt
+    harness.answersPings = false
+    harness.prompt("short")
+    harness.prompt(String(repeating: "a", count: 30 * 16_384), in: "d")
+    harness.pass(.seconds(62))
+    #expect(harness.prompts.count >= 2)
+    #expect(harness.attempt == attempt)
   }
 
   @Test func `a response without a key ends no prompt of another conversation`() {
-    var bench = SessionBench.acceptedByPlainServer()
-    bench.say(.response(SessionResponse(id: "m", conversation: "d", result: .success(text: "x"))))
-    #expect(bench.states.last == "a accepted")
-    #expect(bench.messages == ["m live"])
+    var harness = SessionHarness.acceptedByPlainServer()
+    harness.say(.response(SessionResponse(id: "m", conversation: "d", result: .success(text: "x"))))
+    #expect(harness.states.last == "a accepted")
+    #expect(harness.messages == ["m live"])
   }
 
   @Test func `an ack without a key settles no prompt that already has one`() {
-    var bench = SessionBench.connected()
-    bench.ack(nil)
-    bench.prompt("a")
-    bench.ack(bench.key("a"))
-    bench.prompt("b", in: "d")
-    bench.ack(nil)
-    #expect(bench.states.last == "b accepted")
+    var harness = SessionHarness.connected()
+    harness.ack(nil)
+    harness.prompt("a")
+    harness.ack(harness.key("a"))
+    harness.prompt("b", in: "d")
+    harness.ack(nil)
+    #expect(harness.states.last == "b accepted")
   }
 
   @Test func `ignores an ack that nothing awaits`() {
-    var bench = SessionBench.connected()
+    var harness = SessionHarness.connected()
     // The first ack answers the message size.
-    bench.ack(nil)
-    bench.log = []
-    bench.ack(nil)
-    #expect(bench.log == [])
-    bench.prompt("a")
-    bench.ack(nil)
-    #expect(bench.states.last == "a accepted")
+    harness.ack(nil)
+    harness.log = []
+    harness.ack(nil)
+    #expect(harness.log == [])
+    harness.prompt("a")
+    harness.ack(nil)
+    #expect(harness.states.last == "a accepted")
   }
 
   @Test func `stores 100 failed prompts and forgets the oldest beyond that`() {
-    var bench = SessionBench.connected()
-    bench.isChecked = false
+    var harness = SessionHarness.connected()
+    harness.isChecked = false
     for number in 1...102 {
-      bench.prompt("\(number)")
-      bench.refuse(bench.key("\(number)"), "conflict")
+      harness.prompt("\(number)")
+      harness.refuse(harness.key("\(number)"), "conflict")
     }
     let kept = (3...102).map { "\($0)" }
-    #expect(bench.model.queue.items.map(\.text) == kept)
-    let stored = bench.store.open(as: SessionBench.client).prompts
+    #expect(harness.model.queue.items.map(\.text) == kept)
+    let stored = harness.store.open(as: SessionHarness.client).prompts
     #expect(stored.map(\.text) == kept)
   }
 
   @Test func `connect contains the number up to which everything is stored`() {
-    var bench = SessionBench.connected([.idempotency, .resume])
-    bench.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
-    bench.holdsStore = true
-    bench.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
-    bench.lose()
-    bench.connect([.idempotency, .resume])
-    #expect(bench.connects.map(\.connect.received) == [1])
+    var harness = SessionHarness.connected([.idempotency, .resume])
+    harness.say(.replay(id: "x1", .one("x1", at: nil), number: 1))
+    harness.holdsStore = true
+    harness.say(.replay(id: "x2", .one("x2", at: nil), number: 2))
+    harness.lose()
+    harness.connect([.idempotency, .resume])
+    #expect(harness.connects.map(\.connect.received) == [1])
   }
 
   @Test func `shows each temporary refusal with its reason`() {
-    var bench = SessionBench.prompted()
-    bench.ack(bench.key("a"))
+    var harness = SessionHarness.prompted()
+    harness.ack(harness.key("a"))
     for count in 2...3 {
-      bench.refuse(bench.key("a"), "busy")
-      bench.pass(.seconds(3))
-      #expect(bench.prompts.count == count)
+      harness.refuse(harness.key("a"), "busy")
+      harness.pass(.seconds(3))
+      #expect(harness.prompts.count == count)
     }
-    #expect(bench.states.count { $0 == "a queued" } == 3)
+    #expect(harness.states.count { $0 == "a queued" } == 3)
   }
 
   /// Returns a window of a server with sequence numbers that has two messages, at 1 and 2, and
@@ -149,45 +149,45 @@ import Testing
   private static func window(first: UInt64?, last: UInt64?, next: UInt64) -> SessionServerMessage {
     .history(
       SessionHistory(
-        conversation: SessionBench.conversation,
+        conversation: SessionHarness.conversation,
         entries: [.one("u", .user, at: 1), .one("m0", at: 2)],
         place: .sequence(first: first, last: last, next: next), isComplete: true))
   }
 
   @Test func `a window without a range begins with its first message`() {
-    var bench = SessionBench.talking(version: .oldest)
-    bench.say(Self.window(first: nil, last: nil, next: 3))
-    #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 2)
-    #expect(bench.subscriptions.count == 1)
+    var harness = SessionHarness.talking(version: .oldest)
+    harness.say(Self.window(first: nil, last: nil, next: 3))
+    #expect(harness.model.conversations[SessionHarness.conversation]?.sequence == 2)
+    #expect(harness.subscriptions.count == 1)
   }
 
   @Test func `a window with a stated end ends there, whatever it contains`() {
-    var bench = SessionBench.talking(version: .oldest)
-    bench.say(Self.window(first: 1, last: 5, next: 6))
-    #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 5)
+    var harness = SessionHarness.talking(version: .oldest)
+    harness.say(Self.window(first: 1, last: 5, next: 6))
+    #expect(harness.model.conversations[SessionHarness.conversation]?.sequence == 5)
   }
 
   @Test func `a prompt with an unknown outcome is retried under a new key`() {
-    var bench = SessionBench.prompted([])
-    let key = bench.key("a")
-    bench.pass(.seconds(300))
-    #expect(bench.states.last == "a unsure")
-    bench.give(.retry(key))
-    #expect(bench.states.suffix(2) == ["a queued", "a sent"])
-    #expect(bench.prompts.map(\.idempotencyKey) == [key, bench.key("a")].map(\.description))
-    #expect(bench.key("a") != key)
+    var harness = SessionHarness.prompted([])
+    let key = harness.key("a")
+    harness.pass(.seconds(300))
+    #expect(harness.states.last == "a unsure")
+    harness.give(.retry(key))
+    #expect(harness.states.suffix(2) == ["a queued", "a sent"])
+    #expect(harness.prompts.map(\.idempotencyKey) == [key, harness.key("a")].map(\.description))
+    #expect(harness.key("a") != key)
   }
 
   @Test func `shows a prompt that failed in an earlier run when it is retried`() {
-    var bench = SessionBench.prompted([])
-    let key = bench.key("a")
-    bench.pass(.seconds(300))
-    let numbers = bench.updates.compactMap { update in
+    var harness = SessionHarness.prompted([])
+    let key = harness.key("a")
+    harness.pass(.seconds(300))
+    let numbers = harness.updates.compactMap { update in
       if case .prompt(_, let news) = update { news } else { nil }
     }
-    for number in numbers { bench.give(.shown(through: number)) }
-    var next = SessionBench(seed: 8)
-    next.store = bench.store
+    for number in numbers { harness.give(.shown(through: number)) }
+    var next = SessionHarness(seed: 8)
+    next.store = harness.store
     next.restore()
     #expect(numbers == [2])
     #expect(next.states == [])
@@ -196,37 +196,38 @@ import Testing
   }
 
   @Test func `a refusal of an accepted prompt keeps its entry`() {
-    var bench = SessionBench.prompted()
-    bench.ack(bench.key("a"))
-    bench.refuse(bench.key("a"), "conflict")
-    #expect(bench.states.last == "a failed")
-    #expect(bench.store.history(of: SessionBench.conversation, before: nil, limit: 9).count == 1)
+    var harness = SessionHarness.prompted()
+    harness.ack(harness.key("a"))
+    harness.refuse(harness.key("a"), "conflict")
+    #expect(harness.states.last == "a failed")
+    #expect(
+      harness.store.history(of: SessionHarness.conversation, before: nil, limit: 9).count == 1)
   }
 
   @Test(arguments: [(1_000, "x1"), (1_001, "x2")])
   func `keeps the newest 1,000 acknowledgements for the next connection`(
     count: Int, first: String
   ) {
-    var bench = SessionBench.connected()
-    bench.isChecked = false
-    bench.holdsStore = true
+    var harness = SessionHarness.connected()
+    harness.isChecked = false
+    harness.holdsStore = true
     for number in 1...count {
-      bench.say(.replay(id: "x\(number)", .one("x\(number)", at: nil), number: nil))
+      harness.say(.replay(id: "x\(number)", .one("x\(number)", at: nil), number: nil))
     }
-    bench.lose()
-    while !bench.changes.isEmpty { bench.commit() }
-    bench.connect()
-    #expect(bench.acks.count == 1_000)
-    #expect(bench.acks.first == first && bench.acks.last == "x\(count)")
+    harness.lose()
+    while !harness.changes.isEmpty { harness.commit() }
+    harness.connect()
+    #expect(harness.acks.count == 1_000)
+    #expect(harness.acks.first == first && harness.acks.last == "x\(count)")
   }
 
   @Test func `everything is shown when the last number was confirmed`() {
-    var bench = SessionBench.connected()
-    #expect(bench.model.isShown)
-    bench.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
-    #expect(!bench.model.isShown)
-    bench.give(.shown(through: 1))
-    #expect(bench.model.isShown)
+    var harness = SessionHarness.connected()
+    #expect(harness.model.isShown)
+    harness.say(.replay(id: "x1", .one("x1", at: nil), number: nil))
+    #expect(!harness.model.isShown)
+    harness.give(.shown(through: 1))
+    #expect(harness.model.isShown)
   }
 
   @Test func `a change contains a conversation once, in its latest state`() {
@@ -256,13 +257,13 @@ import Testing
   }
 
   @Test func `a refused prompt keeps its text and its conversation when retried`() {
-    var bench = SessionBench.connected()
-    bench.prompt("a", in: "other")
-    bench.refuse(bench.key("a"), "too_long")
-    bench.give(.retry(bench.key("a")))
-    #expect(bench.prompts.map(\.text) == ["a", "a"])
-    #expect(bench.prompts.map(\.conversation) == ["other", "other"])
-    #expect(Set(bench.prompts.map(\.idempotencyKey)).count == 2)
+    var harness = SessionHarness.connected()
+    harness.prompt("a", in: "other")
+    harness.refuse(harness.key("a"), "too_long")
+    harness.give(.retry(harness.key("a")))
+    #expect(harness.prompts.map(\.text) == ["a", "a"])
+    #expect(harness.prompts.map(\.conversation) == ["other", "other"])
+    #expect(Set(harness.prompts.map(\.idempotencyKey)).count == 2)
   }
 
   @Test func `ten successes after a failure increase the maximum message size`() {
@@ -274,19 +275,19 @@ import Testing
 
   @Test func `an input returns its link event`() {
     let event = LinkEvent.device(.woke)
-    #expect(SessionModel.Input(event, at: SessionBench().wall).event == event)
+    #expect(SessionModel.Input(event, at: SessionHarness().wall).event == event)
     #expect(SessionModel.Input.start.event == nil)
   }
 
   @Test func `a session started before its store was read does nothing`() {
-    var bench = SessionBench()
-    #expect(bench.give(.start) == [])
-    #expect(bench.model.deadline == nil)
+    var harness = SessionHarness()
+    #expect(harness.give(.start) == [])
+    #expect(harness.model.deadline == nil)
   }
 
   @Test func `the first attempt has the wall-clock time at which the store was read`() {
-    let bench = SessionBench.opening()
-    #expect(bench.model.connection?.startedAt == bench.wall)
+    let harness = SessionHarness.opening()
+    #expect(harness.model.connection?.startedAt == harness.wall)
   }
 
   @Test func `a change does not store a prompt that it forgets`() {
@@ -301,13 +302,13 @@ import Testing
   }
 
   @Test func `a repeated refusal of the store counts once`() {
-    var bench = SessionBench.connected()
-    bench.holdsStore = true
-    bench.prompt("a")
-    let id = bench.changes.removeFirst().id
-    for _ in 1...2 { bench.give(.commitFailed(id, .full(detail: ""))) }
-    #expect(bench.notices == [.store(.full(detail: ""))])
-    bench.pass(.seconds(1))
-    #expect(bench.changes.count == 1)
+    var harness = SessionHarness.connected()
+    harness.holdsStore = true
+    harness.prompt("a")
+    let id = harness.changes.removeFirst().id
+    for _ in 1...2 { harness.give(.commitFailed(id, .full(detail: ""))) }
+    #expect(harness.notices == [.store(.full(detail: ""))])
+    harness.pass(.seconds(1))
+    #expect(harness.changes.count == 1)
   }
 }

@@ -13,9 +13,9 @@ import Testing
 
   /// A connected model with one prompt in flight.
   private static var prompting: SessionModel {
-    var bench = SessionBench.connected()
-    bench.prompt("one")
-    return bench.model
+    var harness = SessionHarness.connected()
+    harness.prompt("one")
+    return harness.model
   }
 
   private static let plants: [PlantedFault<SessionModel>] = [

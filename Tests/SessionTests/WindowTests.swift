@@ -8,48 +8,48 @@ import Testing
 /// Tests of the bounds of windows, and of the requests that follow them.
 @Suite struct WindowTests {
   @Test func `a live message after the range of a subscription causes no further request`() {
-    var bench = SessionBench.talking(version: .oldest)
-    bench.say(.numbered([.one("x2", at: 2)], next: 3))
-    #expect(bench.subscriptions.count == 1)
-    bench.say(.numbered([.one("x1", at: 1), .one("x2", at: 2)], next: 3))
-    #expect(bench.subscriptions.count == 1)
-    #expect(bench.messages.map { $0.prefix(2) } == ["m0", "x2", "x1"])
-    #expect(bench.model.isCaughtUp)
+    var harness = SessionHarness.talking(version: .oldest)
+    harness.say(.numbered([.one("x2", at: 2)], next: 3))
+    #expect(harness.subscriptions.count == 1)
+    harness.say(.numbered([.one("x1", at: 1), .one("x2", at: 2)], next: 3))
+    #expect(harness.subscriptions.count == 1)
+    #expect(harness.messages.map { $0.prefix(2) } == ["m0", "x2", "x1"])
+    #expect(harness.model.isCaughtUp)
   }
 
   @Test func `a window with a stated range needs no numbers in its messages`() {
-    var bench = SessionBench.talking(version: .oldest)
-    bench.say(
+    var harness = SessionHarness.talking(version: .oldest)
+    harness.say(
       .history(
         SessionHistory(
-          conversation: SessionBench.conversation, entries: [.one("x1", at: nil)],
+          conversation: SessionHarness.conversation, entries: [.one("x1", at: nil)],
           place: .sequence(first: 1, last: 2, next: 3), isComplete: true)))
-    #expect(bench.model.conversations[SessionBench.conversation]?.sequence == 2)
+    #expect(harness.model.conversations[SessionHarness.conversation]?.sequence == 2)
   }
 
   @Test func `requests each hole, also after one that was filled`() {
-    var bench = SessionBench.talking()
-    bench.say(.window([.one("x", at: 5), .one("y", at: 6)], next: 7))
-    bench.say(.window([.one("v", at: 0), .one("w", at: 1)], next: 7))
-    #expect(bench.subscriptions.count == 2)
-    bench.say(.window([.one("p", at: 8), .one("q", at: 9)], next: 10))
-    #expect(bench.gaps == [])
-    #expect(bench.subscriptions.count == 3)
+    var harness = SessionHarness.talking()
+    harness.say(.window([.one("x", at: 5), .one("y", at: 6)], next: 7))
+    harness.say(.window([.one("v", at: 0), .one("w", at: 1)], next: 7))
+    #expect(harness.subscriptions.count == 2)
+    harness.say(.window([.one("p", at: 8), .one("q", at: 9)], next: 10))
+    #expect(harness.gaps == [])
+    #expect(harness.subscriptions.count == 3)
   }
 
   @Test func `an incomplete window is history, also in a followed conversation`() {
-    var bench = SessionBench.talking()
-    bench.say(.window([.one("m0", at: 0)], next: 1))
-    bench.say(.window([.one("x", at: 1)], next: 2, isComplete: false))
-    #expect(bench.messages == ["m0 live", "x history"])
+    var harness = SessionHarness.talking()
+    harness.say(.window([.one("m0", at: 0)], next: 1))
+    harness.say(.window([.one("x", at: 1)], next: 2, isComplete: false))
+    #expect(harness.messages == ["m0 live", "x history"])
   }
 
   @Test func `reports a refused history of a conversation known to the server`() {
-    var bench = SessionBench.talking()
-    bench.give(.follow(conversation: SessionBench.conversation))
-    let error = SessionError(message: "no", conversation: SessionBench.conversation)
-    bench.say(.error(error))
-    #expect(bench.notices == [.refused(error)])
+    var harness = SessionHarness.talking()
+    harness.give(.follow(conversation: SessionHarness.conversation))
+    let error = SessionError(message: "no", conversation: SessionHarness.conversation)
+    harness.say(.error(error))
+    #expect(harness.notices == [.refused(error)])
   }
 
   @Test(arguments: [
@@ -60,18 +60,18 @@ import Testing
   func `a loss after data of the server begins a new series of attempts`(
     message: SessionServerMessage
   ) {
-    var bench = SessionBench.opening()
-    for _ in 1...2 { bench.lose() }
-    bench.connect()
-    bench.say(message)
-    bench.give(.link(.lost(bench.attempt, .reset), at: bench.wall))
-    #expect(bench.model.link.status.attempt == 1)
+    var harness = SessionHarness.opening()
+    for _ in 1...2 { harness.lose() }
+    harness.connect()
+    harness.say(message)
+    harness.give(.link(.lost(harness.attempt, .reset), at: harness.wall))
+    #expect(harness.model.link.status.attempt == 1)
   }
 
   @Test func `requests a hole of one message`() {
-    var bench = SessionBench.talking(version: .oldest)
-    bench.say(.numbered([.one("x2", at: 2), .one("x3", at: 3)], next: 4))
-    #expect(bench.subscriptions.map(\.cursor) == [.sequence(0), .sequence(0)])
-    #expect(bench.gaps == [])
+    var harness = SessionHarness.talking(version: .oldest)
+    harness.say(.numbered([.one("x2", at: 2), .one("x3", at: 3)], next: 4))
+    #expect(harness.subscriptions.map(\.cursor) == [.sequence(0), .sequence(0)])
+    #expect(harness.gaps == [])
   }
 }

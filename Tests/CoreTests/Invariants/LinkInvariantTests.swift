@@ -18,18 +18,18 @@ struct PlantedLink: Sendable, CustomTestStringConvertible {
   var testDescription: String { invariant }
 
   /// A link that is connected and stable.
-  static var ready: HeldLink { LinkBench.connected(.messageStream).link }
+  static var ready: HeldLink { LinkHarness.connected(.messageStream).link }
   /// A link that polls because all tries failed.
   static var resting: HeldLink {
-    var bench = LinkBench.wanted(.messageStream)
-    bench.failAll(.refused)
-    return bench.link
+    var harness = LinkHarness.wanted(.messageStream)
+    harness.failAll(.refused)
+    return harness.link
   }
   /// A link with a queued connect of the system.
   static var queued: HeldLink {
-    var bench = LinkBench.wanted(.bottleLink)
-    bench.failAll(.refused)
-    return bench.link
+    var harness = LinkHarness.wanted(.bottleLink)
+    harness.failAll(.refused)
+    return harness.link
   }
 
   static func trying(_ attempt: UInt64, generation: UInt64 = 0) -> HeldLink.Trying {

@@ -5,13 +5,13 @@ import Testing
 /// Tries that a user requests: immediate, followed by the first waits, and within the windows.
 @Suite struct DemandScenarioTests {
   /// Returns a lost link whose tries all failed and whose next try is number `attempt`.
-  private static func failing(_ policy: LinkPolicy, until attempt: Int) -> LinkBench {
-    var bench = LinkBench.connected(policy)
-    bench.give(.lost(bench.attempt, .reset))
-    while bench.link.status.attempt < attempt || bench.link.currentAttempt != nil {
-      if bench.link.currentAttempt == nil { bench.next() } else { bench.fail() }
+  private static func failing(_ policy: LinkPolicy, until attempt: Int) -> LinkHarness {
+    var harness = LinkHarness.connected(policy)
+    harness.give(.lost(harness.attempt, .reset))
+    while harness.link.status.attempt < attempt || harness.link.currentAttempt != nil {
+      if harness.link.currentAttempt == nil { harness.next() } else { harness.fail() }
     }
-    return bench
+    return harness
   }
 
   /// Compares the waits, in seconds, after the try that the user requested.
@@ -26,35 +26,35 @@ import Testing
   func `a user's request starts an attempt at once, and the waits after it start over`(
     policy: LinkPolicy, attempt: Int, waits: [ClosedRange<Double>]
   ) {
-    var bench = Self.failing(policy, until: attempt)
-    #expect(bench.link.status.attempt == attempt)
-    bench.pass(.milliseconds(100))
-    bench.opens = []
-    let asked = bench.seconds
-    bench.give(.trigger(.userRefresh))
-    #expect(bench.opens == [asked])
-    #expect(bench.link.status.phase == .reconnecting && bench.link.status.attempt == 1)
+    var harness = Self.failing(policy, until: attempt)
+    #expect(harness.link.status.attempt == attempt)
+    harness.pass(.milliseconds(100))
+    harness.opens = []
+    let asked = harness.seconds
+    harness.give(.trigger(.userRefresh))
+    #expect(harness.opens == [asked])
+    #expect(harness.link.status.phase == .reconnecting && harness.link.status.attempt == 1)
     for wait in waits {
-      let failed = bench.seconds
-      bench.fail()
-      bench.next()
-      let time = bench.seconds - failed
+      let failed = harness.seconds
+      harness.fail()
+      harness.next()
+      let time = harness.seconds - failed
       #expect(wait.contains((time * 1e6).rounded() / 1e6), "\(time) s after the previous failure")
     }
   }
 
   @Test func `a user's request during an attempt takes effect when the attempt fails`() {
-    var bench = Self.failing(.session, until: 9)
-    bench.next()
-    let attempt = bench.attempt
-    bench.pass(.seconds(3))
-    let effects = bench.give(.trigger(.userRefresh))
-    #expect(effects == [.status(bench.link.status)])
-    #expect(bench.attempt == attempt, "the try continues")
-    let failed = bench.seconds
-    bench.fail()
-    bench.next()
-    #expect((1...1.25).contains(bench.seconds - failed))
+    var harness = Self.failing(.session, until: 9)
+    harness.next()
+    let attempt = harness.attempt
+    harness.pass(.seconds(3))
+    let effects = harness.give(.trigger(.userRefresh))
+    #expect(effects == [.status(harness.link.status)])
+    #expect(harness.attempt == attempt, "the try continues")
+    let failed = harness.seconds
+    harness.fail()
+    harness.next()
+    #expect((1...1.25).contains(harness.seconds - failed))
   }
 
   /// Repeats the requests of a user whose session had ended after 126 s.
@@ -62,102 +62,102 @@ import Testing
   func `requests every 7 s lead to attempts as long as they last, at most 10 per minute`(
     policy: LinkPolicy
   ) {
-    var bench = LinkBench.connected(policy)
-    bench.peer = .isSilent
-    bench.give(.lost(bench.attempt, .reset))
+    var harness = LinkHarness.connected(policy)
+    harness.peer = .isSilent
+    harness.give(.lost(harness.attempt, .reset))
     for _ in 0..<600 {
-      if bench.link.currentAttempt != nil { bench.fail() }
-      if Int(bench.seconds) % 7 == 0 { bench.give(.trigger(.userRefresh)) }
-      #expect(bench.link.status.phase != .failed)
-      bench.pass(.seconds(1))
+      if harness.link.currentAttempt != nil { harness.fail() }
+      if Int(harness.seconds) % 7 == 0 { harness.give(.trigger(.userRefresh)) }
+      #expect(harness.link.status.phase != .failed)
+      harness.pass(.seconds(1))
     }
-    for start in bench.opens {
+    for start in harness.opens {
       // The eleventh try may begin exactly when the minute ends.
-      #expect(bench.opens.filter { $0 >= start && $0 < start + 59.999_999 }.count <= 10)
+      #expect(harness.opens.filter { $0 >= start && $0 < start + 59.999_999 }.count <= 10)
     }
-    #expect(bench.opens.contains { $0 > 540 }, "still tried in the tenth minute")
+    #expect(harness.opens.contains { $0 > 540 }, "still tried in the tenth minute")
   }
 
   @Test func `a request that the windows delay reports the limit and the retry time`() throws {
-    var bench = LinkBench.wanted(.socket)
-    while bench.opens.count < 10 {
-      bench.fail()
-      bench.pass(.milliseconds(500))
-      bench.give(.trigger(.userRefresh))
+    var harness = LinkHarness.wanted(.socket)
+    while harness.opens.count < 10 {
+      harness.fail()
+      harness.pass(.milliseconds(500))
+      harness.give(.trigger(.userRefresh))
     }
-    let tenth = bench.seconds
-    bench.fail()
-    bench.give(.trigger(.userRefresh))
+    let tenth = harness.seconds
+    harness.fail()
+    harness.give(.trigger(.userRefresh))
     // The first of the ten tries was made at 0 s, and 60 s allow no more than ten.
-    #expect(bench.link.status.reason == .limited)
-    #expect(bench.link.status.retryAt == .second(60))
+    #expect(harness.link.status.reason == .limited)
+    #expect(harness.link.status.retryAt == .second(60))
     #expect(tenth < 10)
-    bench.next()
-    #expect(bench.opens.last == 60)
+    harness.next()
+    #expect(harness.opens.last == 60)
   }
 
   @Test func `a user's request during the server's retry-after still reports the failure`() {
-    var bench = LinkBench.connected(.socket)
+    var harness = LinkHarness.connected(.socket)
     let failure = LinkFailure.http(status: 429, retryAfter: .seconds(40), detail: "")
-    bench.give(.lost(bench.attempt, failure))
-    bench.give(.trigger(.userRefresh))
-    #expect(bench.link.status.reason == .failure(failure))
+    harness.give(.lost(harness.attempt, failure))
+    harness.give(.trigger(.userRefresh))
+    #expect(harness.link.status.reason == .failure(failure))
   }
 
   @Test func `a user's request does not permit a second refresh in the same series`() {
-    var bench = LinkBench.connected(.session)
+    var harness = LinkHarness.connected(.session)
     let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
-    bench.give(.lost(bench.attempt, refused))
-    bench.give(.credentials(.available(expiresIn: nil)))
-    bench.give(.trigger(.userRefresh))
-    bench.give(.lost(bench.attempt, refused))
-    #expect(bench.link.status.reason == .signIn)
+    harness.give(.lost(harness.attempt, refused))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    harness.give(.trigger(.userRefresh))
+    harness.give(.lost(harness.attempt, refused))
+    #expect(harness.link.status.reason == .signIn)
   }
 
   @Test func `a sent message starts the next attempt but no new series`() {
-    var bench = Self.failing(.messageStream, until: 4)
-    bench.give(.trigger(.messageSent))
-    #expect(bench.link.status.attempt == 4)
+    var harness = Self.failing(.messageStream, until: 4)
+    harness.give(.trigger(.messageSent))
+    #expect(harness.link.status.attempt == 4)
   }
 
   @Test func `the back-off of a session restarts on success, in the foreground and on demand`() {
-    let starts: [(String, (inout LinkBench) -> Void)] = [
+    let starts: [(String, (inout LinkHarness) -> Void)] = [
       (
         "success",
-        { bench in
-          bench.next()
-          bench.connect()
-          bench.pass(.seconds(30))
-          bench.give(.lost(bench.attempt, .reset))
+        { harness in
+          harness.next()
+          harness.connect()
+          harness.pass(.seconds(30))
+          harness.give(.lost(harness.attempt, .reset))
         }
       ),
       (
         "foreground",
-        { bench in
-          bench.give(.lifecycle(.background))
-          bench.give(.lifecycle(.foreground))
-          bench.fail()
+        { harness in
+          harness.give(.lifecycle(.background))
+          harness.give(.lifecycle(.foreground))
+          harness.fail()
         }
       ),
       (
         "demand",
-        { bench in
-          bench.give(.trigger(.userRefresh))
-          bench.fail()
+        { harness in
+          harness.give(.trigger(.userRefresh))
+          harness.fail()
         }
       ),
     ]
     for (name, start) in starts {
-      var bench = Self.failing(.session, until: 9)
-      start(&bench)
-      let failed = bench.seconds
-      bench.next()
-      #expect((1...1.25).contains(bench.seconds - failed), "\(name)")
+      var harness = Self.failing(.session, until: 9)
+      start(&harness)
+      let failed = harness.seconds
+      harness.next()
+      #expect((1...1.25).contains(harness.seconds - failed), "\(name)")
     }
   }
 }
 
-extension LinkBench {
+extension LinkHarness {
   /// Lets the current try fail.
   fileprivate mutating func fail() {
     give(.prepared(attempt))

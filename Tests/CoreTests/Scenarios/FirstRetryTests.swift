@@ -10,16 +10,16 @@ import Testing
     _ policy: LinkPolicy, after failure: LinkFailure, drain: Duration? = nil
   ) -> [Double] {
     (0..<200 as Range<UInt64>).map { seed in
-      var bench = LinkBench.connected(policy, seed: seed)
-      if let drain { bench.give(.draining(bench.attempt, within: drain)) }
-      let lost = bench.seconds
-      bench.give(.lost(bench.attempt, failure))
-      for _ in 0..<40 where bench.opens.isEmpty {
-        let polls = bench.polls.count
-        bench.next()
-        if bench.polls.count > polls { bench.give(.polled(bench.link.standby.pollID, nil)) }
+      var harness = LinkHarness.connected(policy, seed: seed)
+      if let drain { harness.give(.draining(harness.attempt, within: drain)) }
+      let lost = harness.seconds
+      harness.give(.lost(harness.attempt, failure))
+      for _ in 0..<40 where harness.opens.isEmpty {
+        let polls = harness.polls.count
+        harness.next()
+        if harness.polls.count > polls { harness.give(.polled(harness.link.standby.pollID, nil)) }
       }
-      return (bench.opens.first ?? .infinity) - lost
+      return (harness.opens.first ?? .infinity) - lost
     }
   }
 
@@ -78,16 +78,16 @@ import Testing
   }
 
   @Test func `a stream waits 2 s after a network change and retries at once with a new token`() {
-    var bench = LinkBench.connected(.messageStream)
-    let changed = bench.seconds
-    bench.give(.reachability(.reachable(path: PathID("wwan0"))))
-    bench.pass(.seconds(3))
-    #expect(bench.opens.map { $0 - changed } == [2])
-    bench = LinkBench.connected(.messageStream)
-    bench.give(.lost(bench.attempt, .closed(code: 4401, reason: "")))
-    bench.pass(.milliseconds(700))
-    bench.give(.credentials(.available(expiresIn: nil)))
-    #expect(bench.opens == [bench.seconds])
+    var harness = LinkHarness.connected(.messageStream)
+    let changed = harness.seconds
+    harness.give(.reachability(.reachable(path: PathID("wwan0"))))
+    harness.pass(.seconds(3))
+    #expect(harness.opens.map { $0 - changed } == [2])
+    harness = LinkHarness.connected(.messageStream)
+    harness.give(.lost(harness.attempt, .closed(code: 4401, reason: "")))
+    harness.pass(.milliseconds(700))
+    harness.give(.credentials(.available(expiresIn: nil)))
+    #expect(harness.opens == [harness.seconds])
   }
 
   /// Checks requirements 000: a fixed interval of 2 s, which is also the cap.
@@ -101,12 +101,12 @@ import Testing
   func `no wait of the quick and foreground relays exceeds their cap of 2 s`(failure: LinkFailure) {
     for policy in [LinkPolicy.healthRelayQuick, .healthRelayForeground] {
       for seed in 0..<20 as Range<UInt64> {
-        var bench = LinkBench.connected(policy, seed: seed)
-        let lost = bench.seconds
-        bench.give(.lost(bench.attempt, failure))
-        bench.failAll(failure)
-        #expect(bench.opens.map { $0 - lost } == [2, 4])
-        #expect(bench.link.status.reason == .exhausted(failure))
+        var harness = LinkHarness.connected(policy, seed: seed)
+        let lost = harness.seconds
+        harness.give(.lost(harness.attempt, failure))
+        harness.failAll(failure)
+        #expect(harness.opens.map { $0 - lost } == [2, 4])
+        #expect(harness.link.status.reason == .exhausted(failure))
       }
     }
   }
@@ -128,20 +128,20 @@ import Testing
   func `a user may connect ten times a minute, and further requests report the limit`(
     policy: LinkPolicy
   ) {
-    var bench = LinkBench.wanted(policy)
+    var harness = LinkHarness.wanted(policy)
     for connect in 0..<10 {
-      let pressed = bench.seconds
-      bench.opens = []
-      bench.give(.setIntent(.live))
-      if connect == 0 { bench.opens = [0] }
-      bench.failAll(.refused)
-      #expect(bench.opens.map { $0 - pressed } == [0, 2, 4], "connect \(connect + 1)")
-      bench.pass(.seconds(1))
+      let pressed = harness.seconds
+      harness.opens = []
+      harness.give(.setIntent(.live))
+      if connect == 0 { harness.opens = [0] }
+      harness.failAll(.refused)
+      #expect(harness.opens.map { $0 - pressed } == [0, 2, 4], "connect \(connect + 1)")
+      harness.pass(.seconds(1))
     }
-    bench.give(.setIntent(.live))
-    #expect(bench.link.status.phase == .connecting)
-    #expect(bench.link.status.reason == .limited)
+    harness.give(.setIntent(.live))
+    #expect(harness.link.status.phase == .connecting)
+    #expect(harness.link.status.reason == .limited)
     // The first of the 30 tries was made at 0 s.
-    #expect(bench.link.status.retryAt == .second(60))
+    #expect(harness.link.status.retryAt == .second(60))
   }
 }

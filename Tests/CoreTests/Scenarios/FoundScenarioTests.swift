@@ -4,85 +4,85 @@ import Testing
 /// A transport that a link adopts instead of opening one.
 @Suite struct FoundScenarioTests {
   @Test func `a restored transport becomes the link without an attempt`() {
-    var bench = LinkBench.wanted(.messageStream)
-    let tried = bench.attempt
-    let found = bench.link.nextAttempt
-    bench.log = []
-    bench.give(.found(found, established: true))
-    #expect(bench.link.currentAttempt == found)
-    #expect(bench.link.status.phase == .connected)
-    #expect(bench.log.first == .close(tried, .superseded))
-    #expect(bench.opens == [])
+    var harness = LinkHarness.wanted(.messageStream)
+    let tried = harness.attempt
+    let found = harness.link.nextAttempt
+    harness.log = []
+    harness.give(.found(found, established: true))
+    #expect(harness.link.currentAttempt == found)
+    #expect(harness.link.status.phase == .connected)
+    #expect(harness.log.first == .close(tried, .superseded))
+    #expect(harness.opens == [])
   }
 
   @Test func `an adopted transport has an attempt's time-out to reach its milestone`() {
-    var bench = LinkBench.wanted(.socket)
-    let found = bench.link.nextAttempt
-    bench.give(.found(found, established: false))
-    #expect(bench.link.status.phase == .reconnecting)
-    let time = bench.link.policy.establish.timeout
-    bench.pass(time - .nanoseconds(1))
-    #expect(bench.link.currentAttempt == found)
-    bench.pass(.nanoseconds(1))
-    #expect(bench.link.currentAttempt != found)
-    #expect(bench.log.contains(.close(found, .timeout)))
+    var harness = LinkHarness.wanted(.socket)
+    let found = harness.link.nextAttempt
+    harness.give(.found(found, established: false))
+    #expect(harness.link.status.phase == .reconnecting)
+    let time = harness.link.policy.establish.timeout
+    harness.pass(time - .nanoseconds(1))
+    #expect(harness.link.currentAttempt == found)
+    harness.pass(.nanoseconds(1))
+    #expect(harness.link.currentAttempt != found)
+    #expect(harness.log.contains(.close(found, .timeout)))
   }
 
   @Test func `an adopted transport is connected once it reaches its milestone`() {
-    var bench = LinkBench.wanted(.socket)
-    let found = bench.link.nextAttempt
-    bench.give(.found(found, established: false))
-    bench.give(.established(found))
-    #expect(bench.link.status.phase == .connected)
+    var harness = LinkHarness.wanted(.socket)
+    let found = harness.link.nextAttempt
+    harness.give(.found(found, established: false))
+    harness.give(.established(found))
+    #expect(harness.link.status.phase == .connected)
   }
 
   @Test(arguments: HoldScenarioTests.Stage.allCases)
   func `each state adopts a transport, except that a held or ready link closes it`(
     stage: HoldScenarioTests.Stage
   ) {
-    var bench = stage.bench
-    let before = bench.link.currentAttempt
-    let found = bench.link.nextAttempt
-    bench.give(.found(found, established: true))
+    var harness = stage.harness
+    let before = harness.link.currentAttempt
+    let found = harness.link.nextAttempt
+    harness.give(.found(found, established: true))
     switch stage {
     case .preparing, .opening, .waiting, .refreshing, .settling, .resting:
-      #expect(bench.link.currentAttempt == found)
+      #expect(harness.link.currentAttempt == found)
       let closed = before.map { [HeldLink.Effect.close($0, .superseded)] } ?? []
-      #expect(bench.log.filter { if case .close = $0 { true } else { false } } == closed)
+      #expect(harness.log.filter { if case .close = $0 { true } else { false } } == closed)
     case .held, .ready:
-      #expect(bench.link.currentAttempt == before)
-      #expect(bench.log == [.close(found, .superseded)])
+      #expect(harness.link.currentAttempt == before)
+      #expect(harness.log == [.close(found, .superseded)])
     }
   }
 
   @Test func `a transport found while the link is not wanted is closed`() {
-    var bench = LinkBench(.messageStream)
-    bench.give(.found(AttemptID(1), established: true))
-    #expect(bench.log == [.close(AttemptID(1), .leaving)])
+    var harness = LinkHarness(.messageStream)
+    harness.give(.found(AttemptID(1), established: true))
+    #expect(harness.log == [.close(AttemptID(1), .leaving)])
   }
 
   @Test func `adopting a transport under the id of an attempt that has begun changes nothing`() {
-    var bench = LinkBench.connected(.messageStream)
-    let link = bench.link
-    bench.give(.found(bench.attempt, established: false))
-    #expect(bench.log == [])
-    #expect(bench.link == link)
+    var harness = LinkHarness.connected(.messageStream)
+    let link = harness.link
+    harness.give(.found(harness.attempt, established: false))
+    #expect(harness.log == [])
+    #expect(harness.link == link)
   }
 
   @Test(arguments: [true, false])
   func `adopting a transport cancels the queued connect`(isEstablished: Bool) {
-    var bench = LinkBench.wanted(.bottleLink)
-    bench.failAll(.timeout(.connect))
-    bench.log = []
-    bench.give(.found(bench.link.nextAttempt, established: isEstablished))
-    #expect(bench.log.contains { if case .disarm = $0 { true } else { false } })
+    var harness = LinkHarness.wanted(.bottleLink)
+    harness.failAll(.timeout(.connect))
+    harness.log = []
+    harness.give(.found(harness.link.nextAttempt, established: isEstablished))
+    #expect(harness.log.contains { if case .disarm = $0 { true } else { false } })
   }
 
   @Test func `the cost of a path does not affect a link`() {
-    var bench = LinkBench.connected(.messageStream)
+    var harness = LinkHarness.connected(.messageStream)
     let dear = Reachability.reachable(path: PathID("wlan0"), traits: [.expensive, .constrained])
-    bench.give(.reachability(dear))
-    #expect(bench.log == [])
-    #expect(bench.link.currentAttempt != nil)
+    harness.give(.reachability(dear))
+    #expect(harness.log == [])
+    #expect(harness.link.currentAttempt != nil)
   }
 }

@@ -9,38 +9,38 @@ import Testing
   enum Stage: CaseIterable {
     case preparing, opening, waiting, refreshing, settling, resting, held, ready
 
-    var bench: LinkBench {
-      var bench: LinkBench
+    var harness: LinkHarness {
+      var harness: LinkHarness
       switch self {
       case .preparing:
-        bench = .wanted(.messageStream)
+        harness = .wanted(.messageStream)
       case .opening:
-        bench = .wanted(.messageStream)
-        bench.give(.prepared(bench.attempt))
+        harness = .wanted(.messageStream)
+        harness.give(.prepared(harness.attempt))
       case .waiting:
-        bench = .wanted(.messageStream)
-        bench.give(.prepared(bench.attempt))
-        bench.give(.lost(bench.attempt, .timeout(.connect)))
+        harness = .wanted(.messageStream)
+        harness.give(.prepared(harness.attempt))
+        harness.give(.lost(harness.attempt, .timeout(.connect)))
       case .refreshing:
-        bench = .wanted(.messageStream)
-        bench.give(.prepared(bench.attempt))
-        bench.give(.lost(bench.attempt, .http(status: 401, retryAfter: nil, detail: "")))
+        harness = .wanted(.messageStream)
+        harness.give(.prepared(harness.attempt))
+        harness.give(.lost(harness.attempt, .http(status: 401, retryAfter: nil, detail: "")))
       case .settling:
-        bench = .connected(.messageStream)
-        bench.give(.reachability(cell))
+        harness = .connected(.messageStream)
+        harness.give(.reachability(cell))
       case .resting:
-        bench = .wanted(.messageStream)
-        bench.give(.prepared(bench.attempt))
-        bench.give(.lost(bench.attempt, .http(status: 418, retryAfter: nil, detail: "")))
+        harness = .wanted(.messageStream)
+        harness.give(.prepared(harness.attempt))
+        harness.give(.lost(harness.attempt, .http(status: 418, retryAfter: nil, detail: "")))
       case .held:
-        bench = .connected(.messageStream)
-        bench.give(.reachability(.captivePortal))
+        harness = .connected(.messageStream)
+        harness.give(.reachability(.captivePortal))
       case .ready:
-        bench = .connected(.messageStream)
+        harness = .connected(.messageStream)
       }
-      bench.opens = []
-      bench.log = []
-      return bench
+      harness.opens = []
+      harness.log = []
+      return harness
     }
 
     /// Whether the link was never connected, so that the longer waits of a first connection apply.
@@ -56,59 +56,59 @@ import Testing
   func `losing the network pauses every state, closes the attempt and restarts the schedule`(
     stage: Stage
   ) {
-    var bench = stage.bench
-    let attempt = bench.link.currentAttempt
-    let effects = bench.give(.reachability(.unreachable))
-    #expect(bench.link.status.phase == .held)
-    #expect(bench.link.status.reason == .blocked(.unreachable))
+    var harness = stage.harness
+    let attempt = harness.link.currentAttempt
+    let effects = harness.give(.reachability(.unreachable))
+    #expect(harness.link.status.phase == .held)
+    #expect(harness.link.status.reason == .blocked(.unreachable))
     #expect(
       effects.filter { if case .close = $0 { true } else { false } }
         == [attempt.map { .close($0, .networkChanged) }].compactMap { $0 })
-    bench.pass(.seconds(600))
-    #expect(bench.opens == [])
-    let back = bench.seconds
-    bench.give(.reachability(Self.wifi))
-    bench.pass(.seconds(2))
-    bench.failAll(.timeout(.connect), until: .seconds(60))
+    harness.pass(.seconds(600))
+    #expect(harness.opens == [])
+    let back = harness.seconds
+    harness.give(.reachability(Self.wifi))
+    harness.pass(.seconds(2))
+    harness.failAll(.timeout(.connect), until: .seconds(60))
     let waits: [Double] = stage.isFirst ? [2, 3, 5, 9, 17, 33] : [2, 3, 5, 9, 17]
-    #expect(bench.opens.map { $0 - back } == waits)
+    #expect(harness.opens.map { $0 - back } == waits)
   }
 
   @Test func `losing the network only pings a link whose policy says so`() {
-    var bench = LinkBench.connected(.socket)
-    let attempt = bench.attempt
-    let effects = bench.give(.reachability(.unreachable))
+    var harness = LinkHarness.connected(.socket)
+    let attempt = harness.attempt
+    let effects = harness.give(.reachability(.unreachable))
     #expect(effects.count == 1)
     guard case .ping(attempt, _)? = effects.first else {
       Issue.record("no ping: \(effects)")
       return
     }
-    #expect(bench.give(.reachability(.captivePortal)) == [], "a test is already in progress")
-    bench.pass(.seconds(9))
-    #expect(bench.link.status.phase == .connected)
-    bench.pass(.seconds(1))
-    #expect(bench.link.status.phase == .held)
+    #expect(harness.give(.reachability(.captivePortal)) == [], "a test is already in progress")
+    harness.pass(.seconds(9))
+    #expect(harness.link.status.phase == .connected)
+    harness.pass(.seconds(1))
+    #expect(harness.link.status.phase == .held)
   }
 
   @Test(arguments: [Reachability.unreachable, .captivePortal])
   func `a repeated report about the network does not lead to another ping`(
     reachability: Reachability
   ) {
-    var bench = LinkBench.connected(.socket)
-    let effects = bench.give(.reachability(reachability))
+    var harness = LinkHarness.connected(.socket)
+    let effects = harness.give(.reachability(reachability))
     guard case .ping(let attempt, let id)? = effects.first else {
       Issue.record("no ping: \(effects)")
       return
     }
-    bench.give(.pong(attempt, id))
-    #expect(bench.give(.reachability(reachability)) == [])
+    harness.give(.pong(attempt, id))
+    #expect(harness.give(.reachability(reachability)) == [])
   }
 
   @Test func `losing the network does not affect a link whose policy ignores it`() throws {
     let policy = try LinkPolicy.bottleLink.setting([("gate.networkChange", "ignore")])
-    var bench = LinkBench.connected(policy)
-    #expect(bench.give(.reachability(.unreachable)) == [])
-    #expect(bench.link.status.phase == .connected)
+    var harness = LinkHarness.connected(policy)
+    #expect(harness.give(.reachability(.unreachable)) == [])
+    #expect(harness.link.status.phase == .connected)
   }
 
   @Test(arguments: [(open: "5s", whole: "15s", seconds: 10), ("30s", "1m", 30)])
@@ -118,33 +118,35 @@ import Testing
     let policy = try LinkPolicy.bottleLink.setting([
       ("establish.openTimeout", open), ("establish.timeout", whole),
     ])
-    var bench = LinkBench.wanted(policy)
-    bench.failAll(.timeout(.connect), until: .seconds(20_000))
-    #expect(bench.link.status.phase == .standby)
+    var harness = LinkHarness.wanted(policy)
+    harness.failAll(.timeout(.connect), until: .seconds(20_000))
+    #expect(harness.link.status.phase == .standby)
     let queued = try #require(
-      bench.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }.last)
-    #expect(bench.give(.opened(queued)).contains(.disarm(queued)) == false)
-    #expect(bench.link.currentAttempt == queued)
-    #expect(bench.link.deadline == bench.now.advanced(by: .seconds(seconds)))
-    bench.pass(.seconds(seconds) - .nanoseconds(1))
-    #expect(bench.link.currentAttempt == queued)
-    bench.pass(.nanoseconds(1))
-    #expect(bench.link.currentAttempt == nil)
+      harness.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }
+        .last)
+    #expect(harness.give(.opened(queued)).contains(.disarm(queued)) == false)
+    #expect(harness.link.currentAttempt == queued)
+    #expect(harness.link.deadline == harness.now.advanced(by: .seconds(seconds)))
+    harness.pass(.seconds(seconds) - .nanoseconds(1))
+    #expect(harness.link.currentAttempt == queued)
+    harness.pass(.nanoseconds(1))
+    #expect(harness.link.currentAttempt == nil)
   }
 
   @Test func `a queued connect that opens during an attempt replaces it`() throws {
-    var bench = LinkBench.connected(.bottleLink)
-    bench.give(.lifecycle(.background))
-    bench.pass(.seconds(5))
+    var harness = LinkHarness.connected(.bottleLink)
+    harness.give(.lifecycle(.background))
+    harness.pass(.seconds(5))
     let queued = try #require(
-      bench.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }.last)
-    bench.give(.lifecycle(.foreground))
-    bench.pass(.milliseconds(500))
-    let burst = try #require(bench.link.currentAttempt)
+      harness.log.lazy.compactMap { if case .arm(let attempt, _) = $0 { attempt } else { nil } }
+        .last)
+    harness.give(.lifecycle(.foreground))
+    harness.pass(.milliseconds(500))
+    let burst = try #require(harness.link.currentAttempt)
     #expect(burst != queued)
-    #expect(bench.give(.opened(queued)).contains(.close(burst, .superseded)))
-    #expect(bench.link.currentAttempt == queued)
-    bench.give(.established(queued))
-    #expect(bench.link.status.phase == .connected)
+    #expect(harness.give(.opened(queued)).contains(.close(burst, .superseded)))
+    #expect(harness.link.currentAttempt == queued)
+    harness.give(.established(queued))
+    #expect(harness.link.status.phase == .connected)
   }
 }

@@ -3,37 +3,37 @@ import Testing
 
 struct LivenessScenarioTests {
   @Test func `a link is dead after 90 s without a byte, and not a nanosecond earlier`() {
-    var bench = LinkBench.connected(.messageStream)
-    bench.give(.heard(bench.attempt))
-    let attempt = bench.attempt
-    bench.pass(.seconds(90) - .nanoseconds(1))
-    #expect(bench.link.status.phase == .connected)
-    bench.pass(.nanoseconds(1))
-    #expect(bench.log.contains(.close(attempt, .silent)))
-    #expect(bench.opens.count == 1, "reconnected at once")
+    var harness = LinkHarness.connected(.messageStream)
+    harness.give(.heard(harness.attempt))
+    let attempt = harness.attempt
+    harness.pass(.seconds(90) - .nanoseconds(1))
+    #expect(harness.link.status.phase == .connected)
+    harness.pass(.nanoseconds(1))
+    #expect(harness.log.contains(.close(attempt, .silent)))
+    #expect(harness.opens.count == 1, "reconnected at once")
   }
 
   @Test func `any byte counts as a sign of life`() {
-    var bench = LinkBench.connected(.messageStream)
+    var harness = LinkHarness.connected(.messageStream)
     for _ in 0..<100 {
-      bench.pass(.seconds(89))
-      bench.give(.heard(bench.attempt))
+      harness.pass(.seconds(89))
+      harness.give(.heard(harness.attempt))
     }
-    #expect(bench.link.status.phase == .connected)
-    #expect(bench.opens == [])
+    #expect(harness.link.status.phase == .connected)
+    #expect(harness.opens == [])
   }
 
   @Test func `a relay pings after 25 s, and 10 s without a pong end the link`() {
-    var bench = LinkBench.connected(.healthRelayService)
-    bench.pass(.seconds(20))
-    bench.peer = .isSilent
-    bench.log = []
-    bench.pass(.seconds(25))
-    #expect(bench.log.contains { if case .ping = $0 { true } else { false } })
-    bench.pass(.milliseconds(9_999))
-    #expect(bench.link.status.phase == .connected)
-    bench.pass(.milliseconds(1))
-    #expect(bench.link.status.phase == .reconnecting)
+    var harness = LinkHarness.connected(.healthRelayService)
+    harness.pass(.seconds(20))
+    harness.peer = .isSilent
+    harness.log = []
+    harness.pass(.seconds(25))
+    #expect(harness.log.contains { if case .ping = $0 { true } else { false } })
+    harness.pass(.milliseconds(9_999))
+    #expect(harness.link.status.phase == .connected)
+    harness.pass(.milliseconds(1))
+    #expect(harness.link.status.phase == .reconnecting)
   }
 
   /// Returns a session policy under which one pong that is missing for 10 s ends the link.
@@ -45,124 +45,124 @@ struct LivenessScenarioTests {
   }
 
   @Test func `a pong may take three measured round trips before the link counts as dead`() throws {
-    var bench = try LinkBench.connected(Self.asksOnce())
-    bench.peer = .isSilent
-    bench.pass(.seconds(8))
+    var harness = try LinkHarness.connected(Self.asksOnce())
+    harness.peer = .isSilent
+    harness.pass(.seconds(8))
     for _ in 0..<8 {
-      bench.pass(.seconds(22))
-      guard case .ping(let attempt, let id) = bench.log.last(where: isPing) else { continue }
-      bench.pass(.seconds(8))
-      bench.give(.pong(attempt, id))
+      harness.pass(.seconds(22))
+      guard case .ping(let attempt, let id) = harness.log.last(where: isPing) else { continue }
+      harness.pass(.seconds(8))
+      harness.give(.pong(attempt, id))
     }
-    #expect(bench.link.status.quality == .poor)
-    bench.pass(.seconds(22))
-    bench.pass(.seconds(20))
-    #expect(bench.link.status.phase == .connected, "10 s would have ended it; 3 × 8 s does not")
+    #expect(harness.link.status.quality == .poor)
+    harness.pass(.seconds(22))
+    harness.pass(.seconds(20))
+    #expect(harness.link.status.phase == .connected, "10 s would have ended it; 3 × 8 s does not")
   }
 
   @Test func `after a pong that took minutes, a dead link is detected within three pong time-outs`()
     throws
   {
-    var bench = try LinkBench.connected(Self.asksOnce())
-    bench.peer = .isSilent
-    bench.pass(.seconds(30))
-    guard case .ping(let attempt, let id) = try #require(bench.log.last(where: isPing)) else {
+    var harness = try LinkHarness.connected(Self.asksOnce())
+    harness.peer = .isSilent
+    harness.pass(.seconds(30))
+    guard case .ping(let attempt, let id) = try #require(harness.log.last(where: isPing)) else {
       return
     }
     for _ in 0..<20 {
-      bench.pass(.seconds(9))
-      bench.give(.heard(attempt))
+      harness.pass(.seconds(9))
+      harness.give(.heard(attempt))
     }
-    bench.give(.pong(attempt, id))
-    bench.pass(.milliseconds(29_999))
-    #expect(bench.link.status.phase == .connected)
-    bench.pass(.milliseconds(1))
-    #expect(bench.link.status.phase == .reconnecting)
+    harness.give(.pong(attempt, id))
+    harness.pass(.milliseconds(29_999))
+    #expect(harness.link.status.phase == .connected)
+    harness.pass(.milliseconds(1))
+    #expect(harness.link.status.phase == .reconnecting)
   }
 
   @Test func `waking from sleep sends a ping at once`() {
-    var bench = LinkBench.connected(.messageStream)
-    bench.peer = .isSilent
-    let effects = bench.give(.trigger(.woke))
-    #expect(effects == [.ping(bench.attempt, 1)])
-    bench.pass(.seconds(10))
-    #expect(bench.opens.count == 1, "without an answer the link is half-open and reconnects")
+    var harness = LinkHarness.connected(.messageStream)
+    harness.peer = .isSilent
+    let effects = harness.give(.trigger(.woke))
+    #expect(effects == [.ping(harness.attempt, 1)])
+    harness.pass(.seconds(10))
+    #expect(harness.opens.count == 1, "without an answer the link is half-open and reconnects")
   }
 
   @Test func `three missing pongs end a session, each with a longer time-out than the last`() {
-    var bench = LinkBench.connected(.session)
-    bench.peer = .isSilent
-    bench.pass(.seconds(30))
-    #expect(pings(bench) == 1 && bench.link.status.quality == .good)
+    var harness = LinkHarness.connected(.session)
+    harness.peer = .isSilent
+    harness.pass(.seconds(30))
+    #expect(pings(harness) == 1 && harness.link.status.quality == .good)
     for (missed, time, quality) in [(1, 5, LinkQuality.degraded), (2, 10, .poor)] {
-      bench.pass(.seconds(time) - .nanoseconds(1))
-      #expect(pings(bench) == missed)
-      bench.pass(.nanoseconds(1))
-      #expect(pings(bench) == missed + 1)
-      #expect(bench.link.status.quality == quality, "the quality drops before the link ends")
+      harness.pass(.seconds(time) - .nanoseconds(1))
+      #expect(pings(harness) == missed)
+      harness.pass(.nanoseconds(1))
+      #expect(pings(harness) == missed + 1)
+      #expect(harness.link.status.quality == quality, "the quality drops before the link ends")
     }
-    bench.pass(.seconds(15) - .nanoseconds(1))
-    #expect(bench.link.status.phase == .connected)
-    bench.pass(.nanoseconds(1))
-    #expect(bench.link.status.phase == .reconnecting)
+    harness.pass(.seconds(15) - .nanoseconds(1))
+    #expect(harness.link.status.phase == .connected)
+    harness.pass(.nanoseconds(1))
+    #expect(harness.link.status.phase == .reconnecting)
   }
 
   @Test func `any byte between a session's pings resets the count of missing pongs`() {
-    var bench = LinkBench.connected(.session)
-    bench.peer = .isSilent
-    bench.pass(.seconds(45))
-    #expect(bench.link.status.quality == .poor)
-    bench.give(.heard(bench.attempt))
-    #expect(bench.link.status.quality == .good)
-    bench.pass(.seconds(30) - .nanoseconds(1))
-    #expect(bench.link.status.phase == .connected)
-    bench.pass(.nanoseconds(1))
-    #expect(bench.link.status.phase == .reconnecting)
+    var harness = LinkHarness.connected(.session)
+    harness.peer = .isSilent
+    harness.pass(.seconds(45))
+    #expect(harness.link.status.quality == .poor)
+    harness.give(.heard(harness.attempt))
+    #expect(harness.link.status.quality == .good)
+    harness.pass(.seconds(30) - .nanoseconds(1))
+    #expect(harness.link.status.phase == .connected)
+    harness.pass(.nanoseconds(1))
+    #expect(harness.link.status.phase == .reconnecting)
   }
 
   @Test func `a late pong is a sign of life but does not measure a newer ping`() throws {
-    var bench = LinkBench.connected(.session)
-    bench.peer = .isSilent
-    bench.pass(.seconds(36))
-    #expect(pings(bench) == 2 && bench.link.status.quality == .degraded)
-    let last = try #require(bench.log.last(where: isPing))
+    var harness = LinkHarness.connected(.session)
+    harness.peer = .isSilent
+    harness.pass(.seconds(36))
+    #expect(pings(harness) == 2 && harness.link.status.quality == .degraded)
+    let last = try #require(harness.log.last(where: isPing))
     guard case .ping(let attempt, let id) = last else { return }
-    bench.give(.pong(attempt, id - 1))
-    #expect(bench.link.status.quality == .good)
-    bench.pass(.seconds(3))
-    bench.give(.pong(attempt, id))
-    #expect(bench.link.status.quality == .poor, "the round trip took 4 s, not 1 s")
+    harness.give(.pong(attempt, id - 1))
+    #expect(harness.link.status.quality == .good)
+    harness.pass(.seconds(3))
+    harness.give(.pong(attempt, id))
+    #expect(harness.link.status.quality == .poor, "the round trip took 4 s, not 1 s")
   }
 
   @Test func `after waking, a session has one ping and 10 s to answer`() {
-    var bench = LinkBench.connected(.session)
-    bench.peer = .isSilent
-    bench.pass(.seconds(30))
-    let effects = bench.give(.trigger(.woke))
+    var harness = LinkHarness.connected(.session)
+    harness.peer = .isSilent
+    harness.pass(.seconds(30))
+    let effects = harness.give(.trigger(.woke))
     #expect(effects == [], "a ping is already outstanding")
-    bench.pass(.seconds(10) - .nanoseconds(1))
-    #expect(bench.link.status.phase == .connected && pings(bench) == 1)
-    bench.pass(.nanoseconds(1))
-    #expect(bench.link.status.phase == .reconnecting)
+    harness.pass(.seconds(10) - .nanoseconds(1))
+    #expect(harness.link.status.phase == .connected && pings(harness) == 1)
+    harness.pass(.nanoseconds(1))
+    #expect(harness.link.status.phase == .reconnecting)
   }
 
   @Test(arguments: [(0, 30), (700, 45), (3_000, 60)])
   func `a session pings every 30, 45 or 60 s, depending on its quality`(
     milliseconds: Int, period: Int
   ) {
-    var bench = LinkBench.connected(.session)
-    bench.peer = .isSilent
+    var harness = LinkHarness.connected(.session)
+    harness.peer = .isSilent
     for _ in 0..<40 {
-      bench.pass(.milliseconds(50))
-      guard case .ping(let attempt, let id) = bench.log.last(where: isPing) else { continue }
-      bench.log = []
-      bench.pass(.milliseconds(milliseconds))
-      bench.give(.pong(attempt, id))
-      let asked = bench.seconds
-      bench.pass(.seconds(period) - .milliseconds(milliseconds) - .nanoseconds(1))
-      #expect(pings(bench) == 0, "at \(asked)")
-      bench.pass(.nanoseconds(1))
-      #expect(pings(bench) == 1, "at \(asked)")
+      harness.pass(.milliseconds(50))
+      guard case .ping(let attempt, let id) = harness.log.last(where: isPing) else { continue }
+      harness.log = []
+      harness.pass(.milliseconds(milliseconds))
+      harness.give(.pong(attempt, id))
+      let asked = harness.seconds
+      harness.pass(.seconds(period) - .milliseconds(milliseconds) - .nanoseconds(1))
+      #expect(pings(harness) == 0, "at \(asked)")
+      harness.pass(.nanoseconds(1))
+      #expect(pings(harness) == 1, "at \(asked)")
     }
   }
 
@@ -173,23 +173,23 @@ struct LivenessScenarioTests {
     let policy = try LinkPolicy.session.setting([
       ("liveness.poorPing", slower), ("liveness.degradedPing", "off"),
     ])
-    var bench = LinkBench.connected(policy)
-    bench.peer = .isSilent
-    bench.pass(.seconds(30))
-    guard case .ping(let attempt, let id) = try #require(bench.log.last(where: isPing)) else {
+    var harness = LinkHarness.connected(policy)
+    harness.peer = .isSilent
+    harness.pass(.seconds(30))
+    guard case .ping(let attempt, let id) = try #require(harness.log.last(where: isPing)) else {
       return
     }
-    bench.log = []
-    bench.pass(.seconds(4))
-    bench.give(.pong(attempt, id))
-    #expect(bench.link.status.quality == .poor)
-    bench.pass(.seconds(period - 4) - .nanoseconds(1))
-    #expect(pings(bench) == 0)
-    bench.pass(.nanoseconds(1))
-    #expect(pings(bench) == 1)
+    harness.log = []
+    harness.pass(.seconds(4))
+    harness.give(.pong(attempt, id))
+    #expect(harness.link.status.quality == .poor)
+    harness.pass(.seconds(period - 4) - .nanoseconds(1))
+    #expect(pings(harness) == 0)
+    harness.pass(.nanoseconds(1))
+    #expect(pings(harness) == 1)
   }
 
-  private func pings(_ bench: LinkBench) -> Int { bench.log.count(where: isPing) }
+  private func pings(_ harness: LinkHarness) -> Int { harness.log.count(where: isPing) }
 
   private func isPing(_ effect: HeldLink.Effect) -> Bool {
     if case .ping = effect { true } else { false }

@@ -5,14 +5,14 @@ import Testing
 @Suite struct ProvenLinkTests {
   @Test func `failures before a proven link do not count for the breaker`() throws {
     let policy = try LinkPolicy.session.setting([("retry.breaker", "2/10m:5m")])
-    var bench = LinkBench.wanted(policy)
-    bench.give(.lost(bench.attempt, .timeout(.connect)))
-    bench.next()
-    bench.connect()
-    bench.give(.validData(bench.attempt))
-    bench.opens = []
-    bench.give(.lost(bench.attempt, .ended))
-    bench.pass(.seconds(2))
-    #expect(bench.opens.count == 1)
+    var harness = LinkHarness.wanted(policy)
+    harness.give(.lost(harness.attempt, .timeout(.connect)))
+    harness.next()
+    harness.connect()
+    harness.give(.validData(harness.attempt))
+    harness.opens = []
+    harness.give(.lost(harness.attempt, .ended))
+    harness.pass(.seconds(2))
+    #expect(harness.opens.count == 1)
   }
 }

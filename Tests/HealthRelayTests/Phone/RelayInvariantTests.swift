@@ -10,12 +10,12 @@ import Testing
 @Suite struct RelayInvariantTests {
   /// A running relay that is sending the answer to the first of two questions, in two parts.
   private static var sending: RelayModel {
-    var bench = RelayBench.running()
-    bench.answersPings = false
-    bench.ask("a")
-    bench.ask("b")
-    bench.prepare(parts: 2)
-    return bench.model
+    var harness = RelayHarness.running()
+    harness.answersPings = false
+    harness.ask("a")
+    harness.ask("b")
+    harness.prepare(parts: 2)
+    return harness.model
   }
 
   private static let plants: [PlantedFault<RelayModel>] = [

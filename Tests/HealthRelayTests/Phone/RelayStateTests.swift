@@ -6,191 +6,191 @@ import Testing
 
 struct RelayStateTests {
   @Test func `only a code makes the relay run, and the code must arrive within 10 s`() {
-    var bench = RelayBench.started(.service)
-    bench.give(.opened(bench.attempt))
-    bench.ask("a")
-    bench.give(.ping(bench.attempt))
-    #expect(bench.state == .starting)
-    bench.pass(.milliseconds(9_999))
-    #expect(bench.model.status == RelayStatus(.starting))
-    bench.pass(.milliseconds(1))
-    #expect(bench.model.status.reason == .failure(.timeout(.establish)))
-    #expect(bench.problems == [])
+    var harness = RelayHarness.started(.service)
+    harness.give(.opened(harness.attempt))
+    harness.ask("a")
+    harness.give(.ping(harness.attempt))
+    #expect(harness.state == .starting)
+    harness.pass(.milliseconds(9_999))
+    #expect(harness.model.status == RelayStatus(.starting))
+    harness.pass(.milliseconds(1))
+    #expect(harness.model.status.reason == .failure(.timeout(.establish)))
+    #expect(harness.problems == [])
   }
 
   @Test func `a code just before the time-out makes the relay run`() {
-    var bench = RelayBench.started(.foreground)
-    bench.pass(.milliseconds(9_998))
-    bench.connect()
-    #expect(bench.state == .running)
+    var harness = RelayHarness.started(.foreground)
+    harness.pass(.milliseconds(9_998))
+    harness.connect()
+    #expect(harness.state == .running)
   }
 
   @Test func `a server that sends a code and then closes gets only two retries`() {
-    var bench = RelayBench.started(.foreground)
+    var harness = RelayHarness.started(.foreground)
     for _ in 0..<3 {
-      bench.connect()
-      bench.lose(.ended)
-      bench.pass(.seconds(2))
+      harness.connect()
+      harness.lose(.ended)
+      harness.pass(.seconds(2))
     }
-    #expect(bench.opens == [0, 2, 4])
-    #expect(bench.state == .error)
+    #expect(harness.opens == [0, 2, 4])
+    #expect(harness.state == .error)
   }
 
   @Test(arguments: [RelayStatus.State.error, .reconnecting])
   func `a session that lasted 30 s restores its retries`(state: RelayStatus.State) {
     let stood: Int64 = state == .error ? 29_999 : 30_000
-    var bench = RelayBench.started(.foreground)
+    var harness = RelayHarness.started(.foreground)
     for _ in 0..<2 {
-      bench.connect()
-      bench.lose(.ended)
-      bench.pass(.seconds(2))
+      harness.connect()
+      harness.lose(.ended)
+      harness.pass(.seconds(2))
     }
-    bench.connect()
-    bench.pass(.milliseconds(stood))
-    bench.lose(.ended)
-    #expect(bench.state == state)
+    harness.connect()
+    harness.pass(.milliseconds(stood))
+    harness.lose(.ended)
+    #expect(harness.state == state)
   }
 
   @Test func `any backend message resets the 15-minute idle time-out, but pings and pongs do not`()
   {
-    var bench = RelayBench.running(.service)
-    bench.pass(.seconds(600))
-    bench.say(.unknown(type: "news", nil))
-    bench.pass(.seconds(600))
-    bench.give(.oversized(bench.attempt, bytes: 9_000_000))
-    bench.pass(.seconds(600))
-    #expect(bench.state == .running)
-    bench.give(.ping(bench.attempt))
-    bench.give(.pong(bench.attempt, 99))
-    bench.pass(.milliseconds(299_999))
-    #expect(bench.state == .running)
-    bench.pass(.milliseconds(1))
-    #expect(bench.state == .idle)
+    var harness = RelayHarness.running(.service)
+    harness.pass(.seconds(600))
+    harness.say(.unknown(type: "news", nil))
+    harness.pass(.seconds(600))
+    harness.give(.oversized(harness.attempt, bytes: 9_000_000))
+    harness.pass(.seconds(600))
+    #expect(harness.state == .running)
+    harness.give(.ping(harness.attempt))
+    harness.give(.pong(harness.attempt, 99))
+    harness.pass(.milliseconds(299_999))
+    #expect(harness.state == .running)
+    harness.pass(.milliseconds(1))
+    #expect(harness.state == .idle)
   }
 
   @Test func `the foreground profile has no idle time-out`() {
-    var bench = RelayBench.running(.foreground)
-    bench.pass(.seconds(86_400))
-    #expect(bench.state == .running)
+    var harness = RelayHarness.running(.foreground)
+    harness.pass(.seconds(86_400))
+    #expect(harness.state == .running)
   }
 
   @Test func `15 minutes without a network also end a service`() {
-    var bench = RelayBench.running(.service)
-    bench.pass(.seconds(100))
-    bench.give(.reachability(.unreachable))
+    var harness = RelayHarness.running(.service)
+    harness.pass(.seconds(100))
+    harness.give(.reachability(.unreachable))
     #expect(
-      bench.model.status == RelayStatus(.reconnecting, reason: .blocked(.unreachable)))
-    bench.pass(.milliseconds(799_999))
-    #expect(bench.state == .reconnecting)
-    _ = bench.take()
-    bench.pass(.milliseconds(1))
-    #expect(bench.model.status == RelayStatus(.idle, reason: .ended(.idle)))
-    #expect(bench.take() == [.unnotify])
-    bench.give(.reachability(.reachable(path: PathID("wlan0"))))
-    bench.pass(.seconds(60))
-    #expect(bench.opens == [])
-    bench.give(.start)
-    #expect(bench.state == .starting)
+      harness.model.status == RelayStatus(.reconnecting, reason: .blocked(.unreachable)))
+    harness.pass(.milliseconds(799_999))
+    #expect(harness.state == .reconnecting)
+    _ = harness.take()
+    harness.pass(.milliseconds(1))
+    #expect(harness.model.status == RelayStatus(.idle, reason: .ended(.idle)))
+    #expect(harness.take() == [.unnotify])
+    harness.give(.reachability(.reachable(path: PathID("wlan0"))))
+    harness.pass(.seconds(60))
+    #expect(harness.opens == [])
+    harness.give(.start)
+    #expect(harness.state == .starting)
   }
 
   @Test func `a network that returns in time costs no retry`() {
-    var bench = RelayBench.running(.service)
-    bench.give(.reachability(.unreachable))
-    bench.pass(.seconds(500))
-    bench.give(.reachability(.reachable(path: PathID("wlan0"))))
-    #expect(bench.opens == [500])
-    #expect(bench.state == .reconnecting)
-    bench.connect(.resumed)
-    #expect(bench.state == .running)
+    var harness = RelayHarness.running(.service)
+    harness.give(.reachability(.unreachable))
+    harness.pass(.seconds(500))
+    harness.give(.reachability(.reachable(path: PathID("wlan0"))))
+    #expect(harness.opens == [500])
+    #expect(harness.state == .reconnecting)
+    harness.connect(.resumed)
+    #expect(harness.state == .running)
   }
 
   @Test func `a half-open link is found by its missing pong`() {
-    var bench = RelayBench.running(.service)
-    bench.answersPings = false
-    bench.pass(.milliseconds(34_999))
-    #expect(bench.state == .running)
-    bench.pass(.milliseconds(1))
-    #expect(bench.state == .reconnecting)
+    var harness = RelayHarness.running(.service)
+    harness.answersPings = false
+    harness.pass(.milliseconds(34_999))
+    #expect(harness.state == .running)
+    harness.pass(.milliseconds(1))
+    #expect(harness.state == .reconnecting)
   }
 
   @Test func `the relay is stopping until its connection has closed`() {
-    var bench = RelayBench.running(.service)
-    bench.give(.stop)
-    #expect(bench.state == .stopping)
-    #expect(bench.take() == [.close(AttemptID(1), code: 1000), .unnotify])
-    bench.give(.closed(AttemptID(9)))
-    #expect(bench.state == .stopping)
-    bench.give(.closed(AttemptID(1)))
-    #expect(bench.model.status == RelayStatus(.idle))
+    var harness = RelayHarness.running(.service)
+    harness.give(.stop)
+    #expect(harness.state == .stopping)
+    #expect(harness.take() == [.close(AttemptID(1), code: 1000), .unnotify])
+    harness.give(.closed(AttemptID(9)))
+    #expect(harness.state == .stopping)
+    harness.give(.closed(AttemptID(1)))
+    #expect(harness.model.status == RelayStatus(.idle))
   }
 
   @Test func `closing the connection takes at most five seconds`() {
-    var bench = RelayBench.running(.service)
-    bench.give(.stop)
-    bench.pass(.milliseconds(4_999))
-    #expect(bench.state == .stopping)
-    bench.pass(.milliseconds(1))
-    #expect(bench.state == .idle)
-    bench.give(.closed(AttemptID(1)))
-    #expect(bench.statuses.map(\.state) == [.stopping, .idle])
+    var harness = RelayHarness.running(.service)
+    harness.give(.stop)
+    harness.pass(.milliseconds(4_999))
+    #expect(harness.state == .stopping)
+    harness.pass(.milliseconds(1))
+    #expect(harness.state == .idle)
+    harness.give(.closed(AttemptID(1)))
+    #expect(harness.statuses.map(\.state) == [.stopping, .idle])
   }
 
   @Test func `a start while the relay is stopping begins a new session`() {
-    var bench = RelayBench.running(.service)
-    bench.give(.stop)
-    bench.give(.start)
-    #expect(bench.state == .starting)
-    bench.give(.closed(AttemptID(1)))
-    bench.pass(.seconds(5))
-    #expect(bench.state == .starting)
-    #expect(bench.attempt == AttemptID(2))
+    var harness = RelayHarness.running(.service)
+    harness.give(.stop)
+    harness.give(.start)
+    #expect(harness.state == .starting)
+    harness.give(.closed(AttemptID(1)))
+    harness.pass(.seconds(5))
+    #expect(harness.state == .starting)
+    #expect(harness.attempt == AttemptID(2))
   }
 
   @Test func `a stop ends a retry or an error, and does nothing before a start`() {
-    var bench = RelayBench(.service)
-    bench.give(.stop)
-    #expect(bench.statuses == [])
-    bench.give(.start)
-    bench.lose(.refused)
-    bench.give(.stop)
-    #expect(bench.model.status == RelayStatus(.idle))
-    bench.give(.start)
+    var harness = RelayHarness(.service)
+    harness.give(.stop)
+    #expect(harness.statuses == [])
+    harness.give(.start)
+    harness.lose(.refused)
+    harness.give(.stop)
+    #expect(harness.model.status == RelayStatus(.idle))
+    harness.give(.start)
     for _ in 0..<3 {
-      bench.lose(.refused)
-      bench.pass(.seconds(2))
+      harness.lose(.refused)
+      harness.pass(.seconds(2))
     }
-    #expect(bench.state == .error)
-    bench.give(.stop)
-    #expect(bench.model.status == RelayStatus(.idle))
+    #expect(harness.state == .error)
+    harness.give(.stop)
+    #expect(harness.model.status == RelayStatus(.idle))
   }
 
   @Test func `a second start changes nothing`() {
-    var bench = RelayBench.running(.service)
-    bench.give(.start)
-    #expect(bench.take() == [])
-    #expect(bench.opens == [])
+    var harness = RelayHarness.running(.service)
+    harness.give(.start)
+    #expect(harness.take() == [])
+    #expect(harness.opens == [])
   }
 
   @Test func `a start in the background without a service reports why it fails`() {
-    var bench = RelayBench(.foreground)
-    bench.give(.lifecycle(.background))
-    bench.give(.start)
-    #expect(bench.state == .idle)
-    #expect(bench.problems == [.inBackground])
-    bench.give(.lifecycle(.foreground))
-    bench.give(.start)
-    #expect(bench.opens == [0])
+    var harness = RelayHarness(.foreground)
+    harness.give(.lifecycle(.background))
+    harness.give(.start)
+    #expect(harness.state == .idle)
+    #expect(harness.problems == [.inBackground])
+    harness.give(.lifecycle(.foreground))
+    harness.give(.start)
+    #expect(harness.opens == [0])
   }
 
   @Test func `a service keeps running and reconnects in the background`() {
-    var bench = RelayBench.running(.service)
-    bench.give(.lifecycle(.background))
-    bench.pass(.seconds(600))
-    #expect(bench.state == .running)
-    bench.lose()
-    bench.pass(.seconds(2))
-    bench.connect(.resumed)
-    #expect(bench.state == .running)
+    var harness = RelayHarness.running(.service)
+    harness.give(.lifecycle(.background))
+    harness.pass(.seconds(600))
+    #expect(harness.state == .running)
+    harness.lose()
+    harness.pass(.seconds(2))
+    harness.connect(.resumed)
+    #expect(harness.state == .running)
   }
 
   @Test(arguments: [
@@ -199,23 +199,23 @@ struct RelayStateTests {
     .tls(.expired, detail: ""), .closed(code: 4409, reason: "replaced"),
   ])
   func `a failure that no retry can fix is an error at once`(failure: LinkFailure) {
-    var bench = RelayBench.started(.service)
-    bench.lose(failure)
-    #expect(bench.model.status == RelayStatus(.error, reason: .failure(failure)))
-    #expect(bench.problems == [.connection(failure)])
-    bench.pass(.seconds(600))
-    #expect(bench.opens == [0])
+    var harness = RelayHarness.started(.service)
+    harness.lose(failure)
+    #expect(harness.model.status == RelayStatus(.error, reason: .failure(failure)))
+    #expect(harness.problems == [.connection(failure)])
+    harness.pass(.seconds(600))
+    #expect(harness.opens == [0])
   }
 
   @Test func `the notification is shown, updated and removed with the service`() {
-    var bench = RelayBench(.service)
-    bench.give(.start)
-    bench.connect()
-    bench.lose()
-    bench.pass(.seconds(2))
-    bench.connect(.resumed)
-    bench.give(.stop)
-    let shown: [RelayStatus?] = bench.log.compactMap {
+    var harness = RelayHarness(.service)
+    harness.give(.start)
+    harness.connect()
+    harness.lose()
+    harness.pass(.seconds(2))
+    harness.connect(.resumed)
+    harness.give(.stop)
+    let shown: [RelayStatus?] = harness.log.compactMap {
       switch $0 {
       case .notify(let status): .some(status)
       case .unnotify: .some(nil)
@@ -232,15 +232,15 @@ struct RelayStateTests {
   }
 
   @Test func `the notification shows the number of the retry`() {
-    var bench = RelayBench(.service)
-    bench.give(.start)
-    bench.connect()
-    bench.lose()
-    bench.pass(.seconds(2))
-    bench.lose()
-    bench.pass(.seconds(30))
-    bench.lose()
-    let tries: [Int] = bench.log.compactMap {
+    var harness = RelayHarness(.service)
+    harness.give(.start)
+    harness.connect()
+    harness.lose()
+    harness.pass(.seconds(2))
+    harness.lose()
+    harness.pass(.seconds(30))
+    harness.lose()
+    let tries: [Int] = harness.log.compactMap {
       guard case .notify(let status) = $0, status.state == .reconnecting else { return nil }
       return status.attempt
     }
@@ -262,10 +262,10 @@ struct RelayStateTests {
   }
 
   @Test func `without a service there is no notification`() {
-    var bench = RelayBench.running(.foreground)
-    bench.lose()
-    bench.give(.stop)
-    let hasAny = bench.log.contains {
+    var harness = RelayHarness.running(.foreground)
+    harness.lose()
+    harness.give(.stop)
+    let hasAny = harness.log.contains {
       switch $0 {
       case .notify, .unnotify: true
       case .open, .close, .ping, .read, .send, .discard, .fail, .refuse, .update: false
@@ -275,14 +275,14 @@ struct RelayStateTests {
   }
 
   @Test func `problems are reported at most once in 30 s, with the number of withheld ones`() {
-    var bench = RelayBench.running(.service)
-    for _ in 0..<3 { bench.say(.unknown(type: "x", nil)) }
-    bench.pass(.milliseconds(29_999))
-    bench.say(.unknown(type: "x", nil))
-    #expect(bench.problems == [.unknownType("x")])
-    bench.pass(.milliseconds(1))
-    bench.forget()
-    bench.say(.unknown(type: "y", nil))
-    #expect(bench.log.contains(.update(.problem(.unknownType("y"), withheld: 3))))
+    var harness = RelayHarness.running(.service)
+    for _ in 0..<3 { harness.say(.unknown(type: "x", nil)) }
+    harness.pass(.milliseconds(29_999))
+    harness.say(.unknown(type: "x", nil))
+    #expect(harness.problems == [.unknownType("x")])
+    harness.pass(.milliseconds(1))
+    harness.forget()
+    harness.say(.unknown(type: "y", nil))
+    #expect(harness.log.contains(.update(.problem(.unknownType("y"), withheld: 3))))
   }
 }

@@ -34,11 +34,11 @@ import Testing
   ]
 
   @Test func `the invariants detect every broken pull state`() {
-    #expect(unnoticed(Self.plants, in: PullBench.leased(2).pull) == [])
+    #expect(unnoticed(Self.plants, in: PullHarness.leased(2).pull) == [])
   }
 
   @Test func `a pause that lasts until the end of the budget breaks no invariant`() {
-    var pull = PullBench.leased(2).pull
+    var pull = PullHarness.leased(2).pull
     pull.line = []
     pull.phase = .pausing(until: pull.end, .lease, tries: 1)
     #expect(pull.brokenInvariants(.thorough) == [])

@@ -8,112 +8,112 @@ import Testing
 
 @Suite struct `A pull answers what waits` {
   @Test func `a pull first leases questions, with time for one exchange`() {
-    var bench = PullBench()
-    #expect(bench.pull.deadline == nil)
-    bench.give(.begin)
-    #expect(bench.take() == [.lease(StepID(1), max: 4, within: .seconds(8))])
-    #expect(bench.pull.deadline == bench.now.advanced(by: .seconds(25)))
+    var harness = PullHarness()
+    #expect(harness.pull.deadline == nil)
+    harness.give(.begin)
+    #expect(harness.take() == [.lease(StepID(1), max: 4, within: .seconds(8))])
+    #expect(harness.pull.deadline == harness.now.advanced(by: .seconds(25)))
   }
 
   @Test func `a second begin input changes nothing`() {
-    var bench = PullBench.begun()
-    bench.give(.begin)
-    #expect(bench.take().count == 1)
+    var harness = PullHarness.begun()
+    harness.give(.begin)
+    #expect(harness.take().count == 1)
   }
 
   @Test func `a pull ends if no questions are pending`() {
-    let bench = PullBench.leased(0)
-    #expect(bench.report == PullReport(ending: .finished))
-    #expect(bench.log.last == .finish(PullReport(ending: .finished)))
+    let harness = PullHarness.leased(0)
+    #expect(harness.report == PullReport(ending: .finished))
+    #expect(harness.log.last == .finish(PullReport(ending: .finished)))
   }
 
   @Test func `a question is read, answered and discarded before the next lease request`() {
-    var bench = PullBench.leased()
-    #expect(bench.take().last == .read(StepID(2), PullBench.question(1)))
-    bench.give(.prepared(StepID(2), parts: 1))
+    var harness = PullHarness.leased()
+    #expect(harness.take().last == .read(StepID(2), PullHarness.question(1)))
+    harness.give(.prepared(StepID(2), parts: 1))
     #expect(
-      bench.take() == [
+      harness.take() == [
         .post(StepID(3), of: StepID(2), part: 0, lease: "lease1", within: .seconds(8))
       ])
-    bench.give(.posted(StepID(3)))
+    harness.give(.posted(StepID(3)))
     #expect(
-      bench.take() == [.discard(StepID(2)), .lease(StepID(4), max: 4, within: .seconds(8))])
-    bench.give(.leased(StepID(4), PullBench.questions(0)))
-    #expect(bench.take() == [.finish(PullReport(answered: 1, ending: .finished))])
-    #expect(bench.pull.deadline == nil)
+      harness.take() == [.discard(StepID(2)), .lease(StepID(4), max: 4, within: .seconds(8))])
+    harness.give(.leased(StepID(4), PullHarness.questions(0)))
+    #expect(harness.take() == [.finish(PullReport(answered: 1, ending: .finished))])
+    #expect(harness.pull.deadline == nil)
   }
 
   @Test func `the messages of a long answer go one after the other`() {
-    var bench = PullBench.leased()
-    let work = bench.step
-    bench.read(parts: 3)
+    var harness = PullHarness.leased()
+    let work = harness.step
+    harness.read(parts: 3)
     var parts: [Int] = []
-    while case .post(_, of: work, let part, "lease1", _)? = bench.log.last {
+    while case .post(_, of: work, let part, "lease1", _)? = harness.log.last {
       parts.append(part)
-      bench.succeed()
+      harness.succeed()
     }
     #expect(parts == [0, 1, 2])
-    #expect(bench.log.filter { $0 == .discard(work) }.count == 1)
-    #expect(bench.pull.report.answered == 1)
+    #expect(harness.log.filter { $0 == .discard(work) }.count == 1)
+    #expect(harness.pull.report.answered == 1)
   }
 
   @Test func `questions are answered one after the other, oldest first`() {
-    var bench = PullBench.leased(3)
+    var harness = PullHarness.leased(3)
     var order: [String] = []
     for _ in 0..<3 {
-      guard case .read(_, let leased)? = bench.log.last else { break }
+      guard case .read(_, let leased)? = harness.log.last else { break }
       order.append(leased.lease)
-      bench.read()
-      bench.succeed()
+      harness.read()
+      harness.succeed()
     }
     #expect(order == ["lease1", "lease2", "lease3"])
   }
 
   @Test func `a malformed question is answered with its error`() {
-    var bench = PullBench.begun()
+    var harness = PullHarness.begun()
     let error = RelayWireError(
       .missing(field: "value_type"), id: RelayRequestID("x"), kind: .healthData)
-    bench.give(
+    harness.give(
       .leased(
         StepID(1),
         LeasedQuestions(
           questions: [], expiresIn: .seconds(25), rejected: [.init(lease: "l", error: error)])))
     let result = LeasedResult(lease: "l", message: .refusing(error))
-    #expect(bench.log.last == .refuse(StepID(2), result, within: .seconds(8)))
-    bench.succeed()
-    #expect(bench.pull.report.answered == 1)
+    #expect(harness.log.last == .refuse(StepID(2), result, within: .seconds(8)))
+    harness.succeed()
+    #expect(harness.pull.report.answered == 1)
   }
 
   @Test func `a second round without an accepted answer is the last`() {
-    var bench = PullBench.leased()
-    bench.read()
-    bench.succeed()
-    bench.give(.leased(bench.step, PullBench.questions(1)))
-    bench.read()
-    bench.fail(409)
+    var harness = PullHarness.leased()
+    harness.read()
+    harness.succeed()
+    harness.give(.leased(harness.step, PullHarness.questions(1)))
+    harness.read()
+    harness.fail(409)
     #expect(
-      bench.report
+      harness.report
         == PullReport(answered: 1, left: 1, ending: .finished, again: PullSettings.pause))
   }
 
   @Test func `a first round without an accepted answer is the last`() {
-    var bench = PullBench.leased(2)
+    var harness = PullHarness.leased(2)
     for _ in 0..<2 {
-      bench.read()
-      bench.fail(409)
+      harness.read()
+      harness.fail(409)
     }
-    #expect(bench.report == PullReport(left: 2, ending: .finished, again: PullSettings.pause))
+    #expect(harness.report == PullReport(left: 2, ending: .finished, again: PullSettings.pause))
   }
 }
 
 @Suite struct `A pull meets refusals` {
   @Test(arguments: [401, 403])
   func `a refused token ends the pull at any step`(status: Int) {
-    var early = PullBench()
+    var early = PullHarness()
     early.give(.begin)
     early.fail(status)
     #expect(early.report == PullReport(ending: .signedOut))
-    var late = PullBench.leased(2)
+    var late = PullHarness.leased(2)
     let work = late.step
     late.read()
     late.fail(status)
@@ -123,88 +123,88 @@ import Testing
 
   @Test(arguments: [404, 405, 501])
   func `a pull ends as unsupported if the backend lacks the endpoint`(status: Int) {
-    var bench = PullBench.begun()
-    bench.fail(status)
-    #expect(bench.report == PullReport(ending: .unsupported))
+    var harness = PullHarness.begun()
+    harness.fail(status)
+    #expect(harness.report == PullReport(ending: .unsupported))
   }
 
   @Test(arguments: [400, 404, 410, 422])
   func `an answer that the backend rejects is dropped, and the next question is answered`(
     status: Int
   ) {
-    var bench = PullBench.leased(2)
-    bench.read()
-    bench.fail(status)
-    guard case .read(_, let leased)? = bench.log.last else {
+    var harness = PullHarness.leased(2)
+    harness.read()
+    harness.fail(status)
+    guard case .read(_, let leased)? = harness.log.last else {
       Issue.record("it did not go on")
       return
     }
     #expect(leased.lease == "lease2")
-    #expect(bench.pull.report.unwanted == 1)
+    #expect(harness.pull.report.unwanted == 1)
   }
 
   @Test(arguments: [1, 4])
   func `a pull whose answers are all rejected is repeated, as more questions may be pending`(
     questions: Int
   ) {
-    var bench = PullBench.leased(questions)
+    var harness = PullHarness.leased(questions)
     for _ in 0..<questions {
-      bench.read()
-      bench.fail(410)
+      harness.read()
+      harness.fail(410)
     }
     let again = PullSettings.longestPause
     #expect(
-      bench.report == PullReport(unwanted: questions, ending: .finished, again: again))
+      harness.report == PullReport(unwanted: questions, ending: .finished, again: again))
   }
 
   @Test func `a rejected answer causes no new pull if the backend has no more questions`() {
-    var bench = PullBench.leased(2)
-    bench.read()
-    bench.fail(410)
-    bench.read()
-    bench.succeed()
-    bench.give(.leased(bench.step, PullBench.questions(0)))
-    #expect(bench.report == PullReport(answered: 1, unwanted: 1, ending: .finished))
+    var harness = PullHarness.leased(2)
+    harness.read()
+    harness.fail(410)
+    harness.read()
+    harness.succeed()
+    harness.give(.leased(harness.step, PullHarness.questions(0)))
+    #expect(harness.report == PullReport(answered: 1, unwanted: 1, ending: .finished))
   }
 
   @Test func `an expired lease leaves its question to the backend`() {
-    var bench = PullBench.leased(2)
-    bench.read()
-    bench.fail(409)
-    bench.read()
-    bench.succeed()
-    bench.give(.leased(bench.step, PullBench.questions(0)))
+    var harness = PullHarness.leased(2)
+    harness.read()
+    harness.fail(409)
+    harness.read()
+    harness.succeed()
+    harness.give(.leased(harness.step, PullHarness.questions(0)))
     #expect(
-      bench.report
+      harness.report
         == PullReport(answered: 1, left: 1, ending: .finished, again: PullSettings.pause))
   }
 
   @Test func `a backend that cannot accept answers ends the pull, and the question is left to it`()
   {
-    var bench = PullBench.leased()
-    bench.read()
-    bench.fail(501)
+    var harness = PullHarness.leased()
+    harness.read()
+    harness.fail(501)
     let failure = LinkFailure.http(status: 501, retryAfter: nil, detail: "")
-    #expect(bench.report == PullReport(left: 1, ending: .failed(failure)))
+    #expect(harness.report == PullReport(left: 1, ending: .failed(failure)))
   }
 
   @Test(arguments: [1, 2])
   func `an answer that is too long is replaced once by an error`(questions: Int) {
-    var bench = PullBench.leased(questions)
-    let work = bench.step
-    bench.read(parts: 2)
-    bench.fail(413)
-    let question = PullBench.question(1)
+    var harness = PullHarness.leased(questions)
+    let work = harness.step
+    harness.read(parts: 2)
+    harness.fail(413)
+    let question = PullHarness.question(1)
     let message = PhoneMessage.healthData(
       question.id, .failure("the answer is longer than the backend takes"))
     #expect(
-      bench.log.suffix(2) == [
+      harness.log.suffix(2) == [
         .discard(work),
         .refuse(
-          bench.step, LeasedResult(lease: "lease1", message: message), within: .seconds(8)),
+          harness.step, LeasedResult(lease: "lease1", message: message), within: .seconds(8)),
       ])
-    bench.fail(413)
-    #expect(bench.pull.report.unwanted == 1)
+    harness.fail(413)
+    #expect(harness.pull.report.unwanted == 1)
   }
 
   @Test(arguments: [
@@ -212,10 +212,10 @@ import Testing
     .local(detail: ""), .http(status: 302, retryAfter: nil, detail: ""),
   ])
   func `permanent failures are not retried`(failure: LinkFailure) {
-    var bench = PullBench.begun()
-    bench.fail(failure)
-    #expect(bench.report == PullReport(ending: .failed(failure)))
-    var late = PullBench.leased()
+    var harness = PullHarness.begun()
+    harness.fail(failure)
+    #expect(harness.report == PullReport(ending: .failed(failure)))
+    var late = PullHarness.leased()
     late.read()
     late.fail(failure)
     #expect(late.report == PullReport(left: 1, ending: .failed(failure)))
@@ -235,66 +235,66 @@ import Testing
   func `leasing is retried after each delay in the list, and then the pull fails`(
     failure: LinkFailure
   ) {
-    var bench = PullBench.begun()
-    for wait in PullBench.waits {
-      bench.fail(failure)
-      let tries = bench.log.count
-      bench.pass(wait - .nanoseconds(1))
-      #expect(bench.log.count == tries)
-      bench.pass(.nanoseconds(1))
-      #expect(bench.log.count == tries + 1)
+    var harness = PullHarness.begun()
+    for wait in PullHarness.waits {
+      harness.fail(failure)
+      let tries = harness.log.count
+      harness.pass(wait - .nanoseconds(1))
+      #expect(harness.log.count == tries)
+      harness.pass(.nanoseconds(1))
+      #expect(harness.log.count == tries + 1)
     }
-    bench.fail(failure)
-    #expect(bench.report == PullReport(ending: .failed(failure), again: PullSettings.pause))
+    harness.fail(failure)
+    #expect(harness.report == PullReport(ending: .failed(failure), again: PullSettings.pause))
   }
 
   @Test(arguments: passing)
   func `a failed part is sent again unchanged after each delay in the list`(failure: LinkFailure) {
-    var bench = PullBench.leased()
-    bench.read(parts: 2)
-    bench.succeed()
+    var harness = PullHarness.leased()
+    harness.read(parts: 2)
+    harness.succeed()
     let work = StepID(2)
-    for wait in PullBench.waits {
+    for wait in PullHarness.waits {
       #expect(
-        bench.take().last
-          == .post(bench.newest, of: work, part: 1, lease: "lease1", within: .seconds(8)))
-      bench.give(.failed(bench.newest, failure))
-      bench.pass(wait)
+        harness.take().last
+          == .post(harness.newest, of: work, part: 1, lease: "lease1", within: .seconds(8)))
+      harness.give(.failed(harness.newest, failure))
+      harness.pass(wait)
     }
-    bench.give(.failed(bench.newest, failure))
+    harness.give(.failed(harness.newest, failure))
     #expect(
-      bench.report == PullReport(left: 1, ending: .failed(failure), again: PullSettings.pause))
-    #expect(bench.take().contains(.discard(work)))
+      harness.report == PullReport(left: 1, ending: .failed(failure), again: PullSettings.pause))
+    #expect(harness.take().contains(.discard(work)))
   }
 
   @Test func `each exchange has its own retry count`() {
-    var bench = PullBench.leased(2)
+    var harness = PullHarness.leased(2)
     for _ in 0..<2 {
-      bench.read()
-      for wait in PullBench.waits {
-        bench.fail(.reset)
-        bench.pass(wait)
+      harness.read()
+      for wait in PullHarness.waits {
+        harness.fail(.reset)
+        harness.pass(wait)
       }
-      bench.succeed()
+      harness.succeed()
     }
-    #expect(bench.pull.report.answered == 2)
+    #expect(harness.pull.report.answered == 2)
   }
 
   @Test func `leasing after an answer has a full set of retries`() {
-    var bench = PullBench.leased()
-    bench.read()
-    bench.succeed()
-    for wait in PullBench.waits {
-      bench.fail(.reset)
-      #expect(bench.pull.deadline == bench.now.advanced(by: wait))
-      bench.pass(wait)
+    var harness = PullHarness.leased()
+    harness.read()
+    harness.succeed()
+    for wait in PullHarness.waits {
+      harness.fail(.reset)
+      #expect(harness.pull.deadline == harness.now.advanced(by: wait))
+      harness.pass(wait)
     }
   }
 
   @Test func `the backend's retry-after lengthens the delay`() {
-    var bench = PullBench.begun()
-    bench.fail(503, retryAfter: .seconds(3))
-    #expect(bench.pull.deadline == bench.now.advanced(by: .seconds(3)))
+    var harness = PullHarness.begun()
+    harness.fail(503, retryAfter: .seconds(3))
+    #expect(harness.pull.deadline == harness.now.advanced(by: .seconds(3)))
   }
 
   @Test(arguments: [
@@ -303,11 +303,11 @@ import Testing
   func `a retry-after that leaves less than the minimum time ends the pull`(
     retryAfter: Duration, waits: Bool
   ) {
-    var bench = PullBench.begun()
-    bench.fail(503, retryAfter: retryAfter)
+    var harness = PullHarness.begun()
+    harness.fail(503, retryAfter: retryAfter)
     let failure = LinkFailure.http(status: 503, retryAfter: retryAfter, detail: "")
     let over = PullReport(ending: .failed(failure), again: max(retryAfter, PullSettings.pause))
-    #expect(bench.report == (waits ? nil : over))
+    #expect(harness.report == (waits ? nil : over))
   }
 
   @Test(arguments: [
@@ -316,13 +316,13 @@ import Testing
   ])
   func `a long retry-after is passed on, limited to one hour`(retryAfter: Duration, again: Duration)
   {
-    var bench = PullBench.begun()
-    bench.fail(503, retryAfter: retryAfter)
-    #expect(bench.report?.again == again)
+    var harness = PullHarness.begun()
+    harness.fail(503, retryAfter: retryAfter)
+    #expect(harness.report?.again == again)
   }
 }
 
-extension PullBench {
+extension PullHarness {
   /// The step in progress, whether or not its effect is still in the log.
   var newest: StepID {
     switch pull.phase {

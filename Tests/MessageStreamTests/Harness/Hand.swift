@@ -7,7 +7,7 @@ import Testing
 
 /// A harness that drives a stream model step by step. The test supplies each response; only the
 /// store responds on its own.
-struct Hand {
+struct Harness {
   static let wall = StreamHarness.epochStart
 
   var model: StreamModel
@@ -33,35 +33,35 @@ struct Hand {
   /// catch-up is under way.
   static func connected(
     at offset: UInt64, head: UInt64? = nil, change: (inout StreamSettings) -> Void = { _ in }
-  ) -> Hand {
+  ) -> Harness {
     let cursor = Cursor(position: at(offset), wholeAt: wall)
-    var hand = Hand(cursor: cursor, change: change)
-    hand.connect(page([], head: offset), head: at(head ?? offset))
-    return hand
+    var harness = Harness(cursor: cursor, change: change)
+    harness.connect(page([], head: offset), head: at(head ?? offset))
+    return harness
   }
 
   /// Returns a harness connected to a plain server that has no messages; no catch-up is under way.
-  static func plain(user: String? = nil) -> Hand {
-    var hand = Hand(cursor: Cursor(time: wall, wholeAt: wall), user: user)
-    hand.answer(nothing)
-    hand.connect(nothing, head: nil)
-    hand.answer(nothing)
-    hand.answer(nothing)
-    return hand
+  static func plain(user: String? = nil) -> Harness {
+    var harness = Harness(cursor: Cursor(time: wall, wholeAt: wall), user: user)
+    harness.answer(nothing)
+    harness.connect(nothing, head: nil)
+    harness.answer(nothing)
+    harness.answer(nothing)
+    return harness
   }
 
   /// Returns a harness whose model handles `inputs` and then loads `snapshot` from its store.
   static func launched(
     with snapshot: TimelineSnapshot, after inputs: [StreamModel.Input] = []
-  ) -> Hand {
-    var hand = Hand()
-    hand.model = StreamModel(settings: StreamHarness.settings, seed: 1)
-    hand.effects = []
+  ) -> Harness {
+    var harness = Harness()
+    harness.model = StreamModel(settings: StreamHarness.settings, seed: 1)
+    harness.effects = []
     for input in inputs + [.credentials(.available(expiresIn: nil)), .open(at: wall)] {
-      hand.give(input)
+      harness.give(input)
     }
-    hand.give(.loaded(snapshot))
-    return hand
+    harness.give(.loaded(snapshot))
+    return harness
   }
 
   mutating func give(_ input: StreamModel.Input) { carryOut(model.handle(input, at: now)) }
@@ -70,7 +70,7 @@ struct Hand {
   mutating func give(_ event: LinkEvent) { give(.link(event, at: Self.wall)) }
 
   /// Passes a change of the device to the model.
-  mutating func give(_ change: DeviceChange, at wall: Timestamp = Hand.wall) {
+  mutating func give(_ change: DeviceChange, at wall: Timestamp = Harness.wall) {
     give(.link(.device(change), at: wall))
   }
 

@@ -16,31 +16,31 @@ struct BlueZBottleTests {
   @Test func `a bottle is found and synchronized over BlueZ, and reconnected by the standby`()
     async throws
   {
-    let bench = try await Bench()
-    let phone = try bench.phone(["watch"])
-    await bench.bottle.give(.moved, .stands(true), .poured(250))
+    let harness = try await Harness()
+    let phone = try harness.phone(["watch"])
+    await harness.bottle.give(.moved, .stands(true), .poured(250))
     try await phone.next { $0["status"] as? String == "connected" ? () : nil }
     #expect(try await phone.next { $0["amountML"] as? Int } == 250)
     try await phone.next { $0["unsynced"] as? Int == 0 ? () : nil }
-    await bench.bottle.leave()
+    await harness.bottle.leave()
     try await phone.next { $0["status"] as? String == "disconnected" ? () : nil }
-    let running = try await bench.running { $0.contains("standby") }
+    let running = try await harness.running { $0.contains("standby") }
     #expect(running.contains("(standby: auto-connect)"))
-    await bench.bottle.give(.moved, .poured(40))
-    await bench.bottle.comeBack()
+    await harness.bottle.give(.moved, .poured(40))
+    await harness.bottle.comeBack()
     #expect(try await phone.next { $0["amountML"] as? Int } == 40)
     phone.process.signal(SIGTERM)
     #expect(await phone.process.exit() == 0)
-    await bench.end()
+    await harness.end()
   }
 
   @Test func `a command is carried out over BlueZ`() async throws {
-    let bench = try await Bench()
-    await bench.bottle.give(.moved, .stands(true))
-    let phone = try bench.phone(["tare", "--adapter", "hci0"])
+    let harness = try await Harness()
+    await harness.bottle.give(.moved, .stands(true))
+    let phone = try harness.phone(["tare", "--adapter", "hci0"])
     #expect(try await phone.next { $0["result"] as? String } == "done")
     #expect(await phone.process.exit() == 0)
-    await bench.end()
+    await harness.end()
   }
 
   @Test func `a virtual bottle is a peripheral of BlueZ while its firmware advertises`()
@@ -99,7 +99,7 @@ struct BlueZBottleTests {
 }
 
 /// A bus, a fake BlueZ, and a bottle in range.
-private struct Bench {
+private struct Harness {
   let bus: PrivateBus
   let bluez: FakeBlueZ
   let bottle: BlueZBottle

@@ -26,127 +26,127 @@ struct BlueZCentralTests {
   }
 
   @Test func `a connect that BlueZ aborts is retried`() async throws {
-    let bench = try await BlueZBench()
-    await bench.bluez.fail(next: .abortByLocal, .abortByLocal)
-    try await bench.connects(1)
-    #expect(bench.calls("Connect") == 3)
-    #expect(bench.calls("Disconnect") == 2, "each failure is cleared")
-    await bench.end()
+    let harness = try await BlueZHarness()
+    await harness.bluez.fail(next: .abortByLocal, .abortByLocal)
+    try await harness.connects(1)
+    #expect(harness.calls("Connect") == 3)
+    #expect(harness.calls("Disconnect") == 2, "each failure is cleared")
+    await harness.end()
   }
 
   @Test func `a connect that BlueZ always aborts fails after nine attempts`() async throws {
-    let bench = try await BlueZBench { await $0.remember() }
-    await bench.bluez.fail(next: .init(repeating: .abortByLocal, count: 9))
-    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: false)
+    let harness = try await BlueZHarness { await $0.remember() }
+    await harness.bluez.fail(next: .init(repeating: .abortByLocal, count: 9))
+    harness.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: false)
     #expect(
-      await bench.next()
+      await harness.next()
         == .failed(AttemptID(1), .local(detail: "le-connection-abort-by-local")))
-    #expect(bench.calls("Connect") == 9)
-    await bench.end()
+    #expect(harness.calls("Connect") == 9)
+    await harness.end()
   }
 
   @Test func `a connect that a crash left behind is repaired by removing the device`()
     async throws
   {
-    let bench = try await BlueZBench { await $0.remember(isStuck: true) }
-    try await bench.connects(1)
-    #expect(bench.calls("RemoveDevice") == 1)
-    #expect(bench.calls("Connect") == 3, "twice in vain, once after the repair")
-    await bench.end()
+    let harness = try await BlueZHarness { await $0.remember(isStuck: true) }
+    try await harness.connects(1)
+    #expect(harness.calls("RemoveDevice") == 1)
+    #expect(harness.calls("Connect") == 3, "twice in vain, once after the repair")
+    await harness.end()
   }
 
   @Test(arguments: [FakeBlueZ.ConnectFault.vanish, .noSlot])
   func `a device that vanishes is found again and connected`(
     _ fault: FakeBlueZ.ConnectFault
   ) async throws {
-    let bench = try await BlueZBench()
-    await bench.bluez.fail(next: fault)
-    try await bench.connects(1)
-    #expect(bench.calls("Connect") == 2)
-    await bench.end()
+    let harness = try await BlueZHarness()
+    await harness.bluez.fail(next: fault)
+    try await harness.connects(1)
+    #expect(harness.calls("Connect") == 2)
+    await harness.end()
   }
 
   @Test func `a device that vanishes ends its connection`() async throws {
-    let bench = try await BlueZBench()
-    try await bench.connects(1)
-    await bench.bluez.forget()
-    #expect(await bench.next() == .disconnected(AttemptID(1), .reset))
-    await bench.end()
+    let harness = try await BlueZHarness()
+    try await harness.connects(1)
+    await harness.bluez.forget()
+    #expect(await harness.next() == .disconnected(AttemptID(1), .reset))
+    await harness.end()
   }
 
   @Test func `a discovery waits for services that are resolved late`() async throws {
-    let bench = try await BlueZBench()
-    await bench.bluez.hold(services: true)
-    try await bench.connects(1)
-    async let found = bench.discovers(1)
-    await bench.bluez.resolve()
+    let harness = try await BlueZHarness()
+    await harness.bluez.hold(services: true)
+    try await harness.connects(1)
+    async let found = harness.discovers(1)
+    await harness.bluez.resolve()
     #expect(await found)
-    await bench.end()
+    await harness.end()
   }
 
   @Test func `a discovery fails if the connection ends before the services are resolved`()
     async throws
   {
-    let bench = try await BlueZBench()
-    await bench.bluez.hold(services: true)
-    try await bench.connects(1)
-    async let found = bench.discovers(1)
-    await bench.bluez.disconnect()
+    let harness = try await BlueZHarness()
+    await harness.bluez.hold(services: true)
+    try await harness.connects(1)
+    async let found = harness.discovers(1)
+    await harness.bluez.disconnect()
     #expect(await found == false)
-    #expect(await bench.next() == .disconnected(AttemptID(1), .reset))
-    await bench.end()
+    #expect(await harness.next() == .disconnected(AttemptID(1), .reset))
+    await harness.end()
   }
 
   @Test func `objects that BlueZ has not exported yet are requested again`()
     async throws
   {
-    let bench = try await BlueZBench()
-    await bench.bluez.hold(objects: true, untilListed: true)
-    try await bench.connects(1)
-    #expect(await bench.discovers(1))
-    await bench.end()
+    let harness = try await BlueZHarness()
+    await harness.bluez.hold(objects: true, untilListed: true)
+    try await harness.connects(1)
+    #expect(await harness.discovers(1))
+    await harness.end()
   }
 
   @Test func `a subscription that BlueZ restored by itself is stopped and renewed`() async throws {
-    let bench = try await BlueZBench()
-    try await bench.connects(1)
-    #expect(await bench.discovers(1))
-    await bench.bluez.subscribe(Self.value)
-    try await bench.central.notify(Self.value, of: AttemptID(1))
-    #expect(bench.calls("StopNotify") == 1)
-    await bench.bluez.notify(Self.value, [5])
-    #expect(await bench.next() == .value(AttemptID(1), Self.value, [5]))
-    await bench.end()
+    let harness = try await BlueZHarness()
+    try await harness.connects(1)
+    #expect(await harness.discovers(1))
+    await harness.bluez.subscribe(Self.value)
+    try await harness.central.notify(Self.value, of: AttemptID(1))
+    #expect(harness.calls("StopNotify") == 1)
+    await harness.bluez.notify(Self.value, [5])
+    #expect(await harness.next() == .value(AttemptID(1), Self.value, [5]))
+    await harness.end()
   }
 
   @Test func `a restarted daemon ends all attempts and serves new ones`() async throws {
-    let bench = try await BlueZBench()
-    try await bench.connects(1)
-    #expect(await bench.discovers(1))
-    async let value = bench.reads(1)
-    #expect(await bench.bluez.events.next() == .read(1, Self.value))
-    await bench.bluez.crash()
+    let harness = try await BlueZHarness()
+    try await harness.connects(1)
+    #expect(await harness.discovers(1))
+    async let value = harness.reads(1)
+    #expect(await harness.bluez.events.next() == .read(1, Self.value))
+    await harness.bluez.crash()
     #expect(await value == nil)
-    while let event = await bench.next() {
+    while let event = await harness.next() {
       if event == .adapter(.resetting) { break }
       // The disconnection of the device may be reported first.
       #expect(event == .disconnected(AttemptID(1), .reset))
     }
-    await bench.bluez.restart()
-    #expect(await bench.next() == .adapter(.on))
-    _ = await bench.bluez.events.next()
-    try await bench.connects(2)
-    await bench.end()
+    await harness.bluez.restart()
+    #expect(await harness.next() == .adapter(.on))
+    _ = await harness.bluez.events.next()
+    try await harness.connects(2)
+    await harness.end()
   }
 
   @Test func `reports an adapter that is switched off and on`() async throws {
-    let bench = try await BlueZBench()
-    await bench.bluez.power(false)
-    #expect(await bench.next() == .adapter(.off))
-    await bench.bluez.power(true)
-    #expect(await bench.next() == .adapter(.on))
-    try await bench.connects(1)
-    await bench.end()
+    let harness = try await BlueZHarness()
+    await harness.bluez.power(false)
+    #expect(await harness.next() == .adapter(.off))
+    await harness.bluez.power(true)
+    #expect(await harness.next() == .adapter(.on))
+    try await harness.connects(1)
+    await harness.end()
   }
 
   @Test func `reports Bluetooth as unsupported without an adapter, a daemon or a bus`() async throws
@@ -170,7 +170,7 @@ struct BlueZCentralTests {
 }
 
 /// A central and the fake daemon it uses, with the events and calls of both.
-struct BlueZBench: Sendable {
+struct BlueZHarness: Sendable {
   let bus: PrivateBus
   let bluez: FakeBlueZ
   let central: BlueZCentral

@@ -16,86 +16,86 @@ struct BlueZPeripheralTests {
   @Test func `advertises its name and service, and its characteristics have the right flags`()
     async throws
   {
-    let bench = try await Bench()
-    let advertisement = try await bench.advertised()
+    let harness = try await Harness()
+    let advertisement = try await harness.advertised()
     #expect(advertisement["LocalName"] == .text("Bottle"))
     #expect(advertisement["ServiceUUIDs"] == .texts([BottleAttribute.service.description]))
-    #expect(await bench.bluez.served?.flags(of: Self.state) == ["read", "notify"])
-    #expect(await bench.bluez.served?.flags(of: Self.command) == ["write"])
-    await bench.end()
+    #expect(await harness.bluez.served?.flags(of: Self.state) == ["read", "notify"])
+    #expect(await harness.bluez.served?.flags(of: Self.command) == ["write"])
+    await harness.end()
   }
 
   @Test func `a phone reads and writes values and receives notifications`() async throws {
-    let bench = try await Bench()
-    try await bench.connected()
-    #expect(await bench.next() == .connected(longestValue: 20))
-    async let read = bench.bluez.ask("ReadValue", Self.state)
-    #expect(await bench.next() == .negotiated(longestValue: 244), "the MTU comes with a request")
-    #expect(await bench.next() == .read(1, Self.state))
-    bench.peripheral.reply(1, [7, 8])
+    let harness = try await Harness()
+    try await harness.connected()
+    #expect(await harness.next() == .connected(longestValue: 20))
+    async let read = harness.bluez.ask("ReadValue", Self.state)
+    #expect(await harness.next() == .negotiated(longestValue: 244), "the MTU comes with a request")
+    #expect(await harness.next() == .read(1, Self.state))
+    harness.peripheral.reply(1, [7, 8])
     #expect(await read == .success([.bytes([7, 8])]))
-    async let write = bench.bluez.ask("WriteValue", Self.command, [1])
-    #expect(await bench.next() == .write(2, Self.command, [1]))
-    bench.peripheral.reply(2, nil)
+    async let write = harness.bluez.ask("WriteValue", Self.command, [1])
+    #expect(await harness.next() == .write(2, Self.command, [1]))
+    harness.peripheral.reply(2, nil)
     #expect(await write == .failure(BusRefusal("org.bluez.Error.Failed", "the peripheral refuses")))
-    bench.peripheral.notify(Self.state, [9])
-    #expect(await bench.bluez.ask("StartNotify", Self.state) == .success([]))
-    bench.peripheral.notify(Self.state, [10])
-    #expect(await bench.bluez.heard.next() == .value(Self.state, [10]), "not the 9 of before")
-    await bench.end()
+    harness.peripheral.notify(Self.state, [9])
+    #expect(await harness.bluez.ask("StartNotify", Self.state) == .success([]))
+    harness.peripheral.notify(Self.state, [10])
+    #expect(await harness.bluez.heard.next() == .value(Self.state, [10]), "not the 9 of before")
+    await harness.end()
   }
 
   @Test func `advertises only while advertising is enabled and no phone is connected`() async throws
   {
-    let bench = try await Bench()
-    try await bench.connected()
-    await bench.bluez.losePhone()
-    #expect(await bench.bluez.heard.next() == .lost)
-    _ = try await bench.advertised()
-    bench.peripheral.advertise(false)
-    #expect(await bench.bluez.heard.next() == .advertisement(nil))
-    #expect(await bench.next() == .connected(longestValue: 20))
-    #expect(await bench.next() == .disconnected)
-    await bench.end()
+    let harness = try await Harness()
+    try await harness.connected()
+    await harness.bluez.losePhone()
+    #expect(await harness.bluez.heard.next() == .lost)
+    _ = try await harness.advertised()
+    harness.peripheral.advertise(false)
+    #expect(await harness.bluez.heard.next() == .advertisement(nil))
+    #expect(await harness.next() == .connected(longestValue: 20))
+    #expect(await harness.next() == .disconnected)
+    await harness.end()
   }
 
   @Test func `disconnects its phone, and removes its advertisement and services when closed`()
     async throws
   {
-    let bench = try await Bench()
-    try await bench.connected()
-    bench.peripheral.disconnect()
-    #expect(await bench.bluez.heard.next() == .lost)
-    _ = try await bench.advertised()
-    await bench.peripheral.close()
-    #expect(await bench.bluez.heard.next() == .advertisement(nil))
-    while let call = await bench.bluez.log.next(), call != "UnregisterApplication" {}
-    #expect(await bench.bluez.served == nil)
-    await bench.end()
+    let harness = try await Harness()
+    try await harness.connected()
+    harness.peripheral.disconnect()
+    #expect(await harness.bluez.heard.next() == .lost)
+    _ = try await harness.advertised()
+    await harness.peripheral.close()
+    #expect(await harness.bluez.heard.next() == .advertisement(nil))
+    while let call = await harness.bluez.log.next(), call != "UnregisterApplication" {}
+    #expect(await harness.bluez.served == nil)
+    await harness.end()
   }
 
   @Test func `services and advertisement return after the adapter was off or the daemon restarted`()
     async throws
   {
-    let bench = try await Bench()
-    _ = try await bench.advertised()
-    await bench.bluez.power(false)
-    #expect(await bench.bluez.heard.next() == .advertisement(nil))
-    await bench.bluez.power(true)
-    _ = try await bench.advertised()
-    await bench.bluez.connectPhone()
-    #expect(await bench.next() == .connected(longestValue: 20))
-    await bench.bluez.crash()
-    #expect(await bench.next() == .disconnected)
-    _ = bench.bluez.heard.takeAll()
-    await bench.bluez.restart()
-    while await bench.bluez.heard.next() == .advertisement(nil) {}
-    #expect(await bench.bluez.served != nil)
-    await bench.end()
+    let harness = try await Harness()
+    _ = try await harness.advertised()
+    await harness.bluez.power(false)
+    #expect(await harness.bluez.heard.next() == .advertisement(nil))
+    await harness.bluez.power(true)
+    _ = try await harness.advertised()
+    await harness.bluez.connectPhone()
+    #expect(await harness.next() == .connected(longestValue: 20))
+    await harness.bluez.crash()
+    #expect(await harness.next() == .disconnected)
+    _ = harness.bluez.heard.takeAll()
+    await harness.bluez.restart()
+    while await harness.bluez.heard.next() == .advertisement(nil) {}
+    #expect(await harness.bluez.served != nil)
+    await harness.end()
   }
 
   @Test func `a refused advertisement is retried after 2 s`() {
-    var server = ServerBench()
+    var server = ServerHarness()
     let asked = server.begin()
     #expect(asked == ["RegisterApplication"])
     #expect(server.answer() == ["RegisterAdvertisement"])
@@ -108,7 +108,7 @@ struct BlueZPeripheralTests {
   }
 
   @Test func `a long value is read in parts, and a second phone is ignored`() {
-    var server = ServerBench()
+    var server = ServerHarness()
     _ = server.begin()
     _ = server.hear(.added(FakeBlueZ.phone, [BlueZName.device: ["Connected": .boolean(true)]]))
     let other = FakeBlueZ.adapter + "/dev_00_AA_01_00_00_02"
@@ -127,7 +127,7 @@ struct BlueZPeripheralTests {
 }
 
 /// A fake daemon, and a peripheral that advertises.
-private struct Bench {
+private struct Harness {
   let bus: PrivateBus
   let bluez: FakeBlueZ
   let peripheral: BlueZPeripheral
@@ -172,7 +172,7 @@ private struct Bench {
 }
 
 /// The rules of a peripheral in virtual time.
-private struct ServerBench {
+private struct ServerHarness {
   var server = BlueZServer(
     adapter: nil,
     exports: BlueZServerExports(

@@ -7,45 +7,45 @@ import Testing
 
 /// Tests of the decisions of a central over BlueZ about adapters, scans and connects.
 @Suite struct BlueZRadioTests {
-  private typealias Bench = BlueZRadioBench
-  private static let eager = BlueZRadio.Input.connect(Bench.id, AttemptID(1), isQueued: false)
-  private static let queued = BlueZRadio.Input.connect(Bench.id, AttemptID(2), isQueued: true)
+  private typealias Harness = BlueZRadioHarness
+  private static let eager = BlueZRadio.Input.connect(Harness.id, AttemptID(1), isQueued: false)
+  private static let queued = BlueZRadio.Input.connect(Harness.id, AttemptID(2), isQueued: true)
 
   @Test func `an adapter is reported after its objects were read or access was denied`() {
     var radio = BlueZRadio(adapter: nil, services: [])
     let first = radio.handle(.bus(.daemon(true)), at: .zero)
-    #expect(Bench.events(first) == [])
-    #expect(Bench.calls(first) == ["GetManagedObjects"])
+    #expect(Harness.events(first) == [])
+    #expect(Harness.calls(first) == ["GetManagedObjects"])
     let refusal = BusRefusal("org.freedesktop.DBus.Error.AccessDenied")
     let effects = radio.handle(.bus(.refused(1, refusal)), at: .zero)
-    #expect(Bench.events(effects) == [.adapter(.unauthorised)])
+    #expect(Harness.events(effects) == [.adapter(.unauthorised)])
   }
 
   @Test func `without its daemon an adapter is resetting for 30 s and then unsupported`() {
-    var bench = Bench()
-    #expect(Bench.events(bench.handle(.daemon(false))) == [.adapter(.resetting)])
-    #expect(bench.pass(.milliseconds(29_999)) == [])
-    #expect(bench.handle(.daemon(false)) == [], "it is reported once, and the 30 s continue")
-    #expect(Bench.events(bench.pass(.milliseconds(1))) == [.adapter(.unsupported)])
-    #expect(bench.radio.deadline == nil)
-    #expect(bench.handle(.daemon(false)) == [], "a bus that cannot be reached again")
+    var harness = Harness()
+    #expect(Harness.events(harness.handle(.daemon(false))) == [.adapter(.resetting)])
+    #expect(harness.pass(.milliseconds(29_999)) == [])
+    #expect(harness.handle(.daemon(false)) == [], "it is reported once, and the 30 s continue")
+    #expect(Harness.events(harness.pass(.milliseconds(1))) == [.adapter(.unsupported)])
+    #expect(harness.radio.deadline == nil)
+    #expect(harness.handle(.daemon(false)) == [], "a bus that cannot be reached again")
   }
 
   @Test func `a connect ends after 20 s, and is cleared before the next one`() {
-    var bench = Bench()
-    #expect(Bench.calls(bench.handle(Self.eager)) == ["Connect"])
-    #expect(bench.pass(.milliseconds(19_999)) == [])
-    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["Disconnect"])
-    #expect(bench.pass(.milliseconds(4_999)) == [], "nobody answers the disconnect")
-    #expect(bench.pass(.milliseconds(500)) == [])
-    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["Connect"])
+    var harness = Harness()
+    #expect(Harness.calls(harness.handle(Self.eager)) == ["Connect"])
+    #expect(harness.pass(.milliseconds(19_999)) == [])
+    #expect(Harness.calls(harness.pass(.milliseconds(1))) == ["Disconnect"])
+    #expect(harness.pass(.milliseconds(4_999)) == [], "nobody answers the disconnect")
+    #expect(harness.pass(.milliseconds(500)) == [])
+    #expect(Harness.calls(harness.pass(.milliseconds(1))) == ["Connect"])
   }
 
   @Test func `a late answer of an earlier connect changes nothing`() throws {
-    var bench = Bench()
-    let call = try #require(Bench.call("Connect", in: bench.handle(Self.eager)))
-    _ = bench.pass(.seconds(20))
-    #expect(bench.handle(.answered(call, [])) == [])
+    var harness = Harness()
+    let call = try #require(Harness.call("Connect", in: harness.handle(Self.eager)))
+    _ = harness.pass(.seconds(20))
+    #expect(harness.handle(.answered(call, [])) == [])
   }
 
   @Test func `each BlueZ error maps to its fault, and each fault to its retry delay`() {
@@ -97,147 +97,147 @@ import Testing
   }
 
   @Test func `after the last retry a queued connect stays and pauses for 30 s`() {
-    var bench = Bench()
-    var effects = bench.handle(Self.eager) + bench.handle(Self.queued)
+    var harness = Harness()
+    var effects = harness.handle(Self.eager) + harness.handle(Self.queued)
     for _ in 1...3 {
-      effects = bench.refuse("Connect", in: effects, "Failed", "le-connection-refused")
-      _ = bench.answer("Disconnect", in: effects)
-      effects = bench.pass(.milliseconds(100))
+      effects = harness.refuse("Connect", in: effects, "Failed", "le-connection-refused")
+      _ = harness.answer("Disconnect", in: effects)
+      effects = harness.pass(.milliseconds(100))
     }
-    effects = bench.refuse("Connect", in: effects, "Failed", "le-connection-refused")
+    effects = harness.refuse("Connect", in: effects, "Failed", "le-connection-refused")
     #expect(
-      Bench.events(effects) == [.failed(AttemptID(1), .local(detail: "le-connection-refused"))])
-    _ = bench.answer("Disconnect", in: effects)
-    #expect(bench.change(["RSSI": .short(-40)]) == [], "it rests")
-    #expect(bench.pass(.milliseconds(29_999)) == [])
-    _ = bench.pass(.milliseconds(1))
-    #expect(Bench.calls(bench.change(["RSSI": .short(-50)])).contains("Connect"))
+      Harness.events(effects) == [.failed(AttemptID(1), .local(detail: "le-connection-refused"))])
+    _ = harness.answer("Disconnect", in: effects)
+    #expect(harness.change(["RSSI": .short(-40)]) == [], "it rests")
+    #expect(harness.pass(.milliseconds(29_999)) == [])
+    _ = harness.pass(.milliseconds(1))
+    #expect(Harness.calls(harness.change(["RSSI": .short(-50)])).contains("Connect"))
   }
 
   private static let resting = BlueZRadio.Input.connect(
-    Bench.id, AttemptID(2), isQueued: true, after: .seconds(30))
+    Harness.id, AttemptID(2), isQueued: true, after: .seconds(30))
 
   @Test func `a queued connect does not start before its delay expires`() {
-    var bench = Bench()
-    #expect(bench.handle(Self.resting) == [])
-    #expect(bench.change(["RSSI": .short(-40)]) == [], "it is in sight")
-    #expect(bench.pass(.milliseconds(29_999)) == [])
-    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["Connect"])
+    var harness = Harness()
+    #expect(harness.handle(Self.resting) == [])
+    #expect(harness.change(["RSSI": .short(-40)]) == [], "it is in sight")
+    #expect(harness.pass(.milliseconds(29_999)) == [])
+    #expect(Harness.calls(harness.pass(.milliseconds(1))) == ["Connect"])
   }
 
   @Test func `after its delay a queued connect scans for a device that is out of range`() {
-    var bench = Bench()
-    _ = bench.handle(Self.resting)
-    let effects = bench.pass(.seconds(30))
-    #expect(!Bench.calls(effects).contains("Connect"))
+    var harness = Harness()
+    _ = harness.handle(Self.resting)
+    let effects = harness.pass(.seconds(30))
+    #expect(!Harness.calls(effects).contains("Connect"))
     #expect(effects.contains(.standby(.pacedScan)))
-    #expect(Bench.calls(bench.change(["RSSI": .short(-40)])).contains("Connect"))
+    #expect(Harness.calls(harness.change(["RSSI": .short(-40)])).contains("Connect"))
   }
 
   @Test func `a connection opened by another attempt or by BlueZ ends the delay`() {
-    var asked = Bench()
+    var asked = Harness()
     _ = asked.handle(Self.resting)
     let effects = asked.handle(Self.eager)
-    #expect(Bench.calls(effects) == ["Connect"])
+    #expect(Harness.calls(effects) == ["Connect"])
     #expect(
-      Bench.events(asked.answer("Connect", in: effects))
+      Harness.events(asked.answer("Connect", in: effects))
         == [.connected(AttemptID(2)), .connected(AttemptID(1))])
-    var kept = Bench()
+    var kept = Harness()
     _ = kept.handle(Self.resting)
     #expect(
-      Bench.events(kept.change(["Connected": .boolean(true)])) == [.connected(AttemptID(2))])
+      Harness.events(kept.change(["Connected": .boolean(true)])) == [.connected(AttemptID(2))])
   }
 
   @Test func `a discovery left open by another run is stopped first, in at most four attempts`() {
-    var bench = Bench(knows: nil)
-    var effects = bench.handle(.scan([BottleAttribute.service]))
-    #expect(Bench.calls(effects) == ["SetDiscoveryFilter", "StartDiscovery"])
+    var harness = Harness(knows: nil)
+    var effects = harness.handle(.scan([BottleAttribute.service]))
+    #expect(Harness.calls(effects) == ["SetDiscoveryFilter", "StartDiscovery"])
     for _ in 1...3 {
-      effects = bench.refuse("StartDiscovery", in: effects, "InProgress")
+      effects = harness.refuse("StartDiscovery", in: effects, "InProgress")
       #expect(
-        Bench.calls(effects) == ["StopDiscovery", "SetDiscoveryFilter", "StartDiscovery"])
+        Harness.calls(effects) == ["StopDiscovery", "SetDiscoveryFilter", "StartDiscovery"])
     }
-    #expect(bench.refuse("StartDiscovery", in: effects, "InProgress") == [])
-    #expect(bench.pass(.milliseconds(4_999)) == [])
-    #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
+    #expect(harness.refuse("StartDiscovery", in: effects, "InProgress") == [])
+    #expect(harness.pass(.milliseconds(4_999)) == [])
+    #expect(Harness.calls(harness.pass(.milliseconds(1))).last == "StartDiscovery")
   }
 
   @Test func `a scan pauses while BlueZ connects`() {
-    var bench = Bench()
-    let started = bench.handle(.scan([BottleAttribute.service]))
-    _ = bench.answer("StartDiscovery", in: started)
-    let effects = bench.handle(Self.eager)
-    #expect(Bench.calls(effects) == ["Connect", "StopDiscovery"])
-    #expect(Bench.calls(bench.answer("Connect", in: effects)).last == "StartDiscovery")
+    var harness = Harness()
+    let started = harness.handle(.scan([BottleAttribute.service]))
+    _ = harness.answer("StartDiscovery", in: started)
+    let effects = harness.handle(Self.eager)
+    #expect(Harness.calls(effects) == ["Connect", "StopDiscovery"])
+    #expect(Harness.calls(harness.answer("Connect", in: effects)).last == "StartDiscovery")
   }
 
   @Test func `a scan reports only devices with the requested services`() {
     for (service, isHeard) in [(BottleAttribute.service, true), (BottleAttribute.state.id, false)] {
-      var bench = Bench()
-      _ = bench.handle(.scan([service]))
-      let found = Bench.events(bench.change(["RSSI": .short(-40)]))
-      #expect(found == (isHeard ? [.found(Bench.id, name: "Bottle")] : []))
+      var harness = Harness()
+      _ = harness.handle(.scan([service]))
+      let found = Harness.events(harness.change(["RSSI": .short(-40)]))
+      #expect(found == (isHeard ? [.found(Harness.id, name: "Bottle")] : []))
     }
   }
 
   @Test func `a device that BlueZ has connected by itself is found without an advertisement`() {
-    let found = [CentralEvent.found(Bench.id, name: "Bottle")]
-    var early = Bench()
+    let found = [CentralEvent.found(Harness.id, name: "Bottle")]
+    var early = Harness()
     _ = early.change(["Connected": .boolean(true)])
     let effects = early.handle(.scan([BottleAttribute.service]))
-    #expect(Bench.events(effects) == found)
-    #expect(Bench.events(early.handle(Self.eager)) == [.connected(AttemptID(1))])
-    var late = Bench()
-    #expect(Bench.events(late.handle(.scan([BottleAttribute.service]))) == [])
-    #expect(Bench.events(late.change(["Connected": .boolean(true)])) == found)
+    #expect(Harness.events(effects) == found)
+    #expect(Harness.events(early.handle(Self.eager)) == [.connected(AttemptID(1))])
+    var late = Harness()
+    #expect(Harness.events(late.handle(.scan([BottleAttribute.service]))) == [])
+    #expect(Harness.events(late.change(["Connected": .boolean(true)])) == found)
   }
 
   @Test func `a paced scan is 5 s long and begins every 30 s`() {
-    var bench = Bench()
-    let first = bench.handle(Self.queued)
-    #expect(Bench.calls(first).last == "StartDiscovery")
+    var harness = Harness()
+    let first = harness.handle(Self.queued)
+    #expect(Harness.calls(first).last == "StartDiscovery")
     #expect(first.contains(.standby(.pacedScan)))
-    _ = bench.answer("StartDiscovery", in: first)
-    #expect(bench.pass(.milliseconds(4_999)) == [])
-    #expect(Bench.calls(bench.pass(.milliseconds(1))) == ["StopDiscovery"])
-    #expect(bench.pass(.milliseconds(24_999)) == [])
-    #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
+    _ = harness.answer("StartDiscovery", in: first)
+    #expect(harness.pass(.milliseconds(4_999)) == [])
+    #expect(Harness.calls(harness.pass(.milliseconds(1))) == ["StopDiscovery"])
+    #expect(harness.pass(.milliseconds(24_999)) == [])
+    #expect(Harness.calls(harness.pass(.milliseconds(1))).last == "StartDiscovery")
   }
 
   @Test func `during auto-connect a scan starts every 5 minutes`() {
-    var properties = Bench.properties
+    var properties = Harness.properties
     properties["Trusted"] = .boolean(true)
-    var bench = Bench(knows: properties, manager: true)
-    _ = bench.handle(.answered(2, []))  // the application is registered
-    #expect(bench.handle(Self.queued) == [.standby(.autoConnect)])
-    #expect(bench.pass(.milliseconds(299_999)) == [])
-    #expect(Bench.calls(bench.pass(.milliseconds(1))).last == "StartDiscovery")
+    var harness = Harness(knows: properties, manager: true)
+    _ = harness.handle(.answered(2, []))  // the application is registered
+    #expect(harness.handle(Self.queued) == [.standby(.autoConnect)])
+    #expect(harness.pass(.milliseconds(299_999)) == [])
+    #expect(Harness.calls(harness.pass(.milliseconds(1))).last == "StartDiscovery")
   }
 
   @Test func `a profile that BlueZ kept while the adapter was off remains registered`() throws {
-    var properties = Bench.properties
+    var properties = Harness.properties
     properties["Trusted"] = .boolean(true)
-    var bench = Bench(knows: properties, manager: true)
-    _ = bench.handle(.answered(2, []))
-    _ = bench.power(false)
-    let effects = bench.power(true)
-    _ = bench.refuse("RegisterApplication", in: effects, "AlreadyExists")
-    #expect(bench.handle(Self.queued) == [.standby(.autoConnect)])
+    var harness = Harness(knows: properties, manager: true)
+    _ = harness.handle(.answered(2, []))
+    _ = harness.power(false)
+    let effects = harness.power(true)
+    _ = harness.refuse("RegisterApplication", in: effects, "AlreadyExists")
+    #expect(harness.handle(Self.queued) == [.standby(.autoConnect)])
   }
 
   @Test func `a monitor that BlueZ kept while the adapter was off remains registered`() {
-    var bench = Bench(monitors: true)
-    let asked = bench.handle(Self.queued)
+    var harness = Harness(monitors: true)
+    let asked = harness.handle(Self.queued)
     #expect(
-      bench.refuse("RegisterMonitor", in: asked, "AlreadyExists").contains(.standby(.monitor)))
+      harness.refuse("RegisterMonitor", in: asked, "AlreadyExists").contains(.standby(.monitor)))
   }
 
   @Test func `a device that was just discovered is connected at once, also by a queued connect`() {
-    var bench = Bench()
-    _ = bench.change(["RSSI": .short(127)])
-    #expect(Bench.calls(bench.handle(Self.queued)).contains("Connect"))
-    var other = Bench()
-    #expect(!Bench.calls(other.handle(Self.queued)).contains("Connect"), "it was not seen")
+    var harness = Harness()
+    _ = harness.change(["RSSI": .short(127)])
+    #expect(Harness.calls(harness.handle(Self.queued)).contains("Connect"))
+    var other = Harness()
+    #expect(!Harness.calls(other.handle(Self.queued)).contains("Connect"), "it was not seen")
   }
 
   @Test func `an address converts to an id and a path and back`() throws {

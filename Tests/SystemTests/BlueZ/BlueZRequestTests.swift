@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of the decisions of a central over BlueZ about requests to a peripheral.
 @Suite struct BlueZRequestTests {
-  private typealias Bench = BlueZRadioBench
+  private typealias Harness = BlueZRadioHarness
   private static let value = BottleAttribute.state.id
 
   private static func discover(_ number: UInt64 = 1) -> BlueZRadio.Input {
@@ -19,107 +19,109 @@ import Testing
     .request(number, AttemptID(1), .read(value))
   }
 
-  private static func resolved() -> Bench {
-    var bench = Bench()
-    bench.open()
-    _ = bench.change(["ServicesResolved": .boolean(true)])
-    _ = bench.export()
-    return bench
+  private static func resolved() -> Harness {
+    var harness = Harness()
+    harness.open()
+    _ = harness.change(["ServicesResolved": .boolean(true)])
+    _ = harness.export()
+    return harness
   }
 
   @Test func `the connection ends if the services are not resolved within 20 s`() {
-    var bench = Bench()
-    bench.open()
-    #expect(bench.handle(Self.discover()) == [])
-    #expect(bench.pass(.milliseconds(19_999)) == [])
-    let effects = bench.pass(.milliseconds(1))
-    #expect(Bench.answers(effects) == [.failure(.timeout(.establish))])
-    #expect(Bench.events(effects) == [.disconnected(AttemptID(1), .timeout(.establish))])
-    #expect(Bench.calls(effects) == ["Disconnect"])
+    var harness = Harness()
+    harness.open()
+    #expect(harness.handle(Self.discover()) == [])
+    #expect(harness.pass(.milliseconds(19_999)) == [])
+    let effects = harness.pass(.milliseconds(1))
+    #expect(Harness.answers(effects) == [.failure(.timeout(.establish))])
+    #expect(Harness.events(effects) == [.disconnected(AttemptID(1), .timeout(.establish))])
+    #expect(Harness.calls(effects) == ["Disconnect"])
   }
 
   @Test func `a discovery succeeds once the services are resolved and their objects exported`() {
-    var bench = Bench()
-    bench.open()
-    _ = bench.handle(Self.discover())
-    #expect(bench.export() == [], "they are not resolved")
-    #expect(bench.change(["ServicesResolved": .boolean(true)]) == [.answer(1, .success([]))])
+    var harness = Harness()
+    harness.open()
+    _ = harness.handle(Self.discover())
+    #expect(harness.export() == [], "they are not resolved")
+    #expect(harness.change(["ServicesResolved": .boolean(true)]) == [.answer(1, .success([]))])
   }
 
   @Test func `missing objects are requested three times before the device is removed`() {
-    var bench = Bench()
-    bench.open()
-    _ = bench.change(["ServicesResolved": .boolean(true)])
-    #expect(bench.handle(Self.discover()) == [])
+    var harness = Harness()
+    harness.open()
+    _ = harness.change(["ServicesResolved": .boolean(true)])
+    #expect(harness.handle(Self.discover()) == [])
     for _ in 1...3 {
-      #expect(bench.pass(.milliseconds(249)) == [])
-      let effects = bench.pass(.milliseconds(1))
-      #expect(Bench.calls(effects) == ["GetManagedObjects"])
-      let answer = bench.answer("GetManagedObjects", in: effects)
-      if let first = Bench.answers(answer).first {
+      #expect(harness.pass(.milliseconds(249)) == [])
+      let effects = harness.pass(.milliseconds(1))
+      #expect(Harness.calls(effects) == ["GetManagedObjects"])
+      let answer = harness.answer("GetManagedObjects", in: effects)
+      if let first = Harness.answers(answer).first {
         #expect(throws: LinkFailure.self) { try first.get() }
       }
     }
-    #expect(bench.radio.requests.isEmpty)
-    let effects = bench.handle(.cancel(AttemptID(1)))
-    #expect(Bench.calls(effects) == ["RemoveDevice"])
-    _ = bench.change(["Connected": .boolean(false)])
-    let queued = BlueZRadio.Input.connect(Bench.id, AttemptID(2), isQueued: false)
-    #expect(bench.handle(queued) == [], "not before it is removed")
-    #expect(Bench.calls(bench.answer("RemoveDevice", in: effects)) == ["Connect"])
+    #expect(harness.radio.requests.isEmpty)
+    let effects = harness.handle(.cancel(AttemptID(1)))
+    #expect(Harness.calls(effects) == ["RemoveDevice"])
+    _ = harness.change(["Connected": .boolean(false)])
+    let queued = BlueZRadio.Input.connect(Harness.id, AttemptID(2), isQueued: false)
+    #expect(harness.handle(queued) == [], "not before it is removed")
+    #expect(Harness.calls(harness.answer("RemoveDevice", in: effects)) == ["Connect"])
   }
 
   @Test func `the connection ends if a request is not answered within 30 s`() {
-    var bench = Self.resolved()
-    #expect(Bench.calls(bench.handle(Self.read())) == ["ReadValue"])
-    #expect(bench.pass(.milliseconds(29_999)) == [])
-    let effects = bench.pass(.milliseconds(1))
-    #expect(Bench.answers(effects) == [.failure(.timeout(.response))])
-    #expect(Bench.events(effects) == [.disconnected(AttemptID(1), .timeout(.response))])
+    var harness = Self.resolved()
+    #expect(Harness.calls(harness.handle(Self.read())) == ["ReadValue"])
+    #expect(harness.pass(.milliseconds(29_999)) == [])
+    let effects = harness.pass(.milliseconds(1))
+    #expect(Harness.answers(effects) == [.failure(.timeout(.response))])
+    #expect(Harness.events(effects) == [.disconnected(AttemptID(1), .timeout(.response))])
   }
 
   @Test func `a request blocked by another one is retried every 50 ms, for at most 100 attempts`() {
-    var bench = Self.resolved()
-    var effects = bench.handle(Self.read())
+    var harness = Self.resolved()
+    var effects = harness.handle(Self.read())
     for _ in 1..<BlueZRadio.busyTries {
-      #expect(bench.refuse("ReadValue", in: effects, "InProgress") == [])
-      #expect(bench.pass(.milliseconds(49)) == [])
-      effects = bench.pass(.milliseconds(1))
-      #expect(Bench.calls(effects) == ["ReadValue"])
+      #expect(harness.refuse("ReadValue", in: effects, "InProgress") == [])
+      #expect(harness.pass(.milliseconds(49)) == [])
+      effects = harness.pass(.milliseconds(1))
+      #expect(Harness.calls(effects) == ["ReadValue"])
     }
-    let last = bench.refuse("ReadValue", in: effects, "InProgress", "busy")
-    #expect(Bench.answers(last) == [.failure(.protocolError(detail: "busy"))])
+    let last = harness.refuse("ReadValue", in: effects, "InProgress", "busy")
+    #expect(Harness.answers(last) == [.failure(.protocolError(detail: "busy"))])
   }
 
   @Test func `a refusal fails a request, and a lost connection fails it as a reset`() {
     for (error, failure) in [
       ("NotConnected", LinkFailure.reset), ("NotPermitted", .protocolError(detail: "no")),
     ] {
-      var bench = Self.resolved()
-      let effects = bench.handle(Self.read())
+      var harness = Self.resolved()
+      let effects = harness.handle(Self.read())
       #expect(
-        Bench.answers(bench.refuse("ReadValue", in: effects, error, "no")) == [.failure(failure)])
+        Harness.answers(harness.refuse("ReadValue", in: effects, error, "no")) == [
+          .failure(failure)
+        ])
     }
   }
 
   @Test
   func `values of characteristics that this connection has not subscribed to are not reported`() {
-    var bench = Self.resolved()
+    var harness = Self.resolved()
     let value = BlueZMessage.changed(
-      Bench.part, BlueZName.characteristic, ["Value": .bytes([1])], without: [])
-    #expect(bench.handle(value) == [])
-    _ = bench.handle(.request(1, AttemptID(1), .notify(Self.value)))
-    #expect(Bench.events(bench.handle(value)) == [.value(AttemptID(1), Self.value, [1])])
+      Harness.part, BlueZName.characteristic, ["Value": .bytes([1])], without: [])
+    #expect(harness.handle(value) == [])
+    _ = harness.handle(.request(1, AttemptID(1), .notify(Self.value)))
+    #expect(Harness.events(harness.handle(value)) == [.value(AttemptID(1), Self.value, [1])])
   }
 
   @Test func `the maximum value length is the MTU without its header, and at least 20`() {
     for (mtu, longest) in [(nil, 20), (23, 20), (24, 21), (247, 244)] as [(UInt16?, Int)] {
-      var bench = Bench()
-      bench.open()
-      _ = bench.export(mtu: mtu)
-      #expect(bench.radio.longestValue(of: AttemptID(1)) == longest)
+      var harness = Harness()
+      harness.open()
+      _ = harness.export(mtu: mtu)
+      #expect(harness.radio.longestValue(of: AttemptID(1)) == longest)
     }
-    #expect(Bench().radio.longestValue(of: AttemptID(9)) == 20)
+    #expect(Harness().radio.longestValue(of: AttemptID(9)) == 20)
   }
 
   @Test(arguments: 1...200 as ClosedRange<UInt64>)
@@ -127,26 +129,26 @@ import Testing
     _ seed: UInt64
   ) {
     var random = RandomSource(seed: seed)
-    var bench = Bench(manager: Bool.random(using: &random))
+    var harness = Harness(manager: Bool.random(using: &random))
     var (asked, answered): (Set<UInt64>, Set<UInt64>) = ([], [])
     var open: [UInt64] = []
     for number in 1...150 as ClosedRange<UInt64> {
       var effects: [BlueZRadio.Effect]
       if Int.random(in: 0..<4, using: &random) == 0 {
-        effects = bench.pass(.milliseconds(Int.random(in: 0...40_000, using: &random)))
-        #expect(bench.radio.deadline.map { $0 > bench.now } ?? true)
+        effects = harness.pass(.milliseconds(Int.random(in: 0...40_000, using: &random)))
+        #expect(harness.radio.deadline.map { $0 > harness.now } ?? true)
       } else {
         let input = Self.input(number, &open, &random)
         if case .request(let id, _, _) = input { asked.insert(id) }
-        effects = bench.handle(input)
+        effects = harness.handle(input)
       }
       for effect in effects {
         if case .call(let id, _) = effect { open.append(id) }
         if case .answer(let id, _) = effect { #expect(answered.insert(id).inserted) }
       }
     }
-    _ = Bench.answers(bench.handle(.daemon(false)))
-    #expect(bench.radio.requests.isEmpty && answered.isSubset(of: asked))
+    _ = Harness.answers(harness.handle(.daemon(false)))
+    #expect(harness.radio.requests.isEmpty && answered.isSubset(of: asked))
   }
 
   /// Returns a random input that can occur at any time.
@@ -156,27 +158,27 @@ import Testing
     let attempt = AttemptID(UInt64.random(in: 1...4, using: &random))
     let isOn = Bool.random(using: &random)
     switch Int.random(in: 0..<13, using: &random) {
-    case 0: return .connect(Bench.id, AttemptID(number + 10), isQueued: isOn)
-    case 1: return .connect(Bench.id, attempt, isQueued: isOn)
+    case 0: return .connect(Harness.id, AttemptID(number + 10), isQueued: isOn)
+    case 1: return .connect(Harness.id, attempt, isQueued: isOn)
     case 2: return .cancel(attempt)
     case 3: return isOn ? .scan([BottleAttribute.service]) : .stopScan
-    case 4: return .bus(.removed(Bench.device, [BlueZName.device]))
+    case 4: return .bus(.removed(Harness.device, [BlueZName.device]))
     case 5:
-      var properties = Bench.properties
+      var properties = Harness.properties
       properties["RSSI"] = .short(-40)
-      return .bus(.added(Bench.device, [BlueZName.device: properties]))
+      return .bus(.added(Harness.device, [BlueZName.device: properties]))
     case 6, 7:
       let names = ["Connected", "ServicesResolved", "Trusted"]
       let name = names.randomElement(using: &random) ?? "Connected"
       return .bus(
-        .changed(Bench.device, BlueZName.device, [name: .boolean(isOn)], without: []))
+        .changed(Harness.device, BlueZName.device, [name: .boolean(isOn)], without: []))
     case 8: return .request(number, attempt, isOn ? .read(value) : .notify(value))
     case 9: return .request(number, attempt, .discover(BottleAttribute.service, [value]))
     case 10:
       return .bus(
-        .added(Bench.part, [BlueZName.characteristic: ["UUID": .text(value.description)]]))
+        .added(Harness.part, [BlueZName.characteristic: ["UUID": .text(value.description)]]))
     case _:
-      guard let call = open.popLast() else { return .sighted(Bench.device) }
+      guard let call = open.popLast() else { return .sighted(Harness.device) }
       let errors = ["InProgress", "Failed", "NotConnected"]
       let error = "org.bluez.Error." + (errors.randomElement(using: &random) ?? "")
       return .bus(isOn ? .answered(call, []) : .refused(call, BusRefusal(error)))

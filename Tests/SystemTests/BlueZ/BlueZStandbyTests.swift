@@ -10,62 +10,62 @@ import Testing
 @Suite(.enabled(if: PrivateBus.works, "needs dbus-daemon"), .timeLimit(.minutes(10)))
 struct BlueZStandbyTests {
   @Test func `BlueZ connects a remembered device by itself`() async throws {
-    let bench = try await BlueZBench()
-    try await bench.connects(1)
+    let harness = try await BlueZHarness()
+    try await harness.connects(1)
     // The central asks BlueZ to keep the device.
-    while let call = await bench.bluez.log.next(), call != "Set" {}
-    await bench.bluez.disconnect()
-    #expect(await bench.next() == .disconnected(AttemptID(1), .reset))
-    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
-    #expect(await bench.standbys.next() == .autoConnect)
-    let before = bench.calls("Connect")
-    await bench.bluez.advertise(true)
-    #expect(await bench.next() == .connected(AttemptID(2)))
-    #expect(await bench.standbys.next() == .some(nil), "nothing waits any more")
-    #expect(bench.calls("Connect") == before, "this program called nothing")
-    await bench.end()
+    while let call = await harness.bluez.log.next(), call != "Set" {}
+    await harness.bluez.disconnect()
+    #expect(await harness.next() == .disconnected(AttemptID(1), .reset))
+    harness.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
+    #expect(await harness.standbys.next() == .autoConnect)
+    let before = harness.calls("Connect")
+    await harness.bluez.advertise(true)
+    #expect(await harness.next() == .connected(AttemptID(2)))
+    #expect(await harness.standbys.next() == .some(nil), "nothing waits any more")
+    #expect(harness.calls("Connect") == before, "this program called nothing")
+    await harness.end()
   }
 
   @Test func `BlueZ still connects by itself after the adapter was off`() async throws {
-    let bench = try await BlueZBench()
-    try await bench.connects(1)
-    while let call = await bench.bluez.log.next(), call != "Set" {}
-    await bench.bluez.power(false)
-    while let event = await bench.next(), event != .adapter(.off) {}
-    await bench.bluez.power(true)
-    #expect(await bench.next() == .adapter(.on))
+    let harness = try await BlueZHarness()
+    try await harness.connects(1)
+    while let call = await harness.bluez.log.next(), call != "Set" {}
+    await harness.bluez.power(false)
+    while let event = await harness.next(), event != .adapter(.off) {}
+    await harness.bluez.power(true)
+    #expect(await harness.next() == .adapter(.on))
     // The daemon still has the earlier application and refuses another.
-    while let call = await bench.bluez.log.next(), call != "RegisterApplication" {}
-    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
-    while let standby = await bench.standbys.next(), standby != .autoConnect {}
-    await bench.bluez.advertise(true)
-    #expect(await bench.next() == .connected(AttemptID(2)))
-    await bench.end()
+    while let call = await harness.bluez.log.next(), call != "RegisterApplication" {}
+    harness.central.connect(FakeBlueZ.id, attempt: AttemptID(2), isQueued: true)
+    while let standby = await harness.standbys.next(), standby != .autoConnect {}
+    await harness.bluez.advertise(true)
+    #expect(await harness.next() == .connected(AttemptID(2)))
+    await harness.end()
   }
 
   @Test func `a controller with advertisement monitors detects a device`() async throws {
-    let bench = try await BlueZBench(.init(hasGattManager: false, hasMonitors: true))
-    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
-    #expect(await bench.standbys.next() == .pacedScan, "until the monitor is registered")
-    #expect(await bench.standbys.next() == .monitor)
-    await bench.bluez.advertise(true)
-    #expect(await bench.next() == .connected(AttemptID(1)))
-    #expect(bench.calls("RegisterMonitor") == 1)
-    await bench.end()
+    let harness = try await BlueZHarness(.init(hasGattManager: false, hasMonitors: true))
+    harness.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
+    #expect(await harness.standbys.next() == .pacedScan, "until the monitor is registered")
+    #expect(await harness.standbys.next() == .monitor)
+    await harness.bluez.advertise(true)
+    #expect(await harness.next() == .connected(AttemptID(1)))
+    #expect(harness.calls("RegisterMonitor") == 1)
+    await harness.end()
   }
 
   @Test func `without auto-connect and monitors a paced scan finds the device`() async throws {
-    let bench = try await BlueZBench(.init(hasGattManager: false))
-    bench.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
-    #expect(await bench.standbys.next() == .pacedScan)
-    await bench.bluez.advertise(true)
-    #expect(await bench.next() == .connected(AttemptID(1)))
-    #expect(bench.calls("StartDiscovery") == 1)
-    await bench.end()
+    let harness = try await BlueZHarness(.init(hasGattManager: false))
+    harness.central.connect(FakeBlueZ.id, attempt: AttemptID(1), isQueued: true)
+    #expect(await harness.standbys.next() == .pacedScan)
+    await harness.bluez.advertise(true)
+    #expect(await harness.next() == .connected(AttemptID(1)))
+    #expect(harness.calls("StartDiscovery") == 1)
+    await harness.end()
   }
 
   @Test func `a device that is already connected at startup opens at once`() async throws {
-    let first = try await BlueZBench()
+    let first = try await BlueZHarness()
     try await first.connects(1)
     let second = BlueZCentral(services: [BottleAttribute.service], address: first.bus.address)
     let events = Mailbox<CentralEvent>()

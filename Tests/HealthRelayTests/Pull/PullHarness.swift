@@ -6,7 +6,7 @@ import Testing
 @testable import HealthRelay
 
 /// A test harness for a pull: its model, its clock, and its effects since the last `take`.
-struct PullBench {
+struct PullHarness {
   /// The delays between the tries of one exchange.
   static let waits: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)]
 
@@ -18,20 +18,20 @@ struct PullBench {
     pull = PullModel(settings)
   }
 
-  static func begun() -> PullBench {
-    var bench = PullBench()
-    bench.give(.begin)
-    return bench
+  static func begun() -> PullHarness {
+    var harness = PullHarness()
+    harness.give(.begin)
+    return harness
   }
 
   /// Returns a pull that has begun and has leased `count` questions.
   static func leased(
     _ count: Int = 1, for lease: Duration = .seconds(25), settings: PullSettings = PullSettings()
-  ) -> PullBench {
-    var bench = PullBench(settings)
-    bench.give(.begin)
-    bench.give(.leased(StepID(1), questions(count, for: lease)))
-    return bench
+  ) -> PullHarness {
+    var harness = PullHarness(settings)
+    harness.give(.begin)
+    harness.give(.leased(StepID(1), questions(count, for: lease)))
+    return harness
   }
 
   static let time = HealthTime.instant(Timestamp(nanoseconds: 0), minutesEast: nil)

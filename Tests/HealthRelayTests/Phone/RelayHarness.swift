@@ -6,7 +6,7 @@ import Testing
 @testable import HealthRelay
 
 /// A test harness for a relay: its model, its clock, its effects, and a scripted backend.
-struct RelayBench {
+struct RelayHarness {
   var model: RelayModel
   var now = Instant.zero
   /// The effects since the last `take`, oldest first.
@@ -30,29 +30,29 @@ struct RelayBench {
   }
 
   /// Returns a relay that the user has started.
-  static func started(_ profile: RelayProfile) -> RelayBench {
-    var bench = RelayBench(profile)
-    bench.give(.start)
-    return bench
+  static func started(_ profile: RelayProfile) -> RelayHarness {
+    var harness = RelayHarness(profile)
+    harness.give(.start)
+    return harness
   }
 
   /// Returns a running relay with an empty log.
   static func running(
     _ profile: RelayProfile = .service, _ welcome: RelayModel.Welcome = .first
-  ) -> RelayBench {
-    var bench = started(profile)
-    bench.connect(welcome)
-    bench.forget()
-    return bench
+  ) -> RelayHarness {
+    var harness = started(profile)
+    harness.connect(welcome)
+    harness.forget()
+    return harness
   }
 
   /// Returns a running relay that has received the question "a".
   static func asked(
     _ profile: RelayProfile = .service, _ welcome: RelayModel.Welcome = .first
-  ) -> RelayBench {
-    var bench = running(profile, welcome)
-    bench.ask("a")
-    return bench
+  ) -> RelayHarness {
+    var harness = running(profile, welcome)
+    harness.ask("a")
+    return harness
   }
 
   var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }

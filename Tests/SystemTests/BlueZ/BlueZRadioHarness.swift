@@ -5,7 +5,7 @@ import LinuxBus
 @testable import BluetoothBlueZ
 
 /// The rules of a central over BlueZ in virtual time. The test acts as the daemon.
-struct BlueZRadioBench {
+struct BlueZRadioHarness {
   typealias Effect = BlueZRadio.Effect
 
   static let device = FakeBlueZ.device

@@ -3,7 +3,7 @@ import Testing
 @testable import LinkCore
 
 /// The test harness of the scenarios: a link, its clock, and a log of its effects.
-struct LinkBench {
+struct LinkHarness {
   var link: HeldLink
   var now = Instant.zero
   /// The times at which transports were opened, in seconds.
@@ -24,24 +24,24 @@ struct LinkBench {
   }
 
   /// Returns a harness whose link is wanted and has a network and credentials.
-  static func wanted(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkBench {
-    var bench = LinkBench(policy, seed: seed)
-    bench.give(.reachability(.reachable(path: PathID("wlan0"))))
-    if policy.gate.needsCredentials { bench.give(.credentials(.available(expiresIn: nil))) }
-    bench.give(.setIntent(.live))
-    return bench
+  static func wanted(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkHarness {
+    var harness = LinkHarness(policy, seed: seed)
+    harness.give(.reachability(.reachable(path: PathID("wlan0"))))
+    if policy.gate.needsCredentials { harness.give(.credentials(.available(expiresIn: nil))) }
+    harness.give(.setIntent(.live))
+    return harness
   }
 
   /// Returns a harness whose link is connected and stable.
-  static func connected(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkBench {
-    var bench = wanted(policy, seed: seed)
-    bench.connect()
-    bench.give(.validData(bench.attempt))
-    bench.pass(policy.retry.stability.after)
-    bench.give(.heard(bench.attempt))
-    bench.opens = []
-    bench.log = []
-    return bench
+  static func connected(_ policy: LinkPolicy, seed: UInt64 = 7) -> LinkHarness {
+    var harness = wanted(policy, seed: seed)
+    harness.connect()
+    harness.give(.validData(harness.attempt))
+    harness.pass(policy.retry.stability.after)
+    harness.give(.heard(harness.attempt))
+    harness.opens = []
+    harness.log = []
+    return harness
   }
 
   var attempt: AttemptID { link.currentAttempt ?? AttemptID(0) }

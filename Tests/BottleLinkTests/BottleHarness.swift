@@ -13,7 +13,7 @@ import VirtualBottle
 /// The phone's system behaves as iOS does. A burst sees an advertisement within a second, and the
 /// queued connect notices one after `passive`. In the background, the app's timers run for 10 s
 /// after each event of the radio and then stop until the next event.
-struct BottleBench {
+struct BottleHarness {
   static let id = PeripheralID(UUID128(high: 7, low: 7))
   static let wall = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
 
@@ -73,24 +73,24 @@ struct BottleBench {
   /// Returns a phone in the foreground with a known bottle and a started link; the bottle sleeps.
   static func wanted(
     _ profile: TimerProfile = .plan035, policy: LinkPolicy = .bottleLink
-  ) -> BottleBench {
-    var bench = BottleBench(profile, policy: policy)
+  ) -> BottleHarness {
+    var harness = BottleHarness(profile, policy: policy)
     var change = DrinkChange(at: wall)
     change.bottle = KnownBottle(id, name: "Bottle")
-    _ = bench.store.commit(change)
-    bench.launch()
-    return bench
+    _ = harness.store.commit(change)
+    harness.launch()
+    return harness
   }
 
   /// Returns the harness of `wanted(_:policy:)`, connected and synchronized.
-  static func connected(_ profile: TimerProfile = .plan035) -> BottleBench {
-    var bench = wanted(profile)
-    bench.touch(.moved)
-    bench.touch(.stands(true))
-    bench.pass(4)
-    #expect(bench.status.phase == .connected)
-    (bench.updates, bench.log) = ([], [])
-    return bench
+  static func connected(_ profile: TimerProfile = .plan035) -> BottleHarness {
+    var harness = wanted(profile)
+    harness.touch(.moved)
+    harness.touch(.stands(true))
+    harness.pass(4)
+    #expect(harness.status.phase == .connected)
+    (harness.updates, harness.log) = ([], [])
+    return harness
   }
 
   var seconds: Double { Double(now.nanoseconds) / 1e9 }
@@ -178,7 +178,7 @@ struct BottleBench {
   /// Lets time pass until `holds` returns true. Returns how long that took in seconds, or nil if it
   /// took longer than `limit`.
   mutating func wait(
-    _ limit: Double, until holds: (BottleBench) -> Bool
+    _ limit: Double, until holds: (BottleHarness) -> Bool
   ) -> Double? {
     let start = seconds
     while seconds - start < limit {

@@ -9,7 +9,7 @@ import LinkWire
 import Testing
 
 /// A real backend, a real client, and a proxy between them that misbehaves on request.
-struct StreamBench {
+struct StreamBackendHarness {
   let backend: Backend
   let proxy: FaultProxy
   let directory: String
@@ -31,7 +31,7 @@ struct StreamBench {
 
   static func make(
     policy serverPolicy: ShopServerPolicy = ShopServerPolicy(), ttl: Duration = .seconds(3600)
-  ) async throws -> StreamBench {
+  ) async throws -> StreamBackendHarness {
     let directory = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
     var configuration = BackendConfiguration(dataDirectory: directory + "/server")
     configuration.policy = serverPolicy
@@ -44,7 +44,7 @@ struct StreamBench {
     let tokens = TestTokens(backend, shop: shop, ttl: ttl)
     let network = try Platform.network()
     let store = try await Platform.store(in: directory + "/phone")
-    return StreamBench(
+    return StreamBackendHarness(
       backend: backend, proxy: proxy, directory: directory, shop: shop, network: network,
       tokens: tokens, store: store, direct: address.url)
   }

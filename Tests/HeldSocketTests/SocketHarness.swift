@@ -4,7 +4,7 @@ import Testing
 @testable import HeldSocket
 
 /// A harness with a held socket, its clock and a log of its effects.
-struct SocketBench {
+struct SocketHarness {
   var model: SocketModel
   var now = Instant.zero
   /// The model's effects, oldest first.
@@ -15,13 +15,13 @@ struct SocketBench {
   }
 
   /// Returns a connected harness with an empty log.
-  static func connected(_ settings: SocketSettings = .plain) -> SocketBench {
-    var bench = SocketBench(settings)
-    bench.give(.start)
-    bench.give(.opened(bench.attempt, subprotocol: nil))
-    if settings.awaitsConfirmation { bench.say("welcome", SocketMarks.confirming()) }
-    bench.log = []
-    return bench
+  static func connected(_ settings: SocketSettings = .plain) -> SocketHarness {
+    var harness = SocketHarness(settings)
+    harness.give(.start)
+    harness.give(.opened(harness.attempt, subprotocol: nil))
+    if settings.awaitsConfirmation { harness.say("welcome", SocketMarks.confirming()) }
+    harness.log = []
+    return harness
   }
 
   /// The current attempt, or 0.

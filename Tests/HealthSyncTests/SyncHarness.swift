@@ -7,7 +7,7 @@ import Testing
 @testable import HealthSync
 
 /// A test harness for a sync: its model, its clock and its effects.
-struct SyncBench {
+struct SyncHarness {
   static let steps = "HKQuantityTypeIdentifierStepCount"
   static let heart = "HKQuantityTypeIdentifierHeartRate"
 
@@ -41,29 +41,29 @@ struct SyncBench {
   /// Returns a sync of some types with an empty log, whose observers have not fired.
   static func asked(
     _ types: [String] = [steps], _ settings: SyncSettings = SyncSettings(policy: plain)
-  ) -> SyncBench {
-    var bench = SyncBench(settings)
-    bench.give(.restored(StoredSyncQueue(), running: [], missing: []))
-    bench.give(.ask(types))
-    bench.finishCommits()
-    bench.log = []
-    return bench
+  ) -> SyncHarness {
+    var harness = SyncHarness(settings)
+    harness.give(.restored(StoredSyncQueue(), running: [], missing: []))
+    harness.give(.ask(types))
+    harness.finishCommits()
+    harness.log = []
+    return harness
   }
 
   /// Returns a sync that has requested its first page.
-  static func fetching() -> SyncBench {
-    var bench = asked()
-    bench.fire()
-    bench.pass(.seconds(1))
-    return bench
+  static func fetching() -> SyncHarness {
+    var harness = asked()
+    harness.fire()
+    harness.pass(.seconds(1))
+    return harness
   }
 
   /// Returns a sync that has read and stored a first page of `records` batches.
-  static func read(_ records: Int) throws -> SyncBench {
-    var bench = fetching()
-    try bench.page(records, anchor: 1)
-    bench.finishCommits()
-    return bench
+  static func read(_ records: Int) throws -> SyncHarness {
+    var harness = fetching()
+    try harness.page(records, anchor: 1)
+    harness.finishCommits()
+    return harness
   }
 
   /// Returns the input that restores stored batches, none of them handed over yet.

@@ -7,7 +7,7 @@ import Testing
 @testable import Session
 
 /// A harness with a session model, its clock, its store and a log of its effects.
-struct SessionBench {
+struct SessionHarness {
   var model: SessionModel
   var now = Instant.zero
   var store = StoredClientSession()
@@ -29,63 +29,63 @@ struct SessionBench {
   }
 
   /// Returns a harness whose store was read and whose model is connecting.
-  static func opening(_ policy: LinkPolicy = .session) -> SessionBench {
-    var bench = SessionBench(policy)
-    bench.restore()
-    bench.give(.start)
-    return bench
+  static func opening(_ policy: LinkPolicy = .session) -> SessionHarness {
+    var harness = SessionHarness(policy)
+    harness.restore()
+    harness.give(.start)
+    return harness
   }
 
   /// Returns a connected harness with an empty log.
   static func connected(
     _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest,
     policy: LinkPolicy = .session
-  ) -> SessionBench {
-    var bench = opening(policy)
-    bench.connect(features, version: version)
-    bench.log = []
-    return bench
+  ) -> SessionHarness {
+    var harness = opening(policy)
+    harness.connect(features, version: version)
+    harness.log = []
+    return harness
   }
 
   /// Returns a harness with an open socket, on which nothing was sent yet.
-  static func opened() -> SessionBench {
-    var bench = opening()
-    bench.give(.opened(bench.attempt))
-    return bench
+  static func opened() -> SessionHarness {
+    var harness = opening()
+    harness.give(.opened(harness.attempt))
+    return harness
   }
 
   /// Returns a connected harness that has sent the prompt "a".
-  static func prompted(_ features: Set<SessionFeature> = [.idempotency]) -> SessionBench {
-    var bench = connected(features)
-    bench.prompt("a")
-    return bench
+  static func prompted(_ features: Set<SessionFeature> = [.idempotency]) -> SessionHarness {
+    var harness = connected(features)
+    harness.prompt("a")
+    return harness
   }
 
   /// Returns a harness whose prompt "a" was accepted by a plain server.
-  static func acceptedByPlainServer() -> SessionBench {
-    var bench = prompted([])
-    bench.ack(nil)
-    return bench
+  static func acceptedByPlainServer() -> SessionHarness {
+    var harness = prompted([])
+    harness.ack(nil)
+    return harness
   }
 
   /// Returns the harness of `acceptedByPlainServer()` after a loss, on its next connection.
-  static func lostByPlainServer() -> SessionBench {
-    var bench = acceptedByPlainServer()
-    bench.lose()
-    bench.connect([])
-    return bench
+  static func lostByPlainServer() -> SessionHarness {
+    var harness = acceptedByPlainServer()
+    harness.lose()
+    harness.connect([])
+    return harness
   }
 
   /// Returns a connected harness whose conversation the server has, after one answered prompt.
   static func talking(
     _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest
-  ) -> SessionBench {
-    var bench = connected(features, version: version)
-    bench.prompt("first")
-    let key = bench.key("first")
-    bench.ack(key)
-    bench.respond("m0", to: key)
-    return bench
+  ) -> SessionHarness {
+    var harness = connected(features, version: version)
+    harness.prompt("first")
+    let key = harness.key("first")
+    harness.ack(key)
+    harness.respond("m0", to: key)
+    return harness
   }
 
   var attempt: AttemptID { model.link.currentAttempt ?? AttemptID(0) }
@@ -267,12 +267,12 @@ extension Instant {
 }
 
 extension SessionEntry {
-  /// Returns an entry of the conversation `SessionBench.conversation`.
+  /// Returns an entry of the conversation `SessionHarness.conversation`.
   static func one(
     _ id: String, _ role: SessionRole = .assistant, _ text: String = "text", at place: UInt64?
   ) -> SessionEntry {
     SessionEntry(
-      id: id, role: role, text: text, conversation: SessionBench.conversation, place: place)
+      id: id, role: role, text: text, conversation: SessionHarness.conversation, place: place)
   }
 }
 
@@ -283,7 +283,7 @@ extension SessionServerMessage {
   ) -> SessionServerMessage {
     .history(
       SessionHistory(
-        conversation: SessionBench.conversation, entries: entries,
+        conversation: SessionHarness.conversation, entries: entries,
         place: .offset(next: next, signature: "s", isReplaced: isReplaced),
         isComplete: isComplete))
   }
@@ -295,7 +295,7 @@ extension SessionServerMessage {
   ) -> SessionServerMessage {
     .history(
       SessionHistory(
-        conversation: SessionBench.conversation, entries: entries,
+        conversation: SessionHarness.conversation, entries: entries,
         place: .sequence(
           first: entries.first?.place, last: entries.last?.place, next: next),
         isComplete: isComplete, gap: gap))

@@ -17,7 +17,7 @@ import selftest
 import sieve
 
 SAMPLE = 200
-HELP = """Plants mutants in the pure modules, and counts those that the simulator or the tests catch.
+HELP = """Plants mutants in the pure modules, and counts those that the simulator or tests catch.
 
 All mutants are in one build of a copy of the package (.build/mutants), each behind a switch. The
 sources are not changed. For each mutant, the tool first finds the runs in which it would make a

@@ -62,7 +62,7 @@ public final class SampleSync: Sendable, AsyncSequence {
     runtime = MachineRuntime(
       start, effectHandler, clock: clock, device: device,
       first: [
-        .restored(kept, runtime: uploading, missing: missing), .ask(configuration.types),
+        .restored(kept, running: uploading, missing: missing), .ask(configuration.types),
       ])
   }
 

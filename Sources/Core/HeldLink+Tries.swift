@@ -316,7 +316,7 @@ extension HeldLink {
   /// Starts a fresh series once the path that has returned is stable.
   private mutating func pathReturned(_ step: inout Step) {
     switch state {
-    case .held(let held): settle(held.series.fresh, for: policy.gate.settle, &step)
+    case .held(let held): settle(held.series.fresh, for: policy.gate.debounce, &step)
     case .ready: verify(&step)
     case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting,
       .failed:
@@ -332,7 +332,7 @@ extension HeldLink {
       switch policy.gate.networkChange {
       case .reconnect:
         closeCurrent(.networkChanged, &step)
-        settle(.reconnect, for: policy.gate.settle, &step)
+        settle(.reconnect, for: policy.gate.debounce, &step)
       case .loss:
         closeCurrent(.networkChanged, &step)
         proceed(.reconnect, after: .unreachable(detail: "the network changed"), &step)
@@ -342,13 +342,13 @@ extension HeldLink {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       guard policy.gate.networkChange == .reconnect else { return }
       closeCurrent(.networkChanged, &step)
-      settle(trying.series, for: policy.gate.settle, &step)
-    case .settling(let settling): settle(settling.series, for: policy.gate.settle, &step)
+      settle(trying.series, for: policy.gate.debounce, &step)
+    case .settling(let settling): settle(settling.series, for: policy.gate.debounce, &step)
     case .waiting(let waiting):
-      settle(waiting.series.fresh, for: policy.gate.settle, &step)
+      settle(waiting.series.fresh, for: policy.gate.debounce, &step)
     case .resting:
       guard gate.intent == .live, !standby.forbidsTriggers, !isLeftForStandby else { return }
-      settle(.reconnect, for: policy.gate.settle, &step)
+      settle(.reconnect, for: policy.gate.debounce, &step)
     case .idle, .held, .refreshing, .failed: return
     }
   }

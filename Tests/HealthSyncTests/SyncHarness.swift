@@ -31,7 +31,7 @@ struct SyncHarness {
     do {
       return try LinkPolicy.healthSync.setting([
         ("retry.first", "1s,2s"), ("retry.reconnect", "4s,8s"), ("retry.windows", "100/1m"),
-        ("retry.spread", "1ns"),
+        ("retry.serverJitter", "1ns"),
       ])
     } catch {
       preconditionFailure("\(error)")

@@ -36,7 +36,7 @@ import Testing
     ("sync: a type has one run at a time", { replace(&$0, run: .full) }),
     ("sync: the batches of a type are in order", { replace(&$0) { $0.reverse() } }),
     (
-      "sync: a parked batch is not sent",
+      "sync: a quarantined batch is not sent",
       {
         replace(&$0) {
           $0[1].state = .splitting

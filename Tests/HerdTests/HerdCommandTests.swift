@@ -31,7 +31,7 @@ import Testing
     let printed = try await herd(
       [
         "--clients", "61", "--outage", "10s", "--alone", "--json", "--seed", "7", "--when-full",
-        "wait", "--set", "retry.spread=1s",
+        "wait", "--set", "retry.serverJitter=1s",
       ])
     #expect(printed.output.count == 1)
     let line = try #require(printed.output.first)
@@ -41,7 +41,7 @@ import Testing
     let plan = HerdPlan(
       clients: 61, outage: Outage(.crash, for: .seconds(10)),
       door: Door(capacity: 2, whenFull: .wait), seed: 7)
-    let policy = try LinkPolicy.messageStream.setting([("retry.spread", "1s")])
+    let policy = try LinkPolicy.messageStream.setting([("retry.serverJitter", "1s")])
     let result = Herd.policy(policy).play(plan)
     #expect(object["capacity"] as? Int == 2)
     #expect(object["tries"] as? Int == result.total.tries)
@@ -54,7 +54,7 @@ import Testing
   @Test func `writes the chart, and takes a policy from a file`() async throws {
     try await CommandProcess.scratch { directory in
       let (policy, chart) = (directory + "/mine.json", directory + "/herd.svg")
-      try Data(#"{"preset":"session","retry.spread":"30s"}"#.utf8)
+      try Data(#"{"preset":"session","retry.serverJitter":"30s"}"#.utf8)
         .write(to: URL(filePath: policy))
       let run = try await herd(
         ["--clients", "50", "--outage", "5s", "--policy", policy, "--svg", chart])

@@ -37,7 +37,7 @@ import Testing
 
   @Test func `detects a policy whose exponential back-off has no jitter`() throws {
     let bare = try LinkPolicy.session.setting([
-      ("retry.reconnect", "1s*2 max 30s +-0.0 min 1s x20"), ("retry.spread", "1ms"),
+      ("retry.reconnect", "1s*2 max 30s +-0.0 min 1s x20"), ("retry.serverJitter", "1ms"),
     ])
     // The outage of 30 s ends before attempt 6 (1 + 2 + 4 + 8 + 16 = 31 s), in which all clients
     // reach the server.

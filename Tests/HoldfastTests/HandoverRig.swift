@@ -8,8 +8,9 @@ actor HandoverRig {
   /// Settings with shorter waits than the real ones, which are 90 s of silence, 2 s of settling,
   /// and retries after 0 to 16 s.
   static let settings = [
-    "liveness.silence=3s", "gate.settle=500ms", "retry.first=200ms,400ms,800ms,1600ms",
-    "retry.reconnect=0s,200ms,400ms,800ms,1600ms", "retry.windows=100/1m", "retry.spread=500ms",
+    "liveness.silence=3s", "gate.debounce=500ms", "retry.first=200ms,400ms,800ms,1600ms",
+    "retry.reconnect=0s,200ms,400ms,800ms,1600ms", "retry.windows=100/1m",
+    "retry.serverJitter=500ms",
     "standby.interval=1s", "standby.probe=2s", "establish.timeout=2s", "establish.prepare=3s",
   ]
 

@@ -42,13 +42,13 @@ enum HandoverTrouble: String {
     case .routeMoves, .linkDown, .linkUp, .addressChanges:
       // The kernel reports the change at once: 0 + 2 = 2 s. Then the network settles and one
       // attempt succeeds: 2 + 0.5 + 2 + 2 = 6.5 s.
-      return Bounds(noticed: work, whole: work + policy.gate.settle + attempt + work)
+      return Bounds(noticed: work, whole: work + policy.gate.debounce + attempt + work)
     case .carrierLost:
       // The loss is reported within a second: 1 + 2 = 3 s. From the carrier's return: report,
       // settling, attempt: 1 + 0.5 + 2 + 2 = 5.5 s.
       return Bounds(
         noticed: Self.carrierNews + work,
-        whole: Self.carrierNews + policy.gate.settle + attempt + work)
+        whole: Self.carrierNews + policy.gate.debounce + attempt + work)
     case .blackHole:
       // One full silence: 3 + 2 = 5 s. From the path's return: a hanging attempt times out, the
       // longest wait follows, the next attempt succeeds: 2 + 1.6 + 2 + 2 = 7.6 s.

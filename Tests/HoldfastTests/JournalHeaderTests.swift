@@ -13,7 +13,7 @@ struct JournalHeaderTests {
   /// A header as the first implementation of format version 1 wrote it, with an abridged policy.
   private let stream =
     #"{"extra":{"shop":"s1"},"journal":1,"machine":"message-stream","part":1,"#
-    + #""policy":{"gate.settle":"3s","preset":"message-stream"},"seed":7,"startedAt":5}"#
+    + #""policy":{"gate.debounce":"3s","preset":"message-stream"},"seed":7,"startedAt":5}"#
   private let relay =
     #"{"extra":{"notification":"true"},"journal":1,"machine":"health-relay","part":1,"#
     + #""policy":{"preset":"health-relay-service"},"seed":18446744073709551615,"startedAt":5}"#
@@ -26,7 +26,7 @@ struct JournalHeaderTests {
     async throws
   {
     let shop = try #require(ShopID("s1"))
-    let policy = try LinkPolicy.messageStream.setting([(key: "gate.settle", value: "3s")])
+    let policy = try LinkPolicy.messageStream.setting([(key: "gate.debounce", value: "3s")])
     try await keeps(
       JournalHeader<StreamModel>(
         birth: StreamModel.Birth(shop: shop, policy: policy), seed: 7, startedAt: start), stream)

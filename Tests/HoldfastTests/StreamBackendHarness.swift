@@ -24,8 +24,8 @@ struct StreamBackendHarness {
   /// Shorter waits in place of the real ones, at most a tenth of them.
   static let quick: [(key: String, value: String)] = [
     ("retry.first", "100ms,200ms,400ms"), ("retry.reconnect", "0s,100ms,200ms,400ms,800ms"),
-    ("retry.windows", "100/1m"), ("retry.spread", "200ms"), ("liveness.silence", "2s"),
-    ("gate.settle", "100ms"), ("standby.interval", "1s"), ("standby.probe", "1s"),
+    ("retry.windows", "100/1m"), ("retry.serverJitter", "200ms"), ("liveness.silence", "2s"),
+    ("gate.debounce", "100ms"), ("standby.interval", "1s"), ("standby.probe", "1s"),
     ("standby.slowProbe", "1s"),
   ]
 

@@ -288,7 +288,7 @@ import Testing
     try await CommandShop.run { shop in
       let stream = try await shop.stream(
         "--set", "retry.first=30s", "--set", "retry.reconnect=30s", "--set", "standby.interval=1h",
-        "--set", "retry.spread=1ms")
+        "--set", "retry.serverJitter=1ms")
       await stream.live()
       await shop.kill()
       let waiting = await stream.line(with: "RECONNECTING", #""retryIn":"#, #""of":1"#)

@@ -18,7 +18,7 @@ SERVICE = AQUA[::-1]
 BATTERY = bytes.fromhex("00002A1900001000800000805F9B34FB")[::-1]
 STATE, CONFIG, SYNC, DRINKS, COMMAND, SETTINGS, ACTIVITY, CALIBRATION = range(1, 9)
 COMMANDS = {1: 4, 2: 4, 3: 4, 4: 13, 5: 4, 6: 4, 16: 5, 17: 3, 18: 5, 32: 4, 33: 4, 48: 4}
-WAITS = ["--set", "retry.reconnect=200ms", "--set", "retry.windows=2/1s,90/1m", "--set", "retry.spread=100ms",
+WAITS = ["--set", "retry.reconnect=200ms", "--set", "retry.windows=2/1s,90/1m", "--set", "retry.serverJitter=100ms",
          "--set", "standby.rearm=1s", "--set", "standby.fastFailure=100ms", "--set", "standby.floor=1s"]
 
 

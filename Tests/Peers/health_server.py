@@ -435,8 +435,8 @@ def play(peer):
             state = json.loads(line)
             if "type" not in state:  # a line about the owner of the queue
                 continue
-            check(f"batches of {state['type']} that wait or are parked", (0, 0), (
-                state.get("pending"), state.get("parked")))
+            check(f"batches of {state['type']} that wait or are quarantined", (0, 0), (
+                state.get("pending"), state.get("quarantined")))
         if peer.is_over():
             break
         export.change()

@@ -19,7 +19,7 @@ LIBC = ctypes.CDLL(None)
 # Waits are short, so that many faults fit into a run.
 WAIT = "100ms*2 max 1s +-0.25 min 100ms x20"
 SHORT_WAITS = ["--set", f"retry.first={WAIT}", "--set", f"retry.reconnect={WAIT}",
-               "--set", "retry.windows=2/1s,90/1m", "--set", "retry.spread=200ms"]
+               "--set", "retry.windows=2/1s,90/1m", "--set", "retry.serverJitter=200ms"]
 
 
 class Broken(Exception):

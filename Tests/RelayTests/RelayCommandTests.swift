@@ -157,7 +157,7 @@ private struct RelayRun {
       .appending(path: "holdfast").path
     process = try LabProcess(
       [path, "relay", "--server", peer.url, "--data", scratch("phone")]
-        + ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms"] + more,
+        + ["--set", "retry.first=100ms,100ms", "--set", "retry.serverJitter=1ms"] + more,
       environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"])
     Task { [process, lines] in
       for await line in process.lines { lines.put(line) }

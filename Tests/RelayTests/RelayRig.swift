@@ -22,7 +22,8 @@ struct RelayRig {
 
   /// The shortest delays that the policy allows, so that a test takes less than a minute.
   static let quick = [
-    ("retry.first", "100ms,100ms"), ("retry.reconnect", "100ms,100ms"), ("retry.spread", "1ms"),
+    ("retry.first", "100ms,100ms"), ("retry.reconnect", "100ms,100ms"),
+    ("retry.serverJitter", "1ms"),
   ]
 
   init(

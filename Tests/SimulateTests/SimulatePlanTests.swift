@@ -124,9 +124,11 @@ import Testing
     try await CommandProcess.scratch { directory in
       let file = directory + "/plan.json"
       var digests: [String?] = []
-      for (own, set) in [(["45s", "1s"], []), (["45s", "4s"], ["--set", "retry.spread=1s"])] {
+      for (own, set) in [
+        (["45s", "1s"], []), (["45s", "4s"], ["--set", "retry.serverJitter=1s"]),
+      ] {
         let policy = try LinkPolicy.messageStream.setting([
-          ("liveness.silence", own[0]), ("retry.spread", own[1]),
+          ("liveness.silence", own[0]), ("retry.serverJitter", own[1]),
         ])
         let plan = WorldPlan<StreamFeature>.drawn(.swarm, seed: 1, server: .plain)
         try JSONEncoder().encode(CorpusCase(name: "x", plan: plan, policy: policy))

@@ -53,7 +53,7 @@ enum HerdCommand {
         .init(
           "HoldfastBench herd --cause close --outage 30s", "a deploy"),
         .init(
-          "HoldfastBench herd --clients 1000000 --svg herd.svg --set retry.spread=30s",
+          "HoldfastBench herd --clients 1000000 --svg herd.svg --set retry.serverJitter=30s",
           "a wider spread, with a chart"),
       ],
       takes: clients, policy, Shared.settings, outage, cause, capacity, full, seed, alone, svg,

@@ -24,7 +24,7 @@ enum Storm {
     private static func naive(_ schedule: String) -> [String] {
       [
         "retry.first=\(schedule) +-0.0 min 1s xunlimited",
-        "retry.reconnect=\(schedule) +-0.0 min 1s xunlimited", "retry.spread=1ms",
+        "retry.reconnect=\(schedule) +-0.0 min 1s xunlimited", "retry.serverJitter=1ms",
         "retry.windows=100/1m",
       ].flatMap { ["--set", $0] }
     }

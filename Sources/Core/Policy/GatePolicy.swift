@@ -7,7 +7,7 @@ public struct GatePolicy: Sendable, Hashable {
   /// The time-out of a refresh.
   public var refreshTimeout: Duration
   /// How long an attempt is delayed after a change of network, so that the network can stabilize.
-  public var settle: Duration
+  public var debounce: Duration
   /// The reaction to a change of the network path.
   public var networkChange: NetworkChangeRule
   /// The reaction to the app's leaving the foreground.
@@ -18,14 +18,14 @@ public struct GatePolicy: Sendable, Hashable {
   public var portal: PortalPolicy?
 
   public init(
-    needsCredentials: Bool, refreshLead: Duration, refreshTimeout: Duration, settle: Duration,
+    needsCredentials: Bool, refreshLead: Duration, refreshTimeout: Duration, debounce: Duration,
     networkChange: NetworkChangeRule, background: BackgroundRule, foreground: ForegroundRule,
     portal: PortalPolicy? = nil
   ) {
     self.needsCredentials = needsCredentials
     self.refreshLead = refreshLead
     self.refreshTimeout = refreshTimeout
-    self.settle = settle
+    self.debounce = debounce
     self.networkChange = networkChange
     self.background = background
     self.foreground = foreground

@@ -131,15 +131,16 @@ extension LinkPolicy {
         breaker.within > .zero && breaker.pause > .zero, "retry.breaker must last longer than 0s")
     }
     found.require(retry.stability.after > .zero, "retry.stability must be longer than 0s")
-    found.require(retry.serverJitter > .zero, "retry.spread must be longer than 0s")
+    found.require(retry.serverJitter > .zero, "retry.serverJitter must be longer than 0s")
     found.require(
-      retry.maxRetryAfter >= retry.serverJitter, "retry.longestWish must be at least retry.spread")
+      retry.maxRetryAfter >= retry.serverJitter,
+      "retry.maxRetryAfter must be at least retry.serverJitter")
   }
 
   private func checkGate(_ found: inout Problems) {
     found.require(gate.refreshLead >= .zero, "gate.refreshLead must not be negative")
     found.require(gate.refreshTimeout, atLeast: Floor.period, "gate.refreshTimeout")
-    found.require(gate.settle >= .zero, "gate.settle must not be negative")
+    found.require(gate.debounce >= .zero, "gate.debounce must not be negative")
     if case .leave(let after, let then) = gate.background {
       found.require(after >= .zero, "gate.background must not leave after a negative time")
       found.require(

@@ -203,7 +203,7 @@ extension PolicyKey {
       { $1(&$0.gate.refreshLead) }),
     .duration(
       "gate.refreshTimeout", "the longest a refresh may take", { $1(&$0.gate.refreshTimeout) }),
-    .duration("gate.settle", "the wait after a change of network", { $1(&$0.gate.settle) }),
+    .duration("gate.debounce", "the wait after a change of network", { $1(&$0.gate.debounce) }),
     .word("gate.networkChange", "what a change of network does", { $1(&$0.gate.networkChange) }),
     PolicyKey(
       name: "gate.background",
@@ -456,10 +456,10 @@ extension PolicyKey {
       return true
     },
     .duration(
-      "retry.spread", "retries after a refusal or close by the server spread over this",
+      "retry.serverJitter", "retries after a refusal or close by the server spread over this",
       { $1(&$0.retry.serverJitter) }),
     .duration(
-      "retry.longestWish", "the longest Retry-After or drain window honored",
+      "retry.maxRetryAfter", "the longest Retry-After or drain window honored",
       { $1(&$0.retry.maxRetryAfter) }),
   ]
 

@@ -61,7 +61,7 @@ extension LinkPolicy {
         serverJitter: .seconds(5), maxRetryAfter: .seconds(900)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
-        settle: .seconds(2), networkChange: .reconnect,
+        debounce: .seconds(2), networkChange: .reconnect,
         background: .leave(after: .zero, then: .hold), foreground: .connect(after: .zero)),
       liveness: LivenessPolicy(
         silence: .seconds(90), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3),
@@ -136,7 +136,7 @@ extension LinkPolicy {
         serverJitter: .seconds(2), maxRetryAfter: .seconds(60)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
-        settle: .zero, networkChange: .loss, background: background, foreground: .wait),
+        debounce: .zero, networkChange: .loss, background: background, foreground: .wait),
       liveness: LivenessPolicy(
         silence: nil, ping: .seconds(25), pongTimeout: .seconds(10), pongRoundTrips: 3,
         idle: idle),
@@ -166,7 +166,7 @@ extension LinkPolicy {
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
         // Practice 29: a connection over the old path is not waited for. The requirements allow 25
         // s to flush.
-        settle: .zero, networkChange: .reconnect,
+        debounce: .zero, networkChange: .reconnect,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero),
         // Practice 31. The time-out is as long as a round trip may take, and checks are as rare as
         // attempts; both values were chosen.
@@ -194,7 +194,7 @@ extension LinkPolicy {
         stability: Stability(after: .seconds(5), provenByData: true),
         serverJitter: .seconds(1), maxRetryAfter: .seconds(60)),
       gate: GatePolicy(
-        needsCredentials: false, refreshLead: .zero, refreshTimeout: .seconds(15), settle: .zero,
+        needsCredentials: false, refreshLead: .zero, refreshTimeout: .seconds(15), debounce: .zero,
         // The adapter is the network path: without it no open or queued connection remains.
         networkChange: .loss, background: .leave(after: .seconds(5), then: .standby),
         foreground: .connect(after: .milliseconds(500))),
@@ -230,7 +230,7 @@ extension LinkPolicy {
         serverJitter: .seconds(5), maxRetryAfter: .seconds(21_600)),
       gate: GatePolicy(
         needsCredentials: true, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
-        settle: .seconds(2), networkChange: .ignore, background: .stay,
+        debounce: .seconds(2), networkChange: .ignore, background: .stay,
         foreground: .connect(after: .zero)),
       liveness: LivenessPolicy(
         silence: .seconds(60), ping: nil, pongTimeout: .seconds(10), pongRoundTrips: 3),
@@ -256,7 +256,7 @@ extension LinkPolicy {
         serverJitter: .seconds(5), maxRetryAfter: .seconds(900)),
       gate: GatePolicy(
         needsCredentials: false, refreshLead: .seconds(60), refreshTimeout: .seconds(15),
-        settle: .zero, networkChange: .probe,
+        debounce: .zero, networkChange: .probe,
         background: .leave(after: .seconds(25), then: .hold), foreground: .connect(after: .zero)),
       liveness: LivenessPolicy(
         // As in Socket.IO: below the 60 s after which nginx and load balancers cut idle

@@ -386,7 +386,7 @@ struct TypeQueue: Sendable, Hashable {
       places.allSatisfy { $0 < next }, "sync: new batches come behind all others")
     check.require(
       batches.allSatisfy { $0.queued.quarantined == nil || $0.state == .waiting },
-      "sync: a parked batch is not sent")
+      "sync: a quarantined batch is not sent")
   }
 }
 

@@ -113,9 +113,9 @@ extension PhoneState {
   /// debounce time of the network, or the wait for a login page that the link itself detected.
   fileprivate var longestHold: Duration {
     guard status.reason == .blocked(.captivePortal), let portal = policy.gate.portal else {
-      return policy.gate.settle
+      return policy.gate.debounce
     }
-    return max(policy.gate.settle, portal.wait)
+    return max(policy.gate.debounce, portal.wait)
   }
 
   private var mayWork: Bool { isWanted && isAwake && isReachable && isSignedIn }

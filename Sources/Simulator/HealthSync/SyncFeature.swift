@@ -217,7 +217,7 @@ public enum SyncFeature: SimulatedFeature {
   public static func remains(_ phoneState: PhoneState<SyncFeature>) -> String {
     let own = phoneState.own
     return
-      ", \(own.pending) batches wait, \(own.quarantined) parked, \(own.missing) samples missing,"
+      ", \(own.pending) batches wait, \(own.quarantined) quarantined, \(own.missing) samples missing,"
       + " \(own.extra) too many"
   }
 
@@ -240,7 +240,7 @@ extension Finding.Kind {
   /// A file that was deleted, or a batch that left the queue, before the server had it.
   public static let hasty = Finding.Kind(rawValue: "hasty")
   /// A batch that was quarantined although the server did not refuse it.
-  public static let quarantined = Finding.Kind(rawValue: "parked")
+  public static let quarantined = Finding.Kind(rawValue: "quarantined")
   /// A batch that was sent again although the server had it, or while it was being sent.
   public static let resent = Finding.Kind(rawValue: "resent")
   /// Granted time that was not given back before its end.
@@ -432,7 +432,7 @@ extension SyncFeature {
       .forceQuits: EventForm(.span, isOfPeople: true) {
         "closes the app by force, and opens it again after \(length($0))"
       },
-      .retries: EventForm(isOfPeople: true) { _ in "sends parked batches again" },
+      .retries: EventForm(isOfPeople: true) { _ in "sends quarantined batches again" },
       .resets: EventForm(.number(0...2), isOfPeople: true) {
         "has type \($0.number) read anew"
       },

@@ -85,7 +85,7 @@ extension SyncFeature {
     case .refresh: (.app, "tells the server that all was sent")
     case .commit(_, let steps): commit(steps, isVerbose: isVerbose)
     case .update(.batch(let report)) where report.state == .quarantined:
-      (.screen, "\(report.file) is parked")
+      (.screen, "\(report.file) is quarantined")
     case .fetch, .observe, .update:
       isVerbose ? (.app, "asks for \(effect)") : nil
     }
@@ -97,7 +97,7 @@ extension SyncFeature {
       case .add(let batch): batch.file
       case .accept(let file, _): "\(file) accepted"
       case .remove(let file): "\(file) divided"
-      case .quarantine(let file, _): "\(file) parked"
+      case .quarantine(let file, _): "\(file) quarantined"
       case .anchor: "an anchor"
       case .own(_, let again): again ? "that all is read again" : "whose progress it is"
       case .ask, .stamp, .earliest: nil

@@ -11,7 +11,7 @@ enum DemoPolicy {
     ("retry.reconnect", "0s,100ms,200ms,400ms,800ms"),
     ("retry.windows", "10/6s"),
     ("retry.stability", "1s"),
-    ("retry.spread", "500ms"),
+    ("retry.serverJitter", "500ms"),
     // The phone does not renew the token early, so that the server reports its expiration.
     ("gate.refreshLead", "0s"),
     ("establish.timeout", "1s"),

@@ -44,8 +44,8 @@ private let early = Duration.nanoseconds(-1)
     Case("a late refresh", of: .session, "gate.refreshLead must not be negative") {
       $0.gate.refreshLead = early
     },
-    Case("an early end of settling", of: .session, "gate.settle must not be negative") {
-      $0.gate.settle = early
+    Case("an early end of settling", of: .session, "gate.debounce must not be negative") {
+      $0.gate.debounce = early
     },
     Case(
       "an early leave", of: .session, "gate.background must not leave after a negative time"

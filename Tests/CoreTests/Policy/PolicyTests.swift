@@ -144,7 +144,7 @@ struct PolicyTests {
 
   @Test func `unknown keys and unreadable values are all named`() {
     let error = #expect(throws: PolicyError.self) {
-      try LinkPolicy.session.setting([("retry.frist", "1s"), ("gate.settle", "soon")])
+      try LinkPolicy.session.setting([("retry.frist", "1s"), ("gate.debounce", "soon")])
     }
     #expect(error?.problems.count == 2)
   }
@@ -203,7 +203,7 @@ struct PolicyTests {
   }
 
   @Test(arguments: [
-    ("message-stream", "gate.settle", "36000000s", "36000000001ms"),
+    ("message-stream", "gate.debounce", "36000000s", "36000000001ms"),
     ("message-stream", "retry.stability", "10000h", "2562047h"),
     ("message-stream", "retry.windows", "1/24h", "1/86400001ms"),
     ("message-stream", "retry.windows", "1/24h", "1//24h"),

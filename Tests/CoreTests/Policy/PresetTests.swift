@@ -26,12 +26,12 @@ private let presets = [
   retry.breaker off
   retry.stability 10s
   retry.provenByData true
-  retry.spread 5s
-  retry.longestWish 15m
+  retry.serverJitter 5s
+  retry.maxRetryAfter 15m
   gate.credentials true
   gate.refreshLead 1m
   gate.refreshTimeout 15s
-  gate.settle 2s
+  gate.debounce 2s
   gate.networkChange reconnect
   gate.background 0s hold
   gate.foreground 0s
@@ -65,12 +65,12 @@ private let presets = [
   retry.breaker off
   retry.stability 30s
   retry.provenByData false
-  retry.spread 2s
-  retry.longestWish 1m
+  retry.serverJitter 2s
+  retry.maxRetryAfter 1m
   gate.credentials false
   gate.refreshLead 1m
   gate.refreshTimeout 15s
-  gate.settle 0s
+  gate.debounce 0s
   gate.networkChange loss
   gate.background stay
   gate.foreground wait
@@ -98,12 +98,12 @@ private let presets = [
   retry.breaker off
   retry.stability 30s
   retry.provenByData false
-  retry.spread 2s
-  retry.longestWish 1m
+  retry.serverJitter 2s
+  retry.maxRetryAfter 1m
   gate.credentials false
   gate.refreshLead 1m
   gate.refreshTimeout 15s
-  gate.settle 0s
+  gate.debounce 0s
   gate.networkChange loss
   gate.background stay
   gate.foreground wait
@@ -130,12 +130,12 @@ private let presets = [
   retry.breaker off
   retry.stability 30s
   retry.provenByData false
-  retry.spread 2s
-  retry.longestWish 1m
+  retry.serverJitter 2s
+  retry.maxRetryAfter 1m
   gate.credentials false
   gate.refreshLead 1m
   gate.refreshTimeout 15s
-  gate.settle 0s
+  gate.debounce 0s
   gate.networkChange loss
   gate.background 0s idle
   gate.foreground wait
@@ -162,12 +162,12 @@ private let presets = [
   retry.breaker 42/10m:1m
   retry.stability 30s
   retry.provenByData true
-  retry.spread 5s
-  retry.longestWish 5m
+  retry.serverJitter 5s
+  retry.maxRetryAfter 5m
   gate.credentials true
   gate.refreshLead 1m
   gate.refreshTimeout 15s
-  gate.settle 0s
+  gate.debounce 0s
   gate.networkChange reconnect
   gate.background 25s hold
   gate.foreground 0s
@@ -197,12 +197,12 @@ private let presets = [
   retry.breaker off
   retry.stability 5s
   retry.provenByData true
-  retry.spread 1s
-  retry.longestWish 1m
+  retry.serverJitter 1s
+  retry.maxRetryAfter 1m
   gate.credentials false
   gate.refreshLead 0s
   gate.refreshTimeout 15s
-  gate.settle 0s
+  gate.debounce 0s
   gate.networkChange loss
   gate.background 5s standby
   gate.foreground 500ms
@@ -232,8 +232,8 @@ private let presets = [
   retry.breaker off
   retry.stability 1m
   retry.provenByData true
-  retry.spread 5s
-  retry.longestWish 6h
+  retry.serverJitter 5s
+  retry.maxRetryAfter 6h
   """,
   """
   socket
@@ -243,12 +243,12 @@ private let presets = [
   retry.breaker off
   retry.stability 10s
   retry.provenByData true
-  retry.spread 5s
-  retry.longestWish 15m
+  retry.serverJitter 5s
+  retry.maxRetryAfter 15m
   gate.credentials false
   gate.refreshLead 1m
   gate.refreshTimeout 15s
-  gate.settle 0s
+  gate.debounce 0s
   gate.networkChange probe
   gate.background 25s hold
   gate.foreground 0s

@@ -57,7 +57,7 @@ import Testing
       let values = policy.values.map { "\"\($0.key)\":\"\($0.value)\"" }
       let preset = "\"preset\":\"\(policy.name)\""
       let forms = [
-        values, values + ["\"preset\":\"odd\""], [preset, "\"retry.spread\":5"],
+        values, values + ["\"preset\":\"odd\""], [preset, "\"retry.serverJitter\":5"],
         [preset, "\"retry.odd\":\"1s\""], ["\"preset\":7"],
       ]
       for form in forms {

@@ -54,9 +54,9 @@ import Testing
     breaker(1, .nanoseconds(1), .nanoseconds(1), nil),
     Case("no stability", "retry.stability must be longer than 0s") { $0.stability.after = .zero },
     Case("the least stability", nil) { $0.stability.after = .nanoseconds(1) },
-    Case("no spread", "retry.spread must be longer than 0s") { $0.serverJitter = .zero },
+    Case("no spread", "retry.serverJitter must be longer than 0s") { $0.serverJitter = .zero },
     Case("the least spread", nil) { $0.serverJitter = .nanoseconds(1) },
-    Case("a wish below the spread", "retry.longestWish must be at least retry.spread") {
+    Case("a wish below the spread", "retry.maxRetryAfter must be at least retry.serverJitter") {
       $0.maxRetryAfter = $0.serverJitter - .nanoseconds(1)
     },
     Case("a wish like the spread", nil) { $0.maxRetryAfter = $0.serverJitter },

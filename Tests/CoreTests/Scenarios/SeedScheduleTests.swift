@@ -225,7 +225,7 @@ struct SeedScheduleTests {
   @Test func `health sync has only retry settings`() throws {
     let keys = LinkPolicy.healthSync.values.map(\.key)
     #expect(keys.allSatisfy { $0.hasPrefix("retry.") })
-    #expect(keys.contains("retry.first") && keys.contains("retry.spread"))
+    #expect(keys.contains("retry.first") && keys.contains("retry.serverJitter"))
     let error = #expect(throws: PolicyError.self) {
       try LinkPolicy.healthSync.setting([("liveness.ping", "1s")])
     }

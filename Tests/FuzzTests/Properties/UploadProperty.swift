@@ -120,7 +120,7 @@ enum UploadProperty {
       CREATE TABLE queue(only_one, stamp, server, user, epoch);
       CREATE TABLE asked(place, type);
       CREATE TABLE types(type, anchor, synced, accepted, earliest);
-      CREATE TABLE batches(file, type, place, records, deletions, bytes, parked);
+      CREATE TABLE batches(file, type, place, records, deletions, bytes, quarantined);
       """)
 
   /// Reads rows of the phone's queue with arbitrary values in their columns, as in a damaged file.

@@ -109,7 +109,7 @@ import Testing
       #expect(run.status == 0, "\(run.errors)")
       let seen = try await peer.requests().filter { $0["path"] as? String == "/api/sync" }
       #expect(seen.count == 4)
-      #expect(try await rig.status()["parked"] as? Int == 0)
+      #expect(try await rig.status()["quarantined"] as? Int == 0)
       #expect(rig.files == [])
     }
   }
@@ -160,18 +160,18 @@ import Testing
     try await SyncPeer.run("[400]") { peer in
       let run = try await rig.sync(peer.url)
       #expect(run.status == 1)
-      let quarantined = try #require(run.batches("parked").first)
+      let quarantined = try #require(run.batches("quarantined").first)
       #expect(quarantined["reason"] as? String == "http-400: as planned")
       let type = try #require(quarantined["type"] as? String)
       #expect(run.records("accepted") == 1)
-      #expect(try await rig.status(type)["parked"] as? Int == 1)
+      #expect(try await rig.status(type)["quarantined"] as? Int == 1)
       let plain = try await CommandProcess.run("health", "status", "--data", rig.data)
       #expect(plain.output.contains { $0.contains("400: as planned") })
       #expect(try await rig.sync(peer.url).status == 1)
       let retry = try await CommandProcess.run("health", "retry", "--data", rig.data)
       #expect(retry.output == ["1 batch waits for the next sync"])
       #expect(try await rig.sync(peer.url).status == 0)
-      #expect(try await rig.status(type)["parked"] as? Int == 0)
+      #expect(try await rig.status(type)["quarantined"] as? Int == 0)
       #expect(try await peer.requests().count { $0["path"] as? String == "/api/sync" } == 3)
     }
   }
@@ -180,7 +180,7 @@ import Testing
     async throws
   {
     let rig = try await Self.ten()
-    let fewTries = ["--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms"]
+    let fewTries = ["--set", "retry.first=100ms,100ms", "--set", "retry.serverJitter=1ms"]
     let run = try await CommandProcess.run(
       rig.words("http://127.0.0.1:1", ["--once"] + fewTries))
     #expect(run.status == 6)
@@ -200,7 +200,7 @@ import Testing
     let failures = Array(repeating: "503", count: 50).joined(separator: ",")
     try await SyncPeer.run("[200,\(failures)]") { peer in
       let run = try await rig.sync(
-        peer.url, "--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms")
+        peer.url, "--set", "retry.first=100ms,100ms", "--set", "retry.serverJitter=1ms")
       #expect(run.status == 6)
       #expect(run.records("accepted") == 1)
       #expect(run.events.contains { $0["kind"] as? String == "unreachable" })

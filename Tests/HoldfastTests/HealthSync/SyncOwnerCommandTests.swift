@@ -175,7 +175,7 @@ import Testing
     let denied = Array(repeating: "\"denied\"", count: 50).joined(separator: ",")
     try await SyncPeer.run("[\(denied)]") { peer in
       let run = try await rig.sync(
-        peer.url, "--set", "retry.first=100ms,100ms", "--set", "retry.spread=1ms")
+        peer.url, "--set", "retry.first=100ms,100ms", "--set", "retry.serverJitter=1ms")
       #expect(run.status == 6)
       #expect(run.records("accepted") == 0)
       #expect(rig.files.count == 1)

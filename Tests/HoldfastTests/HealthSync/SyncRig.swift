@@ -13,7 +13,7 @@ final class SyncRig: Sendable {
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set",
     "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited", "--set", "retry.windows=60/30s",
     "--set",
-    "retry.spread=1ms",
+    "retry.serverJitter=1ms",
   ]
 
   let scratch: Scratch

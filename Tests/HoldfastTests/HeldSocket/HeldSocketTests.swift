@@ -9,7 +9,8 @@ import Testing
   private static func policy(_ changes: (String, String)...) throws -> LinkPolicy {
     let brisk = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
     return try LinkPolicy.socket.setting(
-      [("retry.first", brisk), ("retry.reconnect", brisk), ("retry.spread", "10ms")] + changes)
+      [("retry.first", brisk), ("retry.reconnect", brisk), ("retry.serverJitter", "10ms")] + changes
+    )
   }
 
   @Test func `shows status, texts and bytes, and ends with 1000`() async throws {

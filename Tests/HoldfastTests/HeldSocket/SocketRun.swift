@@ -12,7 +12,7 @@ struct SocketRun {
   static let brisk = [
     "--set", "retry.first=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
     "--set", "retry.reconnect=100ms*1 max 100ms +-0.0 min 100ms xunlimited",
-    "--set", "retry.spread=10ms", "--set", "retry.windows=100/1m",
+    "--set", "retry.serverJitter=10ms", "--set", "retry.windows=100/1m",
   ]
 
   init(

@@ -22,7 +22,7 @@ package struct SyncQueueTables: Tables {
         CREATE TABLE batches(
           file TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, place INTEGER NOT NULL,
           records INTEGER NOT NULL, deletions INTEGER NOT NULL, bytes INTEGER NOT NULL,
-          parked TEXT) STRICT, WITHOUT ROWID;
+          quarantined TEXT) STRICT, WITHOUT ROWID;
         """))
 
   package let database: Database
@@ -44,7 +44,7 @@ package struct SyncQueueTables: Tables {
         earliest: try row.optionalTime(4))
     }
     let batches = try database.query(
-      "SELECT file, type, place, records, deletions, bytes, parked FROM batches"
+      "SELECT file, type, place, records, deletions, bytes, quarantined FROM batches"
     ) { row throws(StoreFailure) in
       QueuedBatch(
         file: try row.text(0), type: try row.text(1), place: try row.unsigned(2),
@@ -90,7 +90,7 @@ package struct SyncQueueTables: Tables {
       try database.run("DELETE FROM batches WHERE file = ?", [.text(file)])
     case .quarantine(let file, let reason):
       try database.run(
-        "UPDATE batches SET parked = ? WHERE file = ?", [.text(reason), .text(file)])
+        "UPDATE batches SET quarantined = ? WHERE file = ?", [.text(reason), .text(file)])
     case .stamp(let time):
       try database.run(
         "UPDATE queue SET stamp = max(coalesce(stamp, ?1), ?1)", [.time(time)])

@@ -89,7 +89,7 @@ private func queueParks(_ store: any SyncQueueStore) async throws {
     .quarantine(file: "b", reason: "403"), .quarantine(file: "b", reason: nil),
   ]
   try await store.apply(steps)
-  try await expect(store, steps, "a parked batch stays, with its reason, until it is released")
+  try await expect(store, steps, "a quarantined batch stays, with its reason, until it is released")
   try ContractViolation.unless(
     try await store.kept().batches.map(\.quarantined), is: ["400", nil], "each by itself")
 }

@@ -16,7 +16,7 @@ enum SyncCommand {
     "sync these types, by HealthKit's identifiers or their ends")
   private static let once = Parameter.flag(
     "once",
-    "end when everything is sent: with 0, or with 1 if batches are parked; with 3 if the server "
+    "end when everything is sent: with 0, or with 1 if batches are quarantined; with 3 if the server "
       + "refuses the secret; with 6 if it cannot be reached, or cannot serve, in all tries of "
       + "retry.first, which is the schedule after an outage too unless retry.reconnect is set")
   private static let watch = Parameter.optional(
@@ -46,7 +46,7 @@ enum SyncCommand {
         Refused connections, lost answers, 429, 5xx, and answers that say `"success":false` are \
         tried again by the policy health-sync; \
         Retry-After is obeyed. 413 divides a batch. 401 pauses until the file, which is read every \
-        minute then, contains another secret. A batch that is refused with another 4xx is parked: \
+        minute then, contains another secret. A batch that is refused with another 4xx is quarantined: \
         it stays, the next ones are sent, and `health retry` sends it again. Queued batches are \
         sent whatever --types says. Bodies are compressed if the server offers gzip \
         in its answer to GET /api/sync. A large upload that was cut goes on where it ended, also \
@@ -189,7 +189,8 @@ extension SyncStanding {
     case .done(quarantined: 0): return nil
     case .done(let quarantined):
       return CommandFailure(
-        .failed, quarantined == 1 ? "a batch is parked" : "\(quarantined) batches are parked",
+        .failed,
+        quarantined == 1 ? "a batch is quarantined" : "\(quarantined) batches are quarantined",
         remedy: "`holdfast health status` says why; `holdfast health retry` sends them again")
     case .secretRefused:
       return CommandFailure(

@@ -18,18 +18,20 @@ enum SyncQueueCommands {
 
   private static var statusCommand: Command {
     Command(
-      "status", "show what is synced, what waits, and what is parked and why",
+      "status", "show what is synced, what waits, and what is quarantined and why",
       details: [
         """
         Reads only the data directory, in which `health sync` may be running. With --json each \
         type is one object: event "type", type, synced (records that servers have accepted since \
         the last reset, or since all was read again for another server, person or epoch), pending \
-        and parked (batches), anchor, lastAccepted; whose progress it is: event "owner", server, \
-        user, epoch; and each parked batch: event "batch", type, file, records, deletions, state \
-        "parked", reason.
+        and quarantined (batches), anchor, lastAccepted; whose progress it is: event "owner", server, \
+        user, epoch; and each quarantined batch: event "batch", type, file, records, deletions, state \
+        "quarantined", reason.
         """
       ],
-      examples: [.init("holdfast health status", "one line per type, and one per parked batch")],
+      examples: [
+        .init("holdfast health status", "one line per type, and one per quarantined batch")
+      ],
       takes: Shared.writtenData, Shared.json, action: status)
   }
 
@@ -41,7 +43,7 @@ enum SyncQueueCommands {
         Forgets how far the type was read and how much was synced. The next `health sync` reads \
         the samples of 30 days again, and all deletions that the store knows; a server that has \
         them counts them as duplicates. Batches \
-        of the type that wait are sent nevertheless, and those that are parked wait again, since \
+        of the type that wait are sent nevertheless, and those that are quarantined wait again, since \
         they may hold deletions that are nowhere else; those whose files are missing are \
         forgotten. No `health sync` may be running with this \
         data directory.
@@ -53,7 +55,7 @@ enum SyncQueueCommands {
 
   private static var retryCommand: Command {
     Command(
-      "retry", "send parked batches again",
+      "retry", "send quarantined batches again",
       details: [
         """
         The next `health sync` sends them, in their old order. No `health sync` may be running \
@@ -61,7 +63,7 @@ enum SyncQueueCommands {
         file, records, deletions, state "queued", reason.
         """
       ],
-      examples: [.init("holdfast health retry", "all parked batches")],
+      examples: [.init("holdfast health retry", "all quarantined batches")],
       takes: Shared.data, Shared.json, action: retry)
   }
 
@@ -77,7 +79,7 @@ enum SyncQueueCommands {
     guard !queue.types.isEmpty || !queue.batches.isEmpty else {
       return call.diagnostic("nothing was synced yet")
     }
-    var table = Table("type", "synced", "pending", "parked", "last accepted")
+    var table = Table("type", "synced", "pending", "quarantined", "last accepted")
     for (type, report) in reports(of: queue) {
       table.row(
         HealthCommands.short(report.type), "\(report.synced)", "\(report.pending)",
@@ -87,7 +89,7 @@ enum SyncQueueCommands {
     call.console.table(table)
     if let owner = queue.owner { call.console.line("with \(owner.words)") }
     guard !quarantined.isEmpty else { return }
-    var reasons = Table("parked", "samples", "deletions", "reason")
+    var reasons = Table("quarantined", "samples", "deletions", "reason")
     for batch in quarantined {
       reasons.row(
         batch.file, "\(batch.records)", "\(batch.deletions)", batch.quarantined ?? "")
@@ -136,7 +138,7 @@ enum SyncQueueCommands {
           if call[Shared.json] {
             for batch in quarantined { write(batch, .queued, call) }
           } else if quarantined.isEmpty {
-            call.diagnostic("no batch is parked")
+            call.diagnostic("no batch is quarantined")
           } else {
             let count =
               quarantined.count == 1 ? "1 batch waits" : "\(quarantined.count) batches wait"

@@ -12,8 +12,8 @@ actor SyncView {
   /// The paragraph that describes the JSON events in help texts.
   static let details =
     JSONEvents.details + """
-      batch (type, file, records, deletions, state queued|sending|retrying|accepted|parked, \
-      reason), type (type, pending and parked in batches, synced in records since the last reset, \
+      batch (type, file, records, deletions, state queued|sending|retrying|accepted|quarantined, \
+      reason), type (type, pending and quarantined in batches, synced in records since the last reset, \
       anchor), notice (kind secret-refused|secret-renewed|unreachable|source|store|divided|\
       reads-again|not-refreshed|imported|export, detail).
       """
@@ -99,7 +99,7 @@ extension SyncTypeReport {
   fileprivate var line: String {
     var line = "\(name): \(synced) synced"
     if pending > 0 { line += ", \(pending) \(pending == 1 ? "batch waits" : "batches wait")" }
-    if quarantined > 0 { line += ", \(quarantined) parked" }
+    if quarantined > 0 { line += ", \(quarantined) quarantined" }
     return line
   }
 
@@ -116,7 +116,7 @@ extension SyncBatchReport {
     return switch state {
     case .queued, .sending, .accepted: nil
     case .retrying: Notice.line("retrying", "\(count): \(reason?.text ?? "")")
-    case .quarantined: Notice.line("parked", "\(count): \(reason?.text ?? "")")
+    case .quarantined: Notice.line("quarantined", "\(count): \(reason?.text ?? "")")
     }
   }
 }
@@ -148,7 +148,7 @@ extension SyncTypeReport {
   func write(to writer: inout JSONWriter) {
     writer.entry("type", SyncTypes.dataType(of: type))
     writer.entry("pending", pending)
-    writer.entry("parked", quarantined)
+    writer.entry("quarantined", quarantined)
     writer.entry("synced", synced)
     writer.entry("anchor", anchor?.text)
   }

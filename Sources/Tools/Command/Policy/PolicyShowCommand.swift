@@ -12,7 +12,7 @@ enum PolicyShowCommand {
       examples: [
         .init("holdfast policy show session", "three tables"),
         .init(
-          "holdfast policy show message-stream --set retry.first=1s,2s --set gate.settle=500ms",
+          "holdfast policy show message-stream --set retry.first=1s,2s --set gate.debounce=500ms",
           "the same policy with other values"),
         .init(
           "holdfast policy show session --json | jq -r '.schedule.reconnect[].waitMax'",

@@ -103,7 +103,7 @@ private struct SyncPhone {
       environment.program, "health", "sync", "--json", "--once", "--server",
       "http://127.0.0.1:\(port)", "--secret-file", file, "--data", data, "--resume-from", "1000",
       "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
-      "retry.windows=60/30s", "--set", "retry.spread=100ms",
+      "retry.windows=60/30s", "--set", "retry.serverJitter=100ms",
     ]
   }
 

@@ -125,7 +125,7 @@ private enum FeedPolicy {
     let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
     return try LinkPolicy.socket.setting([
       ("retry.first", schedule), ("retry.reconnect", schedule), ("retry.windows", "10/6s"),
-      ("retry.spread", "100ms"), ("retry.stability", "1s"), ("liveness.ping", ping.text),
+      ("retry.serverJitter", "100ms"), ("retry.stability", "1s"), ("liveness.ping", ping.text),
       ("liveness.pongTimeout", pong.text), ("establish.openTimeout", open.text),
       ("establish.timeout", open.text),
     ])

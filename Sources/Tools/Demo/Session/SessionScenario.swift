@@ -54,7 +54,7 @@ private enum SessionPace {
   private static let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
   static let arguments = [
     "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
-    "retry.windows=10/6s", "--set", "retry.spread=100ms",
+    "retry.windows=10/6s", "--set", "retry.serverJitter=100ms",
   ]
 }
 

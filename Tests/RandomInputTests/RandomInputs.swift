@@ -5,7 +5,7 @@ import LinkCore
 /// The driver calls `begin` once and `act` repeatedly. Both pass inputs to `give`, which checks the
 /// machine after each one. A generator reads `run.machine` and its own notes of effects, so that
 /// most inputs are plausible and reach deep states.
-protocol InputGenerator: RandomSource, SendableMetatype {
+protocol InputGenerator: RandomValues, SendableMetatype {
   associatedtype Subject: Machine
 
   /// The machine, its clock, and the first failure.

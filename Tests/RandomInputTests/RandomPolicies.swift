@@ -1,7 +1,7 @@
 import LinkCore
 
 /// A source of valid policies with small numbers, so that deadlines often coincide.
-struct RandomPolicies: RandomSource {
+struct RandomPolicies: RandomValues {
   var generator: RandomSource
 
   mutating func next() -> LinkPolicy {
@@ -52,7 +52,7 @@ struct RandomPolicies: RandomSource {
     if rests { ends += [.standby, .standby] }
     return GatePolicy(
       needsCredentials: !oneIn(3), refreshLead: time([0, 1, 2, 5]),
-      refreshTimeout: time([1, 1, 2, 3, 30, 400]), settle: time([0, 1, 2]),
+      refreshTimeout: time([1, 1, 2, 3, 30, 400]), debounce: time([0, 1, 2]),
       networkChange: one(NetworkChangeRule.allCases),
       background: oneIn(4) ? .stay : .leave(after: time([0, 1, 2]), then: one(ends)),
       foreground: oneIn(3) ? .wait : .connect(after: time([0, 0.5, 1])))
@@ -109,7 +109,7 @@ struct RandomPolicies: RandomSource {
   }
 }
 
-extension RandomSource {
+extension RandomValues {
   /// Returns a random failure of a connection.
   mutating func linkFailure() -> LinkFailure {
     let codes: [UInt16] = [
@@ -138,7 +138,7 @@ extension RandomSource {
   }
 }
 
-extension RandomSource {
+extension RandomValues {
   /// Returns a random failure of a store.
   mutating func storeFailure() -> StoreFailure {
     switch number(0...5) {

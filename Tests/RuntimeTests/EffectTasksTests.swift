@@ -13,10 +13,10 @@ struct JobsTests {
   private let sink = InputSink<Bell>()
   private let work = Work(Bell(), clock: TestClock())
 
-  private func run(_ body: (Jobs<Bell, String>) async throws -> Void) async throws {
+  private func run(_ body: (EffectTasks<Bell, String>) async throws -> Void) async throws {
     sink.open(to: work.driver)
     defer { sink.close() }
-    try await work.run { try await body(Jobs(sink)) }
+    try await work.run { try await body(EffectTasks(sink)) }
   }
 
   @Test func `the input that a task returns is posted`() async throws {

@@ -102,7 +102,7 @@ extension ConnectionState {
       switch status.state {
       case .idle, .error, .stopping: .off
       case .starting: .connecting
-      case .runtime: .live
+      case .running: .live
       case .reconnecting: .reconnecting
       }
     self.init(

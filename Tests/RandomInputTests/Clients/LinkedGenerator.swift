@@ -70,7 +70,7 @@ extension LinkedGenerator {
   }
 }
 
-extension RandomSource {
+extension RandomValues {
   /// Returns a change of the device. Most changes let a link connect.
   mutating func deviceChange() -> DeviceChange {
     switch number(0...9) {

@@ -4,7 +4,7 @@ import LinkWire
 import MessageStream
 
 /// A server for random streams, with or without positions, that makes mistakes.
-struct StreamServer: RandomSource {
+struct StreamServer: RandomValues {
   var generator: RandomSource
   let isPlain: Bool
   private let shop: ShopID

@@ -4,7 +4,7 @@ import LinkWire
 @testable import LinkServerCore
 
 /// A source of random choices for a server's policy, before the run exists.
-struct PolicyDraw: RandomSource {
+struct PolicyDraw: RandomValues {
   var generator: RandomSource
 
   /// Sets each number of a policy to a random value with a probability of one in three.

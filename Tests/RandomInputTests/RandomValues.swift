@@ -1,11 +1,11 @@
 import LinkCore
 
 /// A value that makes its choices with a seeded generator, so that a seed determines a run.
-protocol RandomSource {
+protocol RandomValues {
   var generator: RandomSource { get set }
 }
 
-extension RandomSource {
+extension RandomValues {
   /// Returns a random integer in a range.
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(generator.next() % UInt64(range.count))

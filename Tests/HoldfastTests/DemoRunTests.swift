@@ -11,8 +11,8 @@ import Testing
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
         "demo", "--json", "--seed", "7", environment: ["TMPDIR": directory])
-      let events = outcome.output.joined(separator: "\n")
-      #expect(outcome.status == 0, "\(events)")
+      let narration = outcome.output.joined(separator: "\n")
+      #expect(outcome.status == 0, "\(narration)")
       #expect(outcome.errors == [])
       let events = try outcome.output.map { try [String: Any].reading($0) }
       let titles = events.compactMap { $0["title"] as? String }
@@ -27,7 +27,7 @@ import Testing
         ])
       let ledger = try #require(events.last)
       #expect(ledger["event"] as? String == "ledger")
-      #expect(ledger["clean"] as? Bool == true, "\(events)")
+      #expect(ledger["clean"] as? Bool == true, "\(narration)")
       let sent = try #require(ledger["sent"] as? Int)
       #expect(sent > 200 && ledger["shown"] as? Int == sent)
       for fault in ["lost", "duplicated", "outOfOrder", "altered", "unknown"] {
@@ -35,7 +35,7 @@ import Testing
       }
       let questions = try #require(ledger["questions"] as? [String: Int])
       #expect(questions == ["asked": 3, "answeredOnce": 3, "unanswered": 0, "wrong": 0])
-      try Self.checkChapters(ledger, events)
+      try Self.checkChapters(ledger, narration)
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
       #expect(troubles.compactMap { $0["trouble"] as? String } == Trouble.all.map(\.name))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
@@ -43,20 +43,20 @@ import Testing
   }
 
   /// Checks the counts of the chapters other than messages and questions.
-  private static func checkChapters(_ ledger: [String: Any], _ events: String) throws {
+  private static func checkChapters(_ ledger: [String: Any], _ narration: String) throws {
     let feed = try #require(ledger["feed"] as? [String: Int])
-    #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(events)")
-    #expect(feed["sent"] == 3 && feed["arrivedOnce"] == 3, "\(events)")
-    #expect(feed["repeated"] == 0 && feed["outOfOrder"] == 0, "\(events)")
+    #expect(feed["lines"] ?? 0 > 60 && feed["shown"] == feed["lines"], "\(narration)")
+    #expect(feed["sent"] == 3 && feed["arrivedOnce"] == 3, "\(narration)")
+    #expect(feed["repeated"] == 0 && feed["outOfOrder"] == 0, "\(narration)")
     let session = try #require(ledger["session"] as? [String: Int])
-    #expect(session["asked"] == 24 && session["repeated"] == 0, "\(events)")
-    #expect(session["unanswered"] == 0, "\(events)")
+    #expect(session["asked"] == 24 && session["repeated"] == 0, "\(narration)")
+    #expect(session["unanswered"] == 0, "\(narration)")
     let sync = try #require(ledger["sync"] as? [String: Int])
-    #expect(sync["samples"] ?? 0 > 1_000, "\(events)")
-    #expect(sync["lost"] == 0 && sync["surplus"] == 0, "\(events)")
+    #expect(sync["samples"] ?? 0 > 1_000, "\(narration)")
+    #expect(sync["lost"] == 0 && sync["surplus"] == 0, "\(narration)")
     let drinks = try #require(ledger["drinks"] as? [String: Int])
     let whole = ["poured": 53, "storedOnce": 53, "lost": 0, "hidden": 0, "repeated": 0]
-    #expect(drinks == whole, "\(events)")
+    #expect(drinks == whole, "\(narration)")
   }
 
   @Test func `plays a single chapter`() async throws {
@@ -77,14 +77,14 @@ import Testing
     try await CommandProcess.scratch { directory in
       let outcome = try await CommandProcess.run(
         "demo", "--json", "--chapter", "bottle", environment: ["TMPDIR": directory])
-      let events = outcome.output.joined(separator: "\n")
-      #expect(outcome.status == 0, "\(events)")
+      let narration = outcome.output.joined(separator: "\n")
+      #expect(outcome.status == 0, "\(narration)")
       let ledger: [String: Any] = try .reading(outcome.output.last)
       let troubles = try #require(ledger["troubles"] as? [[String: Any]])
       #expect(
         troubles.compactMap { $0["trouble"] as? String } == ["bottleAsleep", "bottleKilled"])
-      #expect(troubles.compactMap { $0["held"] as? Bool } == [true, true], "\(events)")
-      #expect(events.contains("drinks stored and none acknowledged"))
+      #expect(troubles.compactMap { $0["held"] as? Bool } == [true, true], "\(narration)")
+      #expect(narration.contains("drinks stored and none acknowledged"))
       #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
       #expect(Self.processes(naming: directory) == [])
     }

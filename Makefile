@@ -4,7 +4,7 @@ SWIFT ?= swift
 FUZZ_TIME ?= 60
 # Builds for tests and checks treat warnings as errors. Installed programs do not, since a later
 # compiler may have more warnings.
-build test typecheck exports embedded apple-check example bluetooth kills instructions sanitize \
+build test typecheck embedded apple-check example bluetooth kills instructions sanitize \
   fuzz: export HOLDFAST_STRICT = 1
 # Makes an import that the manifest does not declare an error.
 STRICT = --explicit-target-dependency-import-check error
@@ -16,7 +16,7 @@ STAMP = .build/setup.stamp
 PROGRAMS_STAMP = .build/programs.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test typecheck web exports embedded apple-check example lint demo portable \
+.PHONY: help setup build test typecheck web embedded apple-check example lint demo portable \
   bare sim nightly bluetooth docs kills sanitize fuzz bench bench-full instructions conformance torture peers mutants install uninstall clean
 
 help: ## lists the targets
@@ -43,9 +43,6 @@ typecheck: build ## checks each module as a whole, as a release build does
 
 web: ## joins the pages in Web into the Swift sources that serve them
 	@scripts/web
-
-exports: build ## writes the lists of names that an app sees, Exports.swift of Holdfast and HoldfastSocket
-	@scripts/exports --write
 
 embedded: setup ## compiles firmware and core in Embedded Swift, and runs links there
 	@scripts/embedded

@@ -31,7 +31,7 @@ public struct AnswerHead: Sendable, Hashable {
   /// A description of the redirect's target or of the page; `nil` for any other response.
   ///
   /// The target is given without its user, query and fragment, which may contain secrets.
-  public var words: String? {
+  public var summary: String? {
     if isPage { return "a web page" }
     guard isRedirect, let location, !location.isEmpty else { return nil }
     return "points to \(Self.withoutSecrets(location))"

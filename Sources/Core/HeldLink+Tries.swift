@@ -90,7 +90,7 @@ extension HeldLink {
   mutating func prepared(_ attempt: AttemptID, _ step: inout Step) {
     switch state {
     case .preparing(let trying) where trying.attempt == attempt: open(trying, &step)
-    case .preparing, .idle, .held, .settling, .waiting, .refreshing, .opening, .establishing,
+    case .preparing, .idle, .held, .debouncing, .waiting, .refreshing, .opening, .establishing,
       .ready, .resting, .failed:
       return  // late
     }
@@ -109,7 +109,7 @@ extension HeldLink {
         trying.until = trying.establishBy
         state = .establishing(trying)
       }
-    case .opening, .idle, .held, .settling, .waiting, .refreshing, .preparing, .establishing,
+    case .opening, .idle, .held, .debouncing, .waiting, .refreshing, .preparing, .establishing,
       .ready, .resting, .failed:
       return  // late
     }
@@ -119,7 +119,7 @@ extension HeldLink {
     switch state {
     case .establishing(let trying) where trying.attempt == attempt:
       become(ready: trying, &step)
-    case .establishing, .idle, .held, .settling, .waiting, .refreshing, .preparing, .opening,
+    case .establishing, .idle, .held, .debouncing, .waiting, .refreshing, .preparing, .opening,
       .ready, .resting, .failed:
       return  // late
     }
@@ -168,7 +168,7 @@ extension HeldLink {
       fail(
         series, failure, window: ready.drainWindow, generation: ready.generation,
         counts: !isStable, &step)
-    case .idle, .held, .settling, .waiting, .refreshing, .resting, .failed:
+    case .idle, .held, .debouncing, .waiting, .refreshing, .resting, .failed:
       return  // no attempt is under way
     }
   }
@@ -259,7 +259,7 @@ extension HeldLink {
   private var isEnded: Bool {
     switch state {
     case .idle, .failed: true
-    case .held, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
+    case .held, .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
       .resting:
       false
     }
@@ -299,8 +299,8 @@ extension HeldLink {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       closeCurrent(.networkChanged, &step)
       state = .held(Held(blockedReason: blockedReason, series: trying.series))
-    case .settling(let settling):
-      state = .held(Held(blockedReason: blockedReason, series: settling.series))
+    case .debouncing(let debouncing):
+      state = .held(Held(blockedReason: blockedReason, series: debouncing.series))
     case .waiting(let waiting):
       state = .held(Held(blockedReason: blockedReason, series: waiting.series))
     case .refreshing(let refreshing):
@@ -316,9 +316,9 @@ extension HeldLink {
   /// Starts a fresh series once the path that has returned is stable.
   private mutating func pathReturned(_ step: inout Step) {
     switch state {
-    case .held(let held): settle(held.series.fresh, for: policy.gate.debounce, &step)
+    case .held(let held): debounce(held.series.fresh, for: policy.gate.debounce, &step)
     case .ready: verify(&step)
-    case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting,
+    case .idle, .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .resting,
       .failed:
       return  // was never held back
     }
@@ -332,7 +332,7 @@ extension HeldLink {
       switch policy.gate.networkChange {
       case .reconnect:
         closeCurrent(.networkChanged, &step)
-        settle(.reconnect, for: policy.gate.debounce, &step)
+        debounce(.reconnect, for: policy.gate.debounce, &step)
       case .loss:
         closeCurrent(.networkChanged, &step)
         proceed(.reconnect, after: .unreachable(detail: "the network changed"), &step)
@@ -342,13 +342,13 @@ extension HeldLink {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       guard policy.gate.networkChange == .reconnect else { return }
       closeCurrent(.networkChanged, &step)
-      settle(trying.series, for: policy.gate.debounce, &step)
-    case .settling(let settling): settle(settling.series, for: policy.gate.debounce, &step)
+      debounce(trying.series, for: policy.gate.debounce, &step)
+    case .debouncing(let debouncing): debounce(debouncing.series, for: policy.gate.debounce, &step)
     case .waiting(let waiting):
-      settle(waiting.series.fresh, for: policy.gate.debounce, &step)
+      debounce(waiting.series.fresh, for: policy.gate.debounce, &step)
     case .resting:
       guard gate.intent == .live, !standby.forbidsTriggers, !isLeftForStandby else { return }
-      settle(.reconnect, for: policy.gate.debounce, &step)
+      debounce(.reconnect, for: policy.gate.debounce, &step)
     case .idle, .held, .refreshing, .failed: return
     }
   }
@@ -362,9 +362,9 @@ extension HeldLink {
   }
 
   /// Waits for the network or the app to become stable, then makes an attempt.
-  mutating func settle(_ series: Series, for time: Duration, _ step: inout Step) {
+  mutating func debounce(_ series: Series, for time: Duration, _ step: inout Step) {
     if time > .zero {
-      state = .settling(Settling(until: step.now.advanced(by: time), series: series))
+      state = .debouncing(Debouncing(until: step.now.advanced(by: time), series: series))
     } else {
       expedite(series, after: nil, &step)
     }
@@ -382,7 +382,7 @@ extension HeldLink {
       } else {
         leave(&step)
       }
-    case .held, .settling, .waiting, .refreshing, .preparing, .opening, .resting: leave(&step)
+    case .held, .debouncing, .waiting, .refreshing, .preparing, .opening, .resting: leave(&step)
     case .idle, .failed: return
     }
   }
@@ -424,9 +424,9 @@ extension HeldLink {
         return
       }
       standby.pollNow(at: step.now)
-      settle(.first, for: after, &step)
+      debounce(.first, for: after, &step)
     case .ready: verify(&step)
-    case .idle, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .failed:
+    case .idle, .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .failed:
       return  // already under way, or only the user's intent can change it
     }
   }
@@ -471,7 +471,7 @@ extension HeldLink {
   mutating func keepQueue(_ step: inout Step) {
     guard case .queuedConnect = policy.standby else { return }
     switch state {
-    case .settling, .waiting, .refreshing, .preparing, .opening, .resting: break
+    case .debouncing, .waiting, .refreshing, .preparing, .opening, .resting: break
     case .held:
       // The system has dropped it together with the radio.
       dropStandby(&step)
@@ -503,7 +503,7 @@ extension HeldLink {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       step.effects.append(.close(trying.attempt, .superseded))
-    case .settling, .waiting, .refreshing, .resting:
+    case .debouncing, .waiting, .refreshing, .resting:
       break
     case .idle, .held, .ready, .failed:
       return  // no queued connect is armed in these states
@@ -521,7 +521,7 @@ extension HeldLink {
     guard id == standby.pollID, standby.isPolling else { return }  // late
     let isTime = standby.polled(id, failure, at: step.now, generator: &generator)
     switch state {
-    case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
+    case .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .resting:
       requested(failure, &step)
     case .idle, .held, .ready, .failed:
       return
@@ -540,7 +540,7 @@ extension HeldLink {
   mutating func pull(_ trigger: Trigger, _ step: inout Step) {
     switch state {
     case .ready(let ready):
-      let quiet = ready.liveness.lastHeard.duration(to: step.now)
+      let quiet = ready.liveness.lastReceived.duration(to: step.now)
       if trigger == .woke || quiet >= policy.liveness.pongTimeout { verify(&step) }
     case .waiting(let waiting):
       let series = trigger == .userRefresh ? waiting.series.restarted : waiting.series
@@ -554,7 +554,7 @@ extension HeldLink {
       if gate.intent == .live, !standby.forbidsTriggers { probe(&step) }
     case .failed(.exhausted) where trigger == .userRefresh:
       expedite(.first, after: nil, &step)
-    case .idle, .held, .settling, .refreshing, .preparing, .opening, .establishing, .failed:
+    case .idle, .held, .debouncing, .refreshing, .preparing, .opening, .establishing, .failed:
       return  // already under way, or only the user's intent can change it
     }
   }
@@ -603,7 +603,7 @@ extension HeldLink {
     case .resting:
       // A poll that was rejected is repeated with the new credentials.
       standby.pollNow(at: step.now)
-    case .idle, .held, .settling, .waiting, .preparing, .opening, .establishing, .ready, .failed:
+    case .idle, .held, .debouncing, .waiting, .preparing, .opening, .establishing, .ready, .failed:
       return
     }
   }
@@ -665,7 +665,7 @@ extension HeldLink {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       step.effects.append(.close(trying.attempt, .superseded))
-    case .settling, .waiting, .refreshing, .resting:
+    case .debouncing, .waiting, .refreshing, .resting:
       break
     case .idle, .failed:
       step.effects.append(.close(attempt, .leaving))

@@ -122,8 +122,8 @@ extension HeldLink {
     case .found(let attempt, let isEstablished):
       found(attempt, established: isEstablished, &step)
     case .established(let attempt): established(attempt, &step)
-    case .heard(let attempt): hear(attempt, &step) { $0.heard(at: $1) }
-    case .pong(let attempt, let id): hear(attempt, &step) { $0.pong(id, at: $1) }
+    case .heard(let attempt): noteActivity(attempt, &step) { $0.received(at: $1) }
+    case .pong(let attempt, let id): noteActivity(attempt, &step) { $0.pong(id, at: $1) }
     case .validData(let attempt): validData(attempt, &step)
     case .draining(let attempt, let window): draining(attempt, within: window)
     case .lost(let attempt, let failure): lost(attempt, failure, closing: nil, &step)
@@ -139,7 +139,7 @@ extension HeldLink {
     switch state {
     case .preparing(let trying), .opening(let trying), .establishing(let trying): trying.attempt
     case .ready(let ready): ready.attempt
-    case .idle, .held, .settling, .waiting, .refreshing, .resting, .failed: nil
+    case .idle, .held, .debouncing, .waiting, .refreshing, .resting, .failed: nil
     }
   }
 
@@ -153,7 +153,7 @@ extension HeldLink {
     switch state {
     case .idle, .failed: return nil
     case .held(let held) where held.blockedReason == .background: return nil
-    case .held, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
+    case .held, .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
       .resting:
       return gate.credentials.deadline
     }
@@ -161,7 +161,7 @@ extension HeldLink {
 
   var stateDeadline: Instant? {
     switch state {
-    case .settling(let settling): settling.until
+    case .debouncing(let debouncing): debouncing.until
     case .waiting(let waiting): waiting.until
     case .preparing(let trying), .opening(let trying), .establishing(let trying): trying.until
     case .ready(let ready): min(ready.liveness.deadline, ready.stableAt ?? ready.liveness.deadline)
@@ -172,7 +172,7 @@ extension HeldLink {
   /// Whether the standby may act; it pauses while the gate is closed.
   var runsStandby: Bool {
     switch state {
-    case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .resting: true
+    case .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .resting: true
     case .idle, .held, .ready, .failed: false
     }
   }
@@ -200,7 +200,7 @@ extension HeldLink {
     /// Wanted, but the gate is closed. Exits: settling, preparing, opening, idle, failed.
     case held(Held)
     /// Waits for the network or the app to become stable. Exits: preparing, opening, held.
-    case settling(Settling)
+    case debouncing(Debouncing)
     /// Waits for the time of the next attempt. Exits: preparing, opening, held, settling, idle.
     case waiting(Waiting)
     /// Waits for credentials. Exits: preparing, opening, waiting, failed, held.
@@ -227,7 +227,7 @@ extension HeldLink {
     var series: Series
   }
 
-  struct Settling: Sendable, Hashable {
+  struct Debouncing: Sendable, Hashable {
     var until: Instant
     var series: Series
   }
@@ -462,7 +462,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     /// The link was closed by this side, for example when idle or in the background.
     case ended(HeldLink.CloseReason)
     /// The link waits until a changed network is stable.
-    case settling
+    case debouncing
     /// The limit on attempts delays the next one, whoever requests it.
     case limited
   }
@@ -480,8 +480,8 @@ extension HeldLink {
     switch state {
     case .idle(let reason): LinkStatus(phase: .disconnected, reason: reason)
     case .held(let held): LinkStatus(phase: .held, reason: .blocked(held.blockedReason))
-    case .settling(let settling):
-      trying(settling.series, retryAt: settling.until, reason: .settling)
+    case .debouncing(let debouncing):
+      trying(debouncing.series, retryAt: debouncing.until, reason: .debouncing)
     case .waiting(let waiting):
       trying(waiting.series, retryAt: waiting.until, reason: waiting.reason)
     case .refreshing(let refreshing):
@@ -526,7 +526,7 @@ extension HeldLink {
 
   private mutating func expireState(_ step: inout Step) {
     switch state {
-    case .settling(let settling): expedite(settling.series, after: nil, &step)
+    case .debouncing(let debouncing): expedite(debouncing.series, after: nil, &step)
     case .waiting(let waiting):
       var series = waiting.series
       series.jitterWindow = nil
@@ -544,7 +544,7 @@ extension HeldLink {
 
   private mutating func expireReady(_ before: Ready, _ step: inout Step) {
     var ready = before
-    if let stableAt = ready.stableAt, stableAt <= step.now { settleDown(&ready) }
+    if let stableAt = ready.stableAt, stableAt <= step.now { becomeStable(&ready) }
     let due = ready.liveness.due(at: step.now)
     state = .ready(ready)
     switch due {
@@ -566,7 +566,7 @@ extension HeldLink {
   }
 
   /// Marks the link as stable, so that the next loss starts a new series.
-  private mutating func settleDown(_ ready: inout Ready) {
+  private mutating func becomeStable(_ ready: inout Ready) {
     ready.stableAt = nil
     standby.disarm()
     retry.noteStable()
@@ -586,7 +586,7 @@ extension HeldLink {
   }
 
   /// Notes activity on the link.
-  mutating func hear(
+  mutating func noteActivity(
     _ attempt: AttemptID, _ step: inout Step, _ note: (inout Liveness, Instant) -> Void
   ) {
     guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // late
@@ -597,7 +597,7 @@ extension HeldLink {
   mutating func validData(_ attempt: AttemptID, _ step: inout Step) {
     guard case .ready(var ready) = state, ready.attempt == attempt else { return }  // late
     ready.liveness.data(at: step.now)
-    if policy.retry.stability.provenByData { settleDown(&ready) }
+    if policy.retry.stability.provenByData { becomeStable(&ready) }
     state = .ready(ready)
   }
 
@@ -628,7 +628,8 @@ extension HeldLink {
   private var waits: Bool {
     switch state {
     case .idle, .failed, .held: return false
-    case .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .ready: return true
+    case .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .ready:
+      return true
     case .resting:
       if case .queued = standby.state { return false }
       return true
@@ -648,7 +649,7 @@ extension HeldLink {
         held.blockedReason == gate.blockedReason
           || (held.blockedReason == .background && policy.gate.foreground == .wait),
         "link: it is held by an obstacle that exists")
-    case .settling, .waiting:
+    case .debouncing, .waiting:
       check.require(gate.blockedReason == nil, "link: it waits to try only while the gate is open")
     case .preparing(let trying), .opening(let trying), .establishing(let trying):
       check.require(
@@ -672,7 +673,7 @@ extension HeldLink {
   private var isEstablishing: Bool {
     switch state {
     case .establishing: true
-    case .idle, .held, .settling, .waiting, .refreshing, .preparing, .opening, .ready, .resting,
+    case .idle, .held, .debouncing, .waiting, .refreshing, .preparing, .opening, .ready, .resting,
       .failed:
       false
     }
@@ -681,7 +682,7 @@ extension HeldLink {
   private var isIdle: Bool {
     switch state {
     case .idle: true
-    case .held, .settling, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
+    case .held, .debouncing, .waiting, .refreshing, .preparing, .opening, .establishing, .ready,
       .resting, .failed:
       false
     }
@@ -711,7 +712,7 @@ extension HeldLink {
       check.require(
         trying.until == trying.establishBy, "link: establishing ends with the time of the attempt")
     case .ready(let ready): checkReady(ready, &check)
-    case .idle, .held, .settling, .waiting, .refreshing, .resting, .failed: break
+    case .idle, .held, .debouncing, .waiting, .refreshing, .resting, .failed: break
     }
     if let series {
       check.require(
@@ -723,7 +724,7 @@ extension HeldLink {
     check.require(
       ready.stableAt ?? ready.since >= ready.since, "link: it is stable after it was ready")
     check.require(
-      ready.liveness.lastHeard >= ready.since, "link: nothing was heard before it was ready")
+      ready.liveness.lastReceived >= ready.since, "link: nothing was heard before it was ready")
     if let window = ready.drainWindow {
       check.require(
         window >= .zero && window <= policy.retry.maxRetryAfter,
@@ -735,7 +736,7 @@ extension HeldLink {
   private var series: Series? {
     switch state {
     case .held(let held): held.series
-    case .settling(let settling): settling.series
+    case .debouncing(let debouncing): debouncing.series
     case .waiting(let waiting): waiting.series
     case .refreshing(let refreshing): refreshing.series
     case .preparing(let trying), .opening(let trying), .establishing(let trying): trying.series
@@ -760,7 +761,7 @@ extension HeldLink {
         "link: only an unproven link keeps polls")
     case .held:
       check.require(!isQueueArmed, "link: a link that is held has nothing queued")
-    case .settling, .waiting, .refreshing, .preparing, .opening:
+    case .debouncing, .waiting, .refreshing, .preparing, .opening:
       check.require(
         isQueueArmed || !policy.standby.isQueue, "link: a queued connect is armed while it tries")
     case .establishing: return

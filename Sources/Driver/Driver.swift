@@ -31,13 +31,13 @@ package actor Driver<M: Journaled> {
   private var last: Instant
   /// The number of inputs whose effects have all been performed.
   private var handled: UInt64 = 0
-  private var settling: [Settling] = []
+  private var waiters: [Waiter] = []
   private var lastTicket: UInt64 = 0
 
-  private struct Settling {
+  private struct Waiter {
     var ticket: UInt64
     var target: UInt64
-    var isSettled: @Sendable (M) -> Bool
+    var condition: @Sendable (M) -> Bool
     var continuation: CheckedContinuation<Void, Never>
   }
 
@@ -61,8 +61,8 @@ package actor Driver<M: Journaled> {
     last = clock.now
   }
 
-  /// The number of calls of `settle` that are waiting.
-  package var settlingCount: Int { settling.count }
+  /// The number of calls of `waitUntil` that are waiting.
+  package var waiterCount: Int { waiters.count }
 
   /// A copy of the machine between two steps.
   package var snapshot: M { machine }
@@ -93,25 +93,25 @@ package actor Driver<M: Journaled> {
     inbox.tryPost(input)
   }
 
-  /// Waits until all inputs posted before are handled and `isSettled` holds.
+  /// Waits until all inputs posted before are handled and `condition` holds.
   ///
   /// It also returns when the driver has ended or the task is cancelled. The driver must be running
   /// or start soon.
-  package func settle(_ isSettled: @escaping @Sendable (M) -> Bool) async {
+  package func waitUntil(_ condition: @escaping @Sendable (M) -> Bool) async {
     let target = inbox.counters.accepted
-    guard phase != .ended, handled < target || !isSettled(machine) else { return }
+    guard phase != .ended, handled < target || !condition(machine) else { return }
     lastTicket += 1
     let ticket = lastTicket
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // If the task was already cancelled, the handler below has run and found nothing to resume.
         guard !Task.isCancelled else { return continuation.resume() }
-        settling.append(
-          Settling(
-            ticket: ticket, target: target, isSettled: isSettled, continuation: continuation))
+        waiters.append(
+          Waiter(
+            ticket: ticket, target: target, condition: condition, continuation: continuation))
       }
     } onCancel: {
-      Task { await self.wakeSettled { $0.ticket == ticket } }
+      Task { await self.resumeWaiters { $0.ticket == ticket } }
     }
   }
 
@@ -128,32 +128,32 @@ package actor Driver<M: Journaled> {
       if let due = deadline, due <= now, due != spent {
         await step(.tick, at: now)
         spent = deadline.flatMap { $0 <= now ? $0 : nil }
-        wakeSettled()
+        resumeWaiters()
         guard !Task.isCancelled else { break }
       }
       if let input = inbox.take() {
         await step(.input(input), at: moment())
         spent = nil
         handled += 1
-        wakeSettled()
+        resumeWaiters()
       } else if !isDue(unless: spent) {
         await waitForInput(or: deadline == spent ? nil : deadline)
       }
     }
     phase = .ended
-    wakeSettled { _ in true }
+    resumeWaiters { _ in true }
     inbox.close()
     await journal?.flush()
   }
 
-  private func wakeSettled() {
-    guard !settling.isEmpty else { return }
-    wakeSettled { handled >= $0.target && $0.isSettled(machine) }
+  private func resumeWaiters() {
+    guard !waiters.isEmpty else { return }
+    resumeWaiters { handled >= $0.target && $0.condition(machine) }
   }
 
-  private func wakeSettled(_ isReady: (Settling) -> Bool) {
-    let ready = settling.filter(isReady)
-    settling.removeAll(where: isReady)
+  private func resumeWaiters(_ isReady: (Waiter) -> Bool) {
+    let ready = waiters.filter(isReady)
+    waiters.removeAll(where: isReady)
     for waiter in ready { waiter.continuation.resume() }
   }
 

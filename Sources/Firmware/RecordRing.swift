@@ -40,7 +40,7 @@ public protocol RecordStorage {
   /// The number of records that fit.
   var capacity: Int { get }
   /// Accesses a record by its index.
-  subscript(place: Int) -> DrinkRecord { get set }
+  subscript(slot: Int) -> DrinkRecord { get set }
 }
 
 /// The newest records of a bottle, oldest first; a new record replaces the oldest one when full.
@@ -64,13 +64,13 @@ public struct RecordRing<Storage: RecordStorage> {
 
   /// Accesses a record, from 0 for the oldest.
   public subscript(index: Int) -> DrinkRecord {
-    get { storage[place(index)] }
-    set { storage[place(index)] = newValue }
+    get { storage[slot(index)] }
+    set { storage[slot(index)] = newValue }
   }
 
-  private func place(_ index: Int) -> Int {
-    let place = first &+ index
-    return place >= storage.capacity ? place &- storage.capacity : place
+  private func slot(_ index: Int) -> Int {
+    let slot = first &+ index
+    return slot >= storage.capacity ? slot &- storage.capacity : slot
   }
 
   /// Adds a record with the next id and returns the id.
@@ -80,7 +80,7 @@ public struct RecordRing<Storage: RecordStorage> {
     let id = nextID
     nextID &+= 1
     if count == storage.capacity {
-      first = place(1)
+      first = slot(1)
       count &-= 1
     }
     count &+= 1

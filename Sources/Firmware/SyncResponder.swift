@@ -66,10 +66,10 @@ public struct SyncResponder: Sendable, Equatable {
   /// Returns the number of records in the present chunk.
   public func recordCount<Storage>(in ring: borrowing RecordRing<Storage>) -> Int {
     var found = 0
-    var place = ring.firstWaiting(after: before, upTo: sent)
-    while place < ring.count {
+    var index = ring.firstWaiting(after: before, upTo: sent)
+    while index < ring.count {
       found &+= 1
-      place = ring.firstWaiting(after: ring[place].id, upTo: sent)
+      index = ring.firstWaiting(after: ring[index].id, upTo: sent)
     }
     return found
   }
@@ -81,10 +81,10 @@ public struct SyncResponder: Sendable, Equatable {
     var id = before
     var left = number
     while true {
-      let place = ring.firstWaiting(after: id, upTo: sent)
-      guard place < ring.count else { return .blank }
-      if left == 0 { return ring[place] }
-      id = ring[place].id
+      let index = ring.firstWaiting(after: id, upTo: sent)
+      guard index < ring.count else { return .blank }
+      if left == 0 { return ring[index] }
+      id = ring[index].id
       left &-= 1
     }
   }
@@ -93,9 +93,9 @@ public struct SyncResponder: Sendable, Equatable {
   private mutating func take<Storage>(in ring: borrowing RecordRing<Storage>) {
     var left = size
     while left > 0 {
-      let place = ring.firstWaiting(after: sent, upTo: last)
-      guard place < ring.count else { return }
-      sent = ring[place].id
+      let index = ring.firstWaiting(after: sent, upTo: last)
+      guard index < ring.count else { return }
+      sent = ring[index].id
       left &-= 1
     }
   }

@@ -30,10 +30,10 @@ enum PlanFile<Feature: SimulatedFeature> {
     let whole = "the file"
     switch error as? DecodingError {
     case .dataCorrupted(let context)? where !context.codingPath.isEmpty:
-      return "\(DecodingFault.place(context, in: whole)): \(context.debugDescription)"
+      return "\(DecodingFault.path(context, in: whole)): \(context.debugDescription)"
     case .typeMismatch(let type, let context)?:
-      return "\(DecodingFault.place(context, in: whole)) is not \(words(for: type))"
-    case _: return DecodingFault.words(for: error, in: whole)
+      return "\(DecodingFault.path(context, in: whole)) is not \(words(for: type))"
+    case _: return DecodingFault.description(for: error, in: whole)
     }
   }
 

@@ -142,8 +142,8 @@ public struct ArrayStorage: RecordStorage, Sendable, Hashable {
   public var capacity: Int { records.count }
 
   /// Accesses the record at an index from 0 to `capacity - 1`.
-  public subscript(place: Int) -> DrinkRecord {
-    get { records[place].record }
-    set { records[place].record = newValue }
+  public subscript(slot: Int) -> DrinkRecord {
+    get { records[slot].record }
+    set { records[slot].record = newValue }
   }
 }

@@ -177,9 +177,9 @@ public struct VirtualBottle: Sendable {
     _ records: [BottleRecord], nextID: UInt32?, capacity: Int
   ) -> RecordRing<ArrayStorage> {
     var storage = ArrayStorage(capacity: capacity)
-    let kept = records.suffix(capacity)
-    for (place, record) in kept.enumerated() { storage[place] = DrinkRecord(record) }
-    let next = nextID ?? (kept.last.map { $0.id &+ 1 } ?? 1)
-    return RecordRing(storage, count: kept.count, nextID: next)
+    let stored = records.suffix(capacity)
+    for (index, record) in stored.enumerated() { storage[index] = DrinkRecord(record) }
+    let next = nextID ?? (stored.last.map { $0.id &+ 1 } ?? 1)
+    return RecordRing(storage, count: stored.count, nextID: next)
   }
 }

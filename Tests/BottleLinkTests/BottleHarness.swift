@@ -356,10 +356,10 @@ struct BottleHarness {
     isLinked = true
     passiveSince = nil
     if !isRunning {
-      let kept = tickets
+      let previous = tickets
       tickets = []
       isLinked = true
-      launch(restoring: kept.map { _ in RestoredPeripheral(Self.id, isConnected: true) })
+      launch(restoring: previous.map { _ in RestoredPeripheral(Self.id, isConnected: true) })
       return
     }
     for ticket in tickets { later(.milliseconds(1), .model(.central(.connected(ticket.attempt)))) }

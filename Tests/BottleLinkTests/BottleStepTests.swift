@@ -203,7 +203,7 @@ import Testing
       scanning.give(.stop) == [
         .cancel(queue), .stopScan, Self.status(.disconnected, [], scanning.model),
       ])
-    #expect(!scanning.model.isKeptBySystem)
+    #expect(!scanning.model.isHeldBySystem)
     var connecting = Harness.looking()
     connecting.give(.central(.found(Harness.bottle.id, name: nil)))
     let burst = try #require(connecting.model.burst?.attempt)
@@ -255,15 +255,15 @@ import Testing
 
   @Test func `only a pending task of the system keeps a suspended app`() throws {
     var harness = try Harness.opened()
-    #expect(harness.model.isKeptBySystem)
+    #expect(harness.model.isHeldBySystem)
     harness.give(.central(.disconnected(harness.attempt, .reset)))
     #expect(
-      harness.model.isKeptBySystem == harness.model.status.outstanding.contains(.queuedConnect))
+      harness.model.isHeldBySystem == harness.model.status.outstanding.contains(.queuedConnect))
     var off = Harness.looking()
     off.give(.central(.adapter(.off)))
     #expect(off.model.status.outstanding == [.adapter])
     #expect(off.model.status.adapter == .off)
-    #expect(off.model.isKeptBySystem)
+    #expect(off.model.isHeldBySystem)
   }
 
   @Test func `passes the shell's confirmation to the store`() {

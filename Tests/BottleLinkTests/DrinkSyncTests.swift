@@ -206,10 +206,10 @@ import VirtualBottle
     harness.dropped = Set(harness.notified + 1...harness.notified + 99)
     harness.touch(.poured(40))
     harness.give(.heard(attempt, .state(harness.bottle.state), at: harness.wall))
-    let kept = BottleRecord(id: 8, time: 1_768_766_000, amount: 100, level: 0)
+    let present = BottleRecord(id: 8, time: 1_768_766_000, amount: 100, level: 0)
     var deleted = BottleRecord(id: 9, time: 1_768_766_000, amount: 100, level: 0)
     deleted.flags = .isDeleted
-    let chunk = BottleChunk(index: 0, total: 1, records: [deleted, kept])
+    let chunk = BottleChunk(index: 0, total: 1, records: [deleted, present])
     harness.give(.heard(attempt, .chunk(chunk), at: harness.wall))
     harness.pass(1)
     #expect(harness.stored == [8])

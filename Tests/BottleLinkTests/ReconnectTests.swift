@@ -235,7 +235,7 @@ import VirtualBottle
     harness.grant = .milliseconds(5)
     harness.pass(0.5)
     #expect(harness.isSuspended)
-    #expect(harness.model.isKeptBySystem)
+    #expect(harness.model.isHeldBySystem)
   }
 
   @Test(arguments: [

@@ -51,19 +51,19 @@ import Testing
       (307, "https://me@a.example?b@c", "https://a.example"), (300, "ws/@me", "ws/@me"),
     ] as [(Int, String, String)])
   func `the description of a redirect omits user, query and fragment`(
-    status: Int, location: String, told: String
+    status: Int, location: String, expected: String
   ) {
-    #expect(Self.head(status, nil, location).words == "points to \(told)")
+    #expect(Self.head(status, nil, location).summary == "points to \(expected)")
     #expect(Self.head(status, nil, location).isForPeople)
   }
 
   @Test func `web pages and redirects are classified as responses for people`() {
-    #expect(Self.head(200, "text/html").words == "a web page")
+    #expect(Self.head(200, "text/html").summary == "a web page")
     for head in [Self.head(304, nil, "/a"), Self.head(404, "text/html", "/a"), Self.head(101)] {
-      #expect(head.words == nil)
+      #expect(head.summary == nil)
       #expect(!head.isForPeople)
     }
-    #expect(Self.head(302).words == nil)
+    #expect(Self.head(302).summary == nil)
     #expect(Self.head(302).isForPeople)
     for (status, isElsewhere) in [
       (199, false), (200, true), (308, true), (399, true), (400, false),

@@ -14,12 +14,12 @@ import Testing
   /// Returns `text` with one character inserted, removed, or replaced, or unchanged.
   private func changed(_ text: String, _ signs: String, _ generator: inout RandomSource) -> String {
     var all = Array(text)
-    let place = Int.random(in: 0...all.count, using: &generator)
+    let index = Int.random(in: 0...all.count, using: &generator)
     let sign = signs.randomElement(using: &generator) ?? "0"
     switch Int.random(in: 0...3, using: &generator) {
-    case 0: all.insert(sign, at: place)
-    case 1 where place < all.count: all.remove(at: place)
-    case 2 where place < all.count: all[place] = sign
+    case 0: all.insert(sign, at: index)
+    case 1 where index < all.count: all.remove(at: index)
+    case 2 where index < all.count: all[index] = sign
     case _: break
     }
     return String(all)

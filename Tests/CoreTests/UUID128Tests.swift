@@ -5,11 +5,11 @@ import Testing
   private static let text = "01234567-89ab-cdef-fedc-ba9876543210"
 
   @Test(arguments: 0..<36)
-  func `each position of a UUID accepts only hexadecimal digits or only a dash`(place: Int) {
-    let isDash = [8, 13, 18, 23].contains(place)
+  func `each position of a UUID accepts only hexadecimal digits or only a dash`(index: Int) {
+    let isDash = [8, 13, 18, 23].contains(index)
     for byte in UInt8.min...127 {
       var bytes = Array(Self.text.utf8)
-      bytes[place] = byte
+      bytes[index] = byte
       let character = Character(Unicode.Scalar(byte))
       let isGood = isDash ? character == "-" : character.isHexDigit
       #expect((UUID128(String(decoding: bytes, as: UTF8.self)) != nil) == isGood)

@@ -136,17 +136,17 @@ import VirtualBottle
     func step(_ command: FirmwareCommand) -> BottleEffects {
       harness.give(.command(command))
     }
-    let told = BottleEffects(32 | 128)
-    #expect(step(.measure(full: false)) == told)
+    let expected = BottleEffects(32 | 128)
+    #expect(step(.measure(full: false)) == expected)
     #expect(harness.bottle.calibration.step == 10, "the calibration was not started")
     #expect(!harness.bottle.calibration.hasResult)
-    #expect(step(.startCalibration) == told)
+    #expect(step(.startCalibration) == expected)
     #expect(harness.bottle.calibration.step == 3)
-    #expect(step(.measure(full: true)) == told)
+    #expect(step(.measure(full: true)) == expected)
     #expect(harness.bottle.calibration.step == 10, "the empty bottle comes first")
     _ = step(.startCalibration)
     harness.give(.shaken)
-    #expect(step(.measure(full: false)) == told)
+    #expect(step(.measure(full: false)) == expected)
     #expect(harness.bottle.calibration.step == 6)
     #expect(harness.bottle.calibration.hasResult)
     harness.give(.poured(-830))
@@ -160,7 +160,7 @@ import VirtualBottle
     _ = step(.calibrate(empty: 1, full: 2, scale: 400))
     let complete = harness.bottle.calibration
     #expect((complete.step, complete.empty, complete.hasResult) == (9, 0, false))
-    #expect(step(.cancelCalibration) == told)
+    #expect(step(.cancelCalibration) == expected)
     #expect(harness.bottle.calibration == Harness(.plan034).bottle.calibration)
   }
 

@@ -93,8 +93,8 @@ import VirtualBottle
     #expect(outputs.contains(.advertises(true)))
     _ = bottle.handle(.world(.poured(40)), at: Instant.zero.advanced(by: .seconds(3)))
     #expect(bottle.records.map(\.id) == ids)
-    let kept = input == .erased ? usual : configuration.bytes
-    #expect(bottle.value(of: .configuration) == kept)
+    let expected = input == .erased ? usual : configuration.bytes
+    #expect(bottle.value(of: .configuration) == expected)
   }
 
   @Test func `repeating that a bottle is standing does not count as activity`() {

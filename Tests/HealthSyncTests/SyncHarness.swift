@@ -75,7 +75,7 @@ struct SyncHarness {
 
   static func batch(_ file: String, _ type: String = steps, _ place: UInt64 = 1) -> QueuedBatch {
     QueuedBatch(
-      file: file, type: type, place: place * QueuedBatch.distance, records: 10, deletions: 1,
+      file: file, type: type, position: place * QueuedBatch.distance, records: 10, deletions: 1,
       bytes: 100)
   }
 

@@ -125,7 +125,7 @@ import Testing
   @Test func `a batch without room for its parts before the next batch is quarantined`() throws {
     let batches = [("a", UInt64(5)), ("b", UInt64(6))].map { file, place in
       QueuedBatch(
-        file: file, type: SyncHarness.steps, place: place, records: 10, deletions: 1, bytes: 100)
+        file: file, type: SyncHarness.steps, position: place, records: 10, deletions: 1, bytes: 100)
     }
     var harness = try Self.started(batches)
     harness.fail("a", SyncHarness.http(413))
@@ -140,7 +140,7 @@ import Testing
   ) throws {
     let batches = ["a", "b", "c"].enumerated().map { place, file in
       QueuedBatch(
-        file: file, type: SyncHarness.steps, place: UInt64(place + 1) * QueuedBatch.distance,
+        file: file, type: SyncHarness.steps, position: UInt64(place + 1) * QueuedBatch.distance,
         records: records, deletions: deletions, bytes: 100)
     }
     var harness = try Self.started(batches + [SyncHarness.batch("d", SyncHarness.heart, 4)])

@@ -7,18 +7,18 @@ import Testing
 
 /// Tests of the newest page of a server without positions, fetched after a long absence.
 struct AbsenceTests {
-  private static let kept = Harness.message(1000, isPlain: true)
+  private static let stored = Harness.message(1000, isPlain: true)
 
   /// Returns a harness with one stored message, opened a day after its timeline was last whole.
   private static func back() -> Harness {
     let cursor = Cursor(
-      time: kept.createdAt, wholeAt: Harness.wall.advanced(by: .seconds(-86_400)))
+      time: stored.createdAt, wholeAt: Harness.wall.advanced(by: .seconds(-86_400)))
     var harness = Harness()
     harness.model = StreamModel(settings: StreamHarness.settings, seed: 1)
     harness.effects = []
     harness.give(.credentials(.available(expiresIn: nil)))
     harness.give(.open(at: Harness.wall))
-    harness.give(.loaded(TimelineSnapshot(messages: [kept], cursor: cursor)))
+    harness.give(.loaded(TimelineSnapshot(messages: [stored], cursor: cursor)))
     return harness
   }
 
@@ -27,7 +27,7 @@ struct AbsenceTests {
       var harness = Self.back()
       harness.answer(Harness.plainPage([2002, 2001], hasNext: hasNext))
       let edge = Harness.message(2001, isPlain: true).key
-      let gap = Gap(after: Self.kept.key, before: edge)
+      let gap = Gap(after: Self.stored.key, before: edge)
       #expect(harness.model.gaps == (hasNext ? [gap] : []))
       #expect(harness.fetches.map(\.query) == [.page(number: 1, limit: 100)])
     }

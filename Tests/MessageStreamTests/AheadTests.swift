@@ -10,7 +10,7 @@ struct AheadTests {
   /// Returns a harness that received a message out of turn and failed to fetch those before it.
   private static func ahead() throws -> Harness {
     var harness = Harness.connected(at: 5)
-    harness.hear(Harness.message(9))
+    harness.receive(Harness.message(9))
     harness.give(.fetchFailed(try #require(harness.fetches.last?.id), .reset))
     harness.effects = []
     return harness
@@ -33,7 +33,7 @@ struct AheadTests {
     throws
   {
     var harness = try Self.ahead()
-    harness.reconnect(head: 5, settles: false)
+    harness.reconnect(head: 5, accepts: false)
     #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
     harness.answer(Harness.page([], head: 5))
     #expect(harness.model.isWhole)
@@ -43,7 +43,7 @@ struct AheadTests {
 
   @Test func `ignores a message received out of turn when the log begins anew`() throws {
     var harness = Harness.connected(at: 5)
-    harness.hear(Harness.message(9))
+    harness.receive(Harness.message(9))
     let new = Self.anew()
     harness.answer(Page(messages: new, hasNext: false, head: new[7].position, recovered: false))
     #expect(harness.model.recovery.cursor.position == new[7].position)
@@ -63,7 +63,7 @@ struct AheadTests {
     throws
   {
     var harness = Harness.connected(at: 5, head: 7)
-    harness.hear(Harness.message(9))
+    harness.receive(Harness.message(9))
     let new = Self.anew()
     let head = Position(epoch: "f", offset: 9)
     harness.answer(Page(messages: Array(new[..<3]), hasNext: true, head: head))
@@ -74,7 +74,7 @@ struct AheadTests {
 
   @Test func `does not append a message received out of turn to the last page of a new log`() {
     var harness = Harness.connected(at: 5, head: 7)
-    harness.hear(Harness.message(9))
+    harness.receive(Harness.message(9))
     let new = Self.anew()
     harness.answer(Page(messages: new, hasNext: true, head: Position(epoch: "f", offset: 12)))
     let end = Position(epoch: "f", offset: 8)
@@ -93,7 +93,7 @@ struct AheadTests {
 
   @Test func `allows another message at the same position after a new socket opened`() throws {
     var harness = try Self.ahead()
-    harness.reconnect(head: 9, settles: false)
+    harness.reconnect(head: 9, accepts: false)
     harness.answer(Harness.page(6...8, head: 9, hasNext: true))
     #expect(harness.fetches.last?.query == .after(Harness.at(8), limit: 100))
     harness.answer(

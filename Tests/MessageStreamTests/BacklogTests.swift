@@ -9,15 +9,15 @@ import Testing
 /// named in the upgrade.
 struct BacklogTests {
   /// Returns a harness that stored everything up to `offset`, lost its socket and reconnected.
-  private static func lost(at offset: UInt64, head: UInt64, settles: Bool = true) -> Harness {
-    var harness = kept(at: offset)
-    harness.reconnect(head: head, settles: settles)
+  private static func lost(at offset: UInt64, head: UInt64, accepts: Bool = true) -> Harness {
+    var harness = stored(at: offset)
+    harness.reconnect(head: head, accepts: accepts)
     return harness
   }
 
-  private static func kept(at offset: UInt64) -> Harness {
+  private static func stored(at offset: UInt64) -> Harness {
     var harness = Harness.connected(at: offset - 1)
-    harness.hear(Harness.message(offset))
+    harness.receive(Harness.message(offset))
     harness.effects = []
     return harness
   }
@@ -33,12 +33,12 @@ struct BacklogTests {
     var harness = Self.lost(at: 5, head: 7)
     #expect(harness.named == Harness.at(5))
     #expect(!harness.model.isWhole)
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     #expect(!harness.model.isWhole)
     #expect(harness.commits.last?.cursor?.position == Harness.at(6))
-    harness.hear(Harness.message(7))
+    harness.receive(Harness.message(7))
     #expect(harness.model.isWhole)
-    harness.hear(Harness.message(8))
+    harness.receive(Harness.message(8))
     #expect(harness.texts == ["m6", "m7", "m8"])
     #expect(Self.ways(harness) == [.catchUp, .catchUp, .live])
     #expect(harness.fetches.isEmpty)
@@ -48,15 +48,15 @@ struct BacklogTests {
 
   @Test func `a message without a position does not end the backlog`() {
     var harness = Self.lost(at: 5, head: 7)
-    harness.hear(Harness.message(100, isPlain: true))
-    for number in UInt64(6)...7 { harness.hear(Harness.message(number)) }
+    harness.receive(Harness.message(100, isPlain: true))
+    for number in UInt64(6)...7 { harness.receive(Harness.message(number)) }
     #expect(harness.texts == ["m100", "m6", "m7"])
     #expect(Self.ways(harness) == [.live, .catchUp, .catchUp])
     #expect(harness.model.isWhole)
   }
 
   @Test func `fetches from a server that sends no backlog`() {
-    var harness = Self.lost(at: 5, head: 7, settles: false)
+    var harness = Self.lost(at: 5, head: 7, accepts: false)
     #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
     harness.answer(Harness.page(6...7, head: 7))
     #expect(harness.texts == ["m6", "m7"])
@@ -75,7 +75,7 @@ struct BacklogTests {
     var harness = Harness.connected(at: 5)
     harness.effects = []
     harness.give(.reader(isBehind: true))
-    harness.reconnect(head: 7, settles: true)
+    harness.reconnect(head: 7, accepts: true)
     #expect(harness.named == nil)
     #expect(harness.fetches.isEmpty)
     harness.give(.reader(isBehind: false))
@@ -86,7 +86,7 @@ struct BacklogTests {
     var harness = Self.lost(at: 5, head: 9)
     for number in UInt64(6)...8 {
       harness.pass(9)
-      harness.hear(Harness.message(number))
+      harness.receive(Harness.message(number))
     }
     #expect(harness.fetches.isEmpty, "each message is a sign of life")
     harness.pass(11)
@@ -98,9 +98,9 @@ struct BacklogTests {
 
   @Test func `fetches a hole in the backlog at once`() {
     var harness = Self.lost(at: 5, head: 8)
-    harness.hear(Harness.message(7))
+    harness.receive(Harness.message(7))
     #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
-    harness.hear(Harness.message(8))
+    harness.receive(Harness.message(8))
     harness.answer(Harness.page(6...8, head: 8))
     #expect(harness.texts.sorted() == ["m6", "m7", "m8"])
     #expect(harness.model.isWhole)
@@ -110,12 +110,12 @@ struct BacklogTests {
     var harness = Self.lost(at: 5, head: 8)
     let wholeAt = harness.commits.last?.cursor?.wholeAt
     harness.pass(5)
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     #expect(harness.commits.last?.cursor?.wholeAt == wholeAt)
-    harness.reconnect(head: 8, settles: true)
+    harness.reconnect(head: 8, accepts: true)
     #expect(harness.named == Harness.at(6))
-    harness.hear(Harness.message(7))
-    harness.hear(Harness.message(8))
+    harness.receive(Harness.message(7))
+    harness.receive(Harness.message(8))
     #expect(harness.texts == ["m6", "m7", "m8"])
     #expect(harness.model.isWhole)
     #expect(harness.fetches.isEmpty)
@@ -143,8 +143,8 @@ struct BacklogTests {
 
   @Test func `does not fetch again what arrived during an interrupted catch-up`() throws {
     var harness = Harness.connected(at: 5, head: 7)
-    harness.hear(Harness.message(6))
-    harness.hear(Harness.message(7))
+    harness.receive(Harness.message(6))
+    harness.receive(Harness.message(7))
     harness.answer(Harness.page(6...6, head: 7, hasNext: true))
     #expect(harness.fetches.last?.query == .after(Harness.at(7), limit: 100))
     #expect(harness.model.recovery.ahead == [])
@@ -159,12 +159,12 @@ struct BacklogTests {
   }
 
   @Test func `shows a message received beyond a hole once, although the backlog repeats it`() {
-    var harness = Self.kept(at: 5)
-    harness.hear(Harness.message(7))
+    var harness = Self.stored(at: 5)
+    harness.receive(Harness.message(7))
     if let asked = harness.fetches.last?.id { harness.give(.fetchFailed(asked, .reset)) }
     harness.effects = []
-    harness.reconnect(head: 7, settles: true)
-    for number in UInt64(6)...8 { harness.hear(Harness.message(number)) }
+    harness.reconnect(head: 7, accepts: true)
+    for number in UInt64(6)...8 { harness.receive(Harness.message(number)) }
     #expect(harness.texts == ["m6", "m8"])
     harness.pass(60, answering: Harness.page([], head: 8))
     #expect(harness.model.isWhole)
@@ -192,10 +192,10 @@ struct BacklogTests {
   @Test func `a refresh replaces the backlog`() {
     var harness = Self.lost(at: 5, head: 7)
     harness.give(.refresh)
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     harness.answer(Harness.page(6...7, head: 7))
-    harness.hear(Harness.message(7))
-    harness.hear(Harness.message(8))
+    harness.receive(Harness.message(7))
+    harness.receive(Harness.message(8))
     #expect(harness.texts == ["m6", "m7", "m8"])
     #expect(harness.model.isWhole)
     #expect(harness.fetches.count == 1)
@@ -203,7 +203,7 @@ struct BacklogTests {
 
   @Test func `fetches a hole if the server continues before it has sent the whole backlog`() {
     var harness = Self.lost(at: 5, head: 7)
-    harness.hear(Harness.message(8))
+    harness.receive(Harness.message(8))
     #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
     harness.answer(Harness.page(6...8, head: 8))
     #expect(harness.texts.sorted() == ["m6", "m7", "m8"])
@@ -215,13 +215,13 @@ struct BacklogTests {
     harness.send("mine")
     let own = Harness.message(8, text: "mine", user: "me")
     harness.give(.posted(try #require(harness.posts.last?.id), own))
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     #expect(harness.commits.last?.cursor?.position == Harness.at(6))
     #expect(!harness.model.isWhole)
-    harness.hear(Harness.message(7))
+    harness.receive(Harness.message(7))
     #expect(harness.model.isWhole)
     #expect(harness.commits.last?.cursor?.position == Harness.at(8))
-    harness.hear(own)
+    harness.receive(own)
     #expect(harness.texts == ["mine", "m6", "m7"])
     #expect(harness.fetches.isEmpty)
   }
@@ -231,7 +231,7 @@ struct BacklogTests {
     harness.send("mine")
     let own = Harness.message(9, text: "mine", user: "me")
     harness.give(.posted(try #require(harness.posts.last?.id), own))
-    harness.hear(Harness.message(7))
+    harness.receive(Harness.message(7))
     #expect(harness.fetches.map(\.query) == [.after(Harness.at(5), limit: 100)])
   }
 
@@ -241,7 +241,7 @@ struct BacklogTests {
     let own = Harness.message(8, text: "mine", user: "me")
     harness.give(.posted(try #require(harness.posts.last?.id), own))
     #expect(harness.fetches.isEmpty)
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     #expect(harness.fetches.map(\.query) == [.after(Harness.at(6), limit: 100)])
   }
 
@@ -250,7 +250,7 @@ struct BacklogTests {
     head: UInt64, spares: Bool
   ) throws {
     for after in [Harness.at(5), nil] {
-      var harness = Self.kept(at: 5)
+      var harness = Self.stored(at: 5)
       harness.lose()
       harness.send("mine")
       let own = Harness.message(6, text: "mine", user: "me")
@@ -263,7 +263,7 @@ struct BacklogTests {
   }
 
   @Test func `accepts an own message that arrives again while it is being stored`() throws {
-    var harness = Self.kept(at: 5)
+    var harness = Self.stored(at: 5)
     harness.lose()
     harness.send("mine")
     let own = Harness.message(6, text: "mine", user: "me")
@@ -271,8 +271,8 @@ struct BacklogTests {
     harness.effects = harness.model.handle(.posted(post, own), at: harness.now)
     let attempt = try #require(harness.model.link.currentAttempt)
     harness.give(.opened(attempt, head: Harness.at(7), after: Harness.at(5)))
-    harness.hear(own)
-    harness.hear(Harness.message(7))
+    harness.receive(own)
+    harness.receive(Harness.message(7))
     #expect(harness.fetches.isEmpty)
   }
 
@@ -341,8 +341,8 @@ struct BacklogTests {
     harness.give(.posted(entry.id, own))
     let attempt = try #require(harness.model.link.currentAttempt)
     harness.give(.opened(attempt, head: Harness.at(7), after: Harness.at(5)))
-    harness.hear(Harness.message(6))
-    harness.hear(own)
+    harness.receive(Harness.message(6))
+    harness.receive(own)
     #expect(harness.model.timeline.messages.map(\.text) == ["m6", "mine"])
     #expect(harness.model.isWhole)
     #expect(harness.fetches.isEmpty)
@@ -368,7 +368,7 @@ struct BacklogTests {
 
   @Test func `the next socket replaces a pending backlog`() {
     var harness = Self.lost(at: 5, head: 8)
-    harness.reconnect(head: 5, settles: true)
+    harness.reconnect(head: 5, accepts: true)
     #expect(harness.model.recovery.backlog == nil)
     #expect(harness.model.isWhole)
   }

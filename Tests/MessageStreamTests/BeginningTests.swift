@@ -18,7 +18,7 @@ struct BeginningTests {
     harness.answer(page)
     #expect(harness.model.gaps == [])
     #expect(harness.model.isWhole)
-    harness.hear(Harness.message(99, isPlain: true))
+    harness.receive(Harness.message(99, isPlain: true))
     #expect(harness.model.gaps.map(\.before) == Array(repeating: page.messages[2].key, count: gaps))
   }
 
@@ -66,9 +66,9 @@ struct BeginningTests {
     ([UInt64(1), 2, 3, 4], nil), ([2, 3, 4], Harness.at(2)), ([1, 3, 4], Harness.at(3)),
   ])
   func `does not fetch shown messages again if stamps do not rise with positions`(
-    kept: [UInt64], asked: Position?
+    stored: [UInt64], asked: Position?
   ) {
-    let messages = kept.map { number in
+    let messages = stored.map { number in
       var message = Harness.message(number)
       if number < 3 { message.createdAt = Harness.wall.advanced(by: .seconds(100)) }
       return message
@@ -149,7 +149,7 @@ struct BeginningTests {
     harness.connect(page, head: nil)
     harness.answer(Page(messages: page.messages, hasNext: false))
     harness.answer(page)
-    harness.hear(Harness.message(number, isPlain: true))
+    harness.receive(Harness.message(number, isPlain: true))
     #expect(harness.model.gaps.map(\.before) == Array(repeating: page.messages[2].key, count: gaps))
   }
 
@@ -160,7 +160,7 @@ struct BeginningTests {
     let failed = try #require(harness.fetches.last?.id)
     harness.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
     harness.give(.opened(try #require(harness.model.link.currentAttempt), head: nil))
-    harness.hear(Harness.message(5, isPlain: true))
+    harness.receive(Harness.message(5, isPlain: true))
     harness.give(.loadOlder)
     harness.answer(Page(messages: [Harness.message(5, isPlain: true)], hasNext: false))
     #expect(harness.histories == [])

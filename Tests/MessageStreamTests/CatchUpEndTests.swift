@@ -11,8 +11,10 @@ struct CatchUpEndTests {
   func `reports each entry that cannot be read`(count: Int) {
     var harness = Harness.connected(at: 3, head: 4)
     harness.answer(Harness.page([], head: 4, rejected: count))
-    let told = harness.updates.filter { if case .notice(.rejected) = $0 { true } else { false } }
-    #expect(told == Array(repeating: .notice(.rejected(count: 1)), count: count))
+    let rejections = harness.updates.filter {
+      if case .notice(.rejected) = $0 { true } else { false }
+    }
+    #expect(rejections == Array(repeating: .notice(.rejected(count: 1)), count: count))
   }
 
   @Test
@@ -45,14 +47,14 @@ struct CatchUpEndTests {
 
   @Test func `keeps a message received beyond the page of a log that forgot the cursor`() {
     var harness = Harness.connected(at: 5, head: 300)
-    harness.hear(Harness.message(302))
+    harness.receive(Harness.message(302))
     harness.answer(Harness.page(201...301, head: 301, recovered: false))
     #expect(harness.model.recovery.cursor.position == Harness.at(302))
   }
 
   @Test func `keeps a message received beyond such a page that ends at the cursor`() {
     var harness = Harness.connected(at: 5)
-    harness.hear(Harness.message(7))
+    harness.receive(Harness.message(7))
     harness.answer(Harness.page(1...5, head: 5, recovered: false))
     #expect(harness.model.recovery.ahead == [7])
     #expect(!harness.model.isWhole)
@@ -60,7 +62,7 @@ struct CatchUpEndTests {
 
   @Test func `drops a message received beyond the cursor if the log was rolled back below it`() {
     var harness = Harness.connected(at: 150, head: 100)
-    harness.hear(Harness.message(152))
+    harness.receive(Harness.message(152))
     harness.answer(Harness.page(51...100, head: 100, recovered: false))
     #expect(harness.model.recovery.cursor.position == Harness.at(100))
     #expect(harness.model.recovery.ahead == [])
@@ -68,10 +70,10 @@ struct CatchUpEndTests {
   }
 
   @Test func `different messages at known positions leave a gap after a long absence`() {
-    let kept = (UInt64(141)...150).map { Harness.message($0) }
+    let stored = (UInt64(141)...150).map { Harness.message($0) }
     let cursor = Cursor(
       position: Harness.at(150), wholeAt: Harness.wall.advanced(by: .seconds(-86_400)))
-    var harness = Harness.launched(with: TimelineSnapshot(messages: kept, cursor: cursor))
+    var harness = Harness.launched(with: TimelineSnapshot(messages: stored, cursor: cursor))
     let others = (UInt64(61)...160).map { Harness.other($0, "theirs") }
     harness.answer(Page(messages: others, hasNext: true, head: Harness.at(160)))
     #expect(harness.model.gaps.map(\.before) == [others[0].key])
@@ -102,7 +104,7 @@ struct CatchUpEndTests {
     var harness = Harness.connected(at: 5)
     harness.effects = []
     harness.give(.reader(isBehind: true))
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     harness.give(.refresh)
     harness.give(.reader(isBehind: false))
     harness.answer(Harness.page([6], head: 6))

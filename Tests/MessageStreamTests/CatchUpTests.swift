@@ -21,7 +21,7 @@ struct CatchUpTests {
 
   @Test func `a catch-up does not fetch what arrived over the socket meanwhile`() throws {
     var harness = Harness.connected(at: 5, head: 6)
-    for number in UInt64(7)...9 { harness.hear(Harness.message(number)) }
+    for number in UInt64(7)...9 { harness.receive(Harness.message(number)) }
     harness.answer(Harness.page([6], head: 10, hasNext: true))
     #expect(harness.fetches.last?.query == .after(Harness.at(9), limit: 100))
     harness.answer(Harness.page([10], head: 10))

@@ -9,8 +9,8 @@ import Testing
 struct ClockBackTests {
   /// Returns a phone in the background, while the server's clock is one hour back and `count`
   /// messages arrive.
-  private func away(_ count: Int, sortsByStamp: Bool, kept: Int = 30) -> StreamHarness {
-    var world = StreamHarness.connected(.plain, messages: kept)
+  private func away(_ count: Int, sortsByStamp: Bool, stored: Int = 30) -> StreamHarness {
+    var world = StreamHarness.connected(.plain, messages: stored)
     world.shop.sortsByStamp = sortsByStamp
     world.background()
     world.pass(.seconds(60))
@@ -27,7 +27,7 @@ struct ClockBackTests {
     world.drive { $0.status.state == .connected }
     world.pass(.seconds(5))
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
     #expect(world.model.gaps == [])
     #expect(world.model.isWhole)
@@ -40,7 +40,7 @@ struct ClockBackTests {
     world.drive { $0.status.state == .connected }
     world.pass(.seconds(5))
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
     #expect(world.model.gaps == [])
   }
@@ -56,7 +56,7 @@ struct ClockBackTests {
     world.shop.restStatus = nil
     world.pass(.seconds(40))
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
     #expect(world.model.recovery.unplaced == [])
   }
@@ -73,7 +73,7 @@ struct ClockBackTests {
     world.pass(.seconds(5))
     #expect(world.model.gaps.count == 1)
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
     #expect(world.model.gaps == [])
   }
@@ -109,7 +109,7 @@ struct ClockBackTests {
     world.pass(.seconds(5))
     #expect(world.model.gaps.count == 1)
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
   }
 
@@ -127,7 +127,7 @@ struct ClockBackTests {
     throws
   {
     var harness = Harness.plain()
-    harness.hear(Harness.message(1000, isPlain: true))
+    harness.receive(Harness.message(1000, isPlain: true))
     harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
     harness.answer(Harness.plainPage([2002, 2001, 1502, 1501], hasNext: false))
     harness.answer(Harness.plainPage([2002, 2001, 11, 10]))
@@ -139,22 +139,22 @@ struct ClockBackTests {
     #expect(harness.model.gaps == [])
     #expect(harness.commits.compactMap(\.gaps).last == [], "the store receives it")
     let first = Gap(after: nil, before: Harness.message(10).key)
-    let told: [StreamUpdate] = [.gap(first), .gapClosed(first), .gap(gap), .gapClosed(gap)]
-    #expect(harness.updates.filter { told.contains($0) } == told, "so does the reader")
+    let closed: [StreamUpdate] = [.gap(first), .gapClosed(first), .gap(gap), .gapClosed(gap)]
+    #expect(harness.updates.filter { closed.contains($0) } == closed, "so does the reader")
   }
 
   @Test func `a message with the same stamp as the newest stored one counts as stamped back`()
     throws
   {
-    let kept = Harness.message(1000, isPlain: true)
+    let stored = Harness.message(1000, isPlain: true)
     // A second message with the same stamp.
     let back = Harness.message(101_000, isPlain: true)
     let new = Harness.message(2000, isPlain: true)
     var harness = Harness.plain()
-    harness.hear(kept)
+    harness.receive(stored)
     harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
     harness.answer(Page(messages: [new], hasNext: false))
     harness.answer(Page(messages: [new, back], hasNext: true))
-    #expect(harness.model.gaps == [Gap(after: kept.key, before: back.key)])
+    #expect(harness.model.gaps == [Gap(after: stored.key, before: back.key)])
   }
 }

@@ -51,7 +51,7 @@ struct DedupeTests {
   }
 
   @Test(arguments: [(999, 999), (1000, 1000), (1001, 1000)])
-  func `memory holds at most its limit of messages`(count: Int, kept: Int) {
+  func `memory holds at most its limit of messages`(count: Int, stored: Int) {
     var timeline = ShopTimeline(limit: 1000)
     var shop = Shop(.plain, id: StreamHarness.settings.shop)
     for number in 1...count {
@@ -59,7 +59,7 @@ struct DedupeTests {
       timeline.insert(shop.accept("\(number)", from: "a", at: time).message)
       timeline.trim()
     }
-    #expect(timeline.messages == shop.ordered.suffix(kept))
+    #expect(timeline.messages == shop.ordered.suffix(stored))
   }
 
   @Test(arguments: Shop.Kind.allCases)
@@ -88,15 +88,15 @@ struct DedupeTests {
 
   /// Each message takes 100 + 3 + 256 bytes.
   @Test(arguments: [(10, 10), (11, 10), (20, 10)])
-  func `memory holds at most its limit of bytes`(count: UInt64, kept: Int) {
+  func `memory holds at most its limit of bytes`(count: UInt64, stored: Int) {
     var timeline = ShopTimeline(limit: 1000, bytes: 3_590)
     let text = String(repeating: "x", count: 100)
     for number in 1...count {
       timeline.insert(Harness.message(number, text: text))
       timeline.trim()
     }
-    #expect(timeline.messages.map(\.id.low) == Array((1...count).suffix(kept)))
-    #expect(timeline.bytes == kept * 359)
+    #expect(timeline.messages.map(\.id.low) == Array((1...count).suffix(stored)))
+    #expect(timeline.bytes == stored * 359)
     #expect(timeline.isFull == (count > 10))
     #expect(Self.broken(timeline) == [])
   }
@@ -161,14 +161,14 @@ struct DedupeTests {
   func `stores an edit of a message that is not stored yet`(number: UInt64, texts: [[String]]) {
     var harness = Harness.connected(at: 5)
     harness.effects = []
-    harness.keepsPromptly = false
+    harness.storesPromptly = false
     for message in [Harness.message(6), Harness.message(7), Self.edited(number)] {
-      harness.hear(message)
+      harness.receive(message)
     }
     // An older text and a repeated one change nothing.
-    for message in [Harness.message(number), Self.edited(number)] { harness.hear(message) }
-    harness.keepsPromptly = true
-    harness.keepLast()
+    for message in [Harness.message(number), Self.edited(number)] { harness.receive(message) }
+    harness.storesPromptly = true
+    harness.storeLast()
     #expect(harness.commits.map { $0.messages.map(\.text) }.filter { !$0.isEmpty } == texts)
   }
 
@@ -189,10 +189,10 @@ struct DedupeTests {
 
   @Test func `does not show an edit of a message that is stored but not shown`() throws {
     var harness = Harness.plain()
-    harness.keepsPromptly = false
+    harness.storesPromptly = false
     var message = Harness.message(5, isPlain: true)
     message.updatedAt = message.createdAt.advanced(by: .seconds(60))
-    harness.hear(message)
+    harness.receive(message)
     let commits = harness.effects.compactMap {
       if case .commit(let id, _) = $0 { id } else { CommitID?.none }
     }

@@ -18,7 +18,7 @@ struct EchoTests {
     var harness = Harness.plain(user: user)
     harness.send("ok")
     let entry = try #require(harness.posts.last)
-    harness.hear(Harness.message(9, text: "ok", user: "another", isPlain: true))
+    harness.receive(Harness.message(9, text: "ok", user: "another", isPlain: true))
     harness.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
     #expect(harness.model.outbox.entries.map(\.state) == [.failed(reason: "no")])
   }
@@ -31,7 +31,7 @@ struct EchoTests {
     harness.send("second")
     let second = try #require(harness.posts.last)
     harness.fail(second.id, Self.lost)
-    harness.hear(Harness.message(10, text: "second", user: "me", isPlain: true))
+    harness.receive(Harness.message(10, text: "second", user: "me", isPlain: true))
     #expect(harness.model.outbox.entries == [])
     #expect(harness.posts.count == 2)
   }
@@ -48,7 +48,7 @@ struct EchoTests {
     #expect(harness.model.recovery.cursor.time == before)
     // Nothing shows yet that all earlier messages have arrived.
     #expect(harness.model.recovery.unplaced == [own.id])
-    harness.hear(own)
+    harness.receive(own)
     #expect(harness.model.recovery.cursor.time == own.createdAt)
     #expect(harness.model.recovery.unplaced == [])
   }
@@ -89,7 +89,7 @@ struct EchoTests {
     harness.answer(Harness.nothing)
     let again = try #require(harness.posts.dropFirst().last)
     harness.fail(again.id, .http(status: 503, retryAfter: nil, detail: "busy"))
-    harness.hear(Harness.message(9, text: "once", user: "me", isPlain: true))
+    harness.receive(Harness.message(9, text: "once", user: "me", isPlain: true))
     #expect(harness.model.outbox.entries == [])
     #expect(harness.posts.count == 2)
     #expect(Self.dones(harness) == 1)
@@ -99,9 +99,9 @@ struct EchoTests {
     var harness = Harness.plain(user: "me")
     harness.send("ok")
     let entry = try #require(harness.posts.last)
-    harness.hear(Harness.message(9, text: "ok", user: "me", isPlain: true))
+    harness.receive(Harness.message(9, text: "ok", user: "me", isPlain: true))
     #expect(harness.model.timeline.messages.map(\.text) == [])
-    harness.hear(Harness.message(10, text: "ok", user: "me", isPlain: true))
+    harness.receive(Harness.message(10, text: "ok", user: "me", isPlain: true))
     #expect(harness.model.timeline.messages.count == 1)
     harness.fail(entry.id, Self.lost)
     #expect(harness.model.timeline.messages.count == 2)

@@ -117,12 +117,12 @@ struct FrameTests {
   private static func expectLife(_ input: (AttemptID) -> StreamModel.Input) throws {
     var model = Harness.connected(at: 5).model
     let attempt = try #require(model.link.currentAttempt)
-    let heard = Instant.zero.advanced(by: .seconds(60))
-    _ = model.tick(at: heard)
-    _ = model.handle(input(attempt), at: heard)
-    _ = model.tick(at: heard.advanced(by: .milliseconds(89_999)))
+    let received = Instant.zero.advanced(by: .seconds(60))
+    _ = model.tick(at: received)
+    _ = model.handle(input(attempt), at: received)
+    _ = model.tick(at: received.advanced(by: .milliseconds(89_999)))
     #expect(model.link.currentAttempt == attempt)
-    _ = model.tick(at: heard.advanced(by: .seconds(90)))
+    _ = model.tick(at: received.advanced(by: .seconds(90)))
     #expect(model.link.currentAttempt != attempt)
   }
 

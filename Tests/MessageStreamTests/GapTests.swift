@@ -101,7 +101,7 @@ struct GapTests {
     throws
   {
     var harness = try Self.listening()
-    harness.hear(Harness.message(100, isPlain: true))
+    harness.receive(Harness.message(100, isPlain: true))
     harness.answer(Harness.plainPage([102, 101, 100]))
     #expect(harness.model.gaps == [])
   }
@@ -112,8 +112,8 @@ struct GapTests {
   {
     for isStored in [true, false] {
       var harness = try Self.listening()
-      harness.keepsPromptly = isStored
-      harness.hear(Harness.message(4, isPlain: true))
+      harness.storesPromptly = isStored
+      harness.receive(Harness.message(4, isPlain: true))
       let page = [UInt64(102), 101, 100].map { Harness.message($0, isPlain: true) }
       harness.answer(Page(messages: page, hasNext: true))
       #expect(harness.model.gaps == [Gap(after: nil, before: page[2].key)])
@@ -177,20 +177,21 @@ struct GapTests {
 
   @Test(arguments: elsewhere)
   func `a stored message does not show that a page reaches beyond a gap if its position differs`(
-    kept: Message
+    stored: Message
   ) {
     let gap = Gap(after: Harness.message(10).key, before: Harness.message(60).key)
-    let messages = [kept, Harness.message(10), Harness.message(60)].sorted { $0.key < $1.key }
+    let messages = [stored, Harness.message(10), Harness.message(60)].sorted { $0.key < $1.key }
     var harness = Self.filling(gap, in: messages)
-    harness.answer(Page(messages: [kept, Harness.message(9)], hasNext: true, head: Harness.at(60)))
+    harness.answer(
+      Page(messages: [stored, Harness.message(9)], hasNext: true, head: Harness.at(60)))
     #expect(harness.model.gaps == [gap])
     #expect(harness.fetches.last?.query == .before(Harness.at(9), limit: 50))
   }
 
   @Test func `a message waiting for the store lies before a gap, too`() {
     var harness = Harness.connected(at: 5)
-    harness.keepsPromptly = false
-    harness.hear(Harness.message(6))
+    harness.storesPromptly = false
+    harness.receive(Harness.message(6))
     harness.oversize()
     harness.answer(Harness.page(251...350, head: 350, recovered: false))
     #expect(

@@ -100,7 +100,7 @@ struct HistoryTests {
   }
 
   /// Returns a harness that shows messages with positions from 101 and requests older ones.
-  private static func placed() -> Harness {
+  private static func readingOlder() -> Harness {
     var harness = Harness()
     harness.connect(Harness.page(101...150, head: 150, hasNext: true), head: Harness.at(150))
     harness.give(.loadOlder)
@@ -108,16 +108,16 @@ struct HistoryTests {
   }
 
   @Test func `does not show messages again that are on the screen`() {
-    var harness = Self.placed()
+    var harness = Self.readingOlder()
     harness.give(.older([Harness.message(100), Harness.message(101)]))
     #expect(harness.texts == (101...150).map { "m\($0)" } + ["m100"])
   }
 
   @Test func `drops a page that arrives while the store is full, and reports it`() {
-    var harness = Self.placed()
+    var harness = Self.readingOlder()
     harness.give(.older([]))
-    harness.keepsPromptly = false
-    harness.hear(Harness.message(151))
+    harness.storesPromptly = false
+    harness.receive(Harness.message(151))
     harness.model.commits.waiting.add(
       (UInt64(1001)...3000).map { Harness.message($0) }, via: .catchUp)
     harness.answer(Harness.page(51...100, head: 151, hasNext: true))
@@ -128,7 +128,7 @@ struct HistoryTests {
   @Test func `refreshes credentials again when the page after an accepted one is refused`()
     throws
   {
-    var harness = Self.placed()
+    var harness = Self.readingOlder()
     harness.give(.older([]))
     harness.give(.fetchFailed(try #require(harness.fetches.last?.id), Harness.refused))
     harness.give(.credentials(.available(expiresIn: nil)))
@@ -151,7 +151,7 @@ struct HistoryTests {
   }
 
   @Test func `a screen that received something older is not at the beginning`() {
-    var harness = Self.placed()
+    var harness = Self.readingOlder()
     harness.give(.older([]))
     harness.answer(Harness.page(51...100, head: 150))
     harness.give(.older([]))
@@ -159,7 +159,7 @@ struct HistoryTests {
   }
 
   @Test func `an empty page with a successor is not the beginning`() {
-    var harness = Self.placed()
+    var harness = Self.readingOlder()
     harness.give(.older([]))
     harness.answer(Harness.page([], head: 150, hasNext: true))
     harness.give(.older([]))

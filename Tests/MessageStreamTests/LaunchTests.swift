@@ -49,7 +49,7 @@ struct LaunchTests {
 
   @Test func `closing the screen drops a pending backlog`() {
     var harness = Harness.connected(at: 5)
-    harness.reconnect(head: 7, settles: true)
+    harness.reconnect(head: 7, accepts: true)
     #expect(harness.model.recovery.backlog?.end == Harness.at(7))
     harness.give(.close)
     #expect(harness.model.recovery.backlog == nil)
@@ -68,12 +68,12 @@ struct LaunchTests {
   }
 
   @Test func `uses the clock as it was when the app left or a message was sent`() {
-    var gone = Harness.connected(at: 5)
-    gone.give(.lifecycle(.background), at: Self.later)
-    #expect(gone.commits.last?.cursor?.wholeAt == Self.later)
+    var left = Harness.connected(at: 5)
+    left.give(.lifecycle(.background), at: Self.later)
+    #expect(left.commits.last?.cursor?.wholeAt == Self.later)
     var sent = Harness.connected(at: 5)
     sent.send("mine", ahead: .seconds(600))
-    sent.hear(Harness.message(6))
+    sent.receive(Harness.message(6))
     #expect(sent.commits.last?.cursor?.wholeAt == Self.later)
   }
 
@@ -115,7 +115,7 @@ struct LaunchTests {
 
   @Test func `defers a backlog that stalls while the reader is behind`() {
     var harness = Harness.connected(at: 5)
-    harness.reconnect(head: 7, settles: true)
+    harness.reconnect(head: 7, accepts: true)
     var model = harness.model
     _ = model.handle(.reader(isBehind: true), at: harness.now)
     _ = model.tick(at: harness.now.advanced(by: .seconds(10)))

@@ -54,7 +54,7 @@ struct LifecycleTests {
     world.say("seen")
     world.pass(.seconds(40))
     #expect(world.texts.last == "seen")
-    #expect(world.model.recovery.isSettled)
+    #expect(world.model.recovery.isIdle)
   }
 
   @Test(arguments: Shop.Kind.allCases)
@@ -64,7 +64,7 @@ struct LifecycleTests {
     let start = world.now
     world.change(to: .reachable(path: PathID("cell")))
     #expect(world.log.closes == [1001])
-    #expect(world.status.state == .reconnecting && world.status.reason == .settling)
+    #expect(world.status.state == .reconnecting && world.status.reason == .debouncing)
     #expect(world.status.retryAt == start.advanced(by: .seconds(2)))
     world.say("missed", silently: true)
     world.drive { !$0.log.opens.isEmpty }
@@ -97,7 +97,7 @@ struct LifecycleTests {
     }
     world.pass(.seconds(60))
     world.scrollToTheBeginning()
-    world.ledger.settle(
+    world.ledger.compare(
       with: kind == .ours
         ? world.shop.ordered
         : world.shop.log.filter {
@@ -157,9 +157,9 @@ struct LifecycleTests {
     world.sendDown { .link(.ping($0), at: Harness.wall) }
     world.server.sendsPings = false
     world.drive { $0.queue.next.map { $0 > .second(40) } ?? true }
-    let heard = world.now
+    let received = world.now
     world.net.isBlackHole = true
-    world.pass(.milliseconds(milliseconds) - heard.duration(to: world.now))
+    world.pass(.milliseconds(milliseconds) - received.duration(to: world.now))
     #expect(world.log.opens.count == opens)
   }
 
@@ -226,7 +226,7 @@ struct LifecycleTests {
     harness.connect(Harness.nothing, head: nil)
     harness.give(.lifecycle(.background), at: Harness.wall)
     #expect(harness.model.link.status.phase == .connected)
-    harness.hear(Harness.message(3600, isPlain: true))
+    harness.receive(Harness.message(3600, isPlain: true))
     #expect(
       harness.model.recovery.cursor.time == Harness.wall, "the hole before it is not filled yet")
     let missed = (UInt64(1)...3).map { Harness.message($0, isPlain: true) }

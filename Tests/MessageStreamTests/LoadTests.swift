@@ -52,7 +52,7 @@ struct LoadTests {
       world.pass(.seconds(1))
     }
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.texts == world.shop.ordered.map(\.text))
     #expect(world.ledger.problems == [])
   }

@@ -21,7 +21,7 @@ struct NewLogTests {
   /// back.
   private static func filledUp() -> Harness {
     var harness = Harness.connected(at: 100)
-    for number in UInt64(101)...208 { harness.hear(Harness.message(number)) }
+    for number in UInt64(101)...208 { harness.receive(Harness.message(number)) }
     harness.lose()
     harness.send("mine")
     harness.effects = []
@@ -49,7 +49,7 @@ struct NewLogTests {
     #expect(harness.updates.contains(.notice(.newEpoch(Harness.at(100)))))
     #expect(harness.model.gaps == [Gap(after: nil, before: Harness.message(51).key)])
     #expect(harness.model.recovery.cursor.position == Harness.at(100))
-    for number in UInt64(101)...160 { harness.hear(Harness.message(number)) }
+    for number in UInt64(101)...160 { harness.receive(Harness.message(number)) }
     #expect(harness.texts == (51...160).map { "m\($0)" })
     #expect(harness.model.recovery.cursor.position == Harness.at(160))
     #expect(harness.model.recovery.ahead == [])
@@ -72,10 +72,10 @@ struct NewLogTests {
 
   @Test func `a message not stored yet reveals a new log, too`() throws {
     var harness = Harness.connected(at: 100)
-    for number in UInt64(101)...206 { harness.hear(Harness.message(number)) }
+    for number in UInt64(101)...206 { harness.receive(Harness.message(number)) }
     harness.send("mine")
-    harness.keepsPromptly = false
-    for number in UInt64(207)...208 { harness.hear(Harness.message(number)) }
+    harness.storesPromptly = false
+    for number in UInt64(207)...208 { harness.receive(Harness.message(number)) }
     harness.lose()
     let entry = try #require(harness.model.outbox.entries.first)
     harness.give(.posted(entry.id, Harness.other(208, "mine")))
@@ -84,8 +84,8 @@ struct NewLogTests {
 
   @Test func `a message of the socket reveals a new log, which the newest page completes`() {
     var harness = Harness.connected(at: 0)
-    for number in UInt64(1)...3 { harness.hear(Harness.message(number)) }
-    harness.hear(Harness.other(2))
+    for number in UInt64(1)...3 { harness.receive(Harness.message(number)) }
+    harness.receive(Harness.other(2))
     #expect(harness.fetches.map(\.query) == [Self.newest])
     #expect(!harness.model.isWhole)
     let page = [Harness.other(2), Harness.other(1)]
@@ -99,7 +99,7 @@ struct NewLogTests {
   @Test(arguments: [UInt64(149), 150, 151])
   func `older messages at known positions reveal a new log, wherever it ends`(head: UInt64) {
     var harness = Harness.connected(at: 140)
-    for number in UInt64(141)...150 { harness.hear(Harness.message(number)) }
+    for number in UInt64(141)...150 { harness.receive(Harness.message(number)) }
     harness.give(.loadOlder)
     harness.give(.older([]))
     harness.answer(Page(messages: [Harness.other(147)], hasNext: true, head: Harness.at(head)))
@@ -109,7 +109,7 @@ struct NewLogTests {
 
   @Test func `a page of a catch-up that names a known position reveals a new log`() {
     var harness = Harness.connected(at: 0)
-    for number in UInt64(1)...3 { harness.hear(Harness.message(number)) }
+    for number in UInt64(1)...3 { harness.receive(Harness.message(number)) }
     harness.oversize()
     harness.answer(Page(messages: [Harness.other(2)], hasNext: false, head: Harness.at(3)))
     #expect(harness.fetches.map(\.query) == [.after(Harness.at(3), limit: 100), Self.newest])
@@ -118,25 +118,25 @@ struct NewLogTests {
 
   @Test func `neither a known message nor one beyond the cursor reveals a new log`() {
     var harness = Harness.connected(at: 0)
-    for number in UInt64(1)...3 { harness.hear(Harness.message(number)) }
-    harness.hear(Harness.message(2))
-    harness.hear(Harness.other(4))
+    for number in UInt64(1)...3 { harness.receive(Harness.message(number)) }
+    harness.receive(Harness.message(2))
+    harness.receive(Harness.other(4))
     #expect(harness.fetches.isEmpty)
     #expect(harness.model.recovery.cursor.position == Harness.at(4))
   }
 
   @Test func `messages of an earlier log below a gap reveal no new log`() {
-    let kept = (UInt64(1)...8).map { Harness.message($0) } + [Harness.other(9)]
-    let gap = Gap(after: kept[7].key, before: kept[8].key)
+    let stored = (UInt64(1)...8).map { Harness.message($0) } + [Harness.other(9)]
+    let gap = Gap(after: stored[7].key, before: stored[8].key)
     let cursor = Cursor(position: Harness.at(9), wholeAt: Harness.wall)
     var harness = Harness.launched(
-      with: TimelineSnapshot(messages: kept, cursor: cursor, gaps: [gap]))
+      with: TimelineSnapshot(messages: stored, cursor: cursor, gaps: [gap]))
     harness.give(.loadOlder)
     #expect(harness.fetches.map(\.query) == [.before(Harness.at(9), limit: 50)])
     let page = [Harness.other(8), Harness.other(7)]
     harness.answer(Page(messages: page, hasNext: true, head: Harness.at(9)))
     #expect(harness.model.recovery.cursor.position == Harness.at(9))
-    #expect(harness.model.gaps == [Gap(after: kept[7].key, before: Harness.other(7).key)])
+    #expect(harness.model.gaps == [Gap(after: stored[7].key, before: Harness.other(7).key)])
   }
 
   private static let heads: [(Position?, Bool)] = [
@@ -187,13 +187,15 @@ struct NewLogTests {
     try Self.connect(&harness)
     let page = [Harness.other(207, "mine"), Harness.other(206)]
     harness.answer(Page(messages: page, hasNext: true, head: Harness.at(207)))
-    #expect(harness.model.gaps == [Gap(after: Harness.message(208).key, before: Harness.other(206).key)])
+    #expect(
+      harness.model.gaps == [Gap(after: Harness.message(208).key, before: Harness.other(206).key)])
     #expect(harness.model.recovery.cursor.position == Harness.at(207))
     harness.effects = []
     harness.give(.loadOlder)
     let others = [Harness.other(205), Harness.message(204)]
     harness.answer(Page(messages: others, hasNext: true, head: Harness.at(207)))
-    #expect(harness.model.gaps == [Gap(after: Harness.message(208).key, before: Harness.other(206).key)])
+    #expect(
+      harness.model.gaps == [Gap(after: Harness.message(208).key, before: Harness.other(206).key)])
     harness.answer(Harness.page([203, 202], head: 207, hasNext: true))
     harness.answer(Harness.page([88], head: 207, hasNext: true))
     let queries = [UInt64(206), 204, 202].map { PageQuery.before(Harness.at($0), limit: 50) }
@@ -202,8 +204,8 @@ struct NewLogTests {
   }
 
   @Test func `a launch with a cursor of a replaced log fetches the newest page`() {
-    let kept = (UInt64(1)...8).map { Harness.message($0) }
-    let snapshot = TimelineSnapshot(messages: kept, cursor: Self.unknown(wholeUntil: 8))
+    let stored = (UInt64(1)...8).map { Harness.message($0) }
+    let snapshot = TimelineSnapshot(messages: stored, cursor: Self.unknown(wholeUntil: 8))
     var harness = Harness.launched(with: snapshot)
     #expect(harness.fetches.map(\.query) == [Self.newest])
     let page = [Harness.other(9), Harness.other(8)]
@@ -214,7 +216,7 @@ struct NewLogTests {
 
   @Test func `an unknown message below the cursor makes the stream ask the server`() {
     var harness = Harness.connected(at: 150)
-    harness.hear(Harness.message(101))
+    harness.receive(Harness.message(101))
     harness.answer(Harness.page(52...101, head: 101, recovered: false))
     #expect(harness.fetches.last?.query == .after(Harness.at(150), limit: 100))
     #expect(harness.texts == (52...101).map { "m\($0)" })
@@ -223,7 +225,7 @@ struct NewLogTests {
 
   @Test func `keeps a message received below the old cursor during the fetch`() {
     var harness = Harness.connected(at: 150, head: 100)
-    harness.hear(Harness.message(101))
+    harness.receive(Harness.message(101))
     harness.answer(Harness.page(51...100, head: 100, recovered: false))
     harness.answer(Harness.page([101], head: 101))
     #expect(harness.fetches.last?.query == .after(Harness.at(100), limit: 100))
@@ -250,15 +252,15 @@ struct NewLogTests {
   func `nothing follows the largest offset`(offset: UInt64) {
     var harness = Harness()
     harness.connect(Harness.page([offset], head: offset), head: Harness.at(offset))
-    harness.hear(Harness.message(.max))
-    harness.hear(Harness.message(.max))
+    harness.receive(Harness.message(.max))
+    harness.receive(Harness.message(.max))
     #expect(harness.model.recovery.cursor.position == Harness.at(.max))
     #expect(harness.model.recovery.ahead == [])
   }
 
   @Test func `a page that reaches the largest offset ends there`() {
     var harness = Harness.connected(at: .max - 3)
-    harness.hear(Harness.message(.max))
+    harness.receive(Harness.message(.max))
     harness.answer(Harness.page([.max - 2, .max - 1, .max], head: .max, hasNext: true))
     #expect(harness.model.recovery.cursor.position == Harness.at(.max))
     #expect(harness.fetches.last?.query == .after(Harness.at(.max), limit: 100))

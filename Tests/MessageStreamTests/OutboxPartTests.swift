@@ -31,11 +31,11 @@ struct OutboxPartTests {
     var outbox = Outbox(limit: 10)
     outbox.restore([entry], after: cursor)
     let taken = outbox.take(at: .zero, timeout: .seconds(1), credentials: 0, after: cursor)
-    let isKept = outbox.keepBack(Harness.message(9), for: entry.id)
+    let isStored = outbox.keepBack(Harness.message(9), for: entry.id)
     let early = outbox.takeEcho()
     outbox.queue.release(entry.id)
     let late = outbox.takeEcho()
-    #expect(taken == entry && isKept)
+    #expect(taken == entry && isStored)
     #expect(early == nil)
     #expect(late == Harness.message(9))
   }

@@ -309,7 +309,7 @@ struct OutboxTests {
     world.relaunch()
     world.pass(.seconds(20))
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
   }
 }

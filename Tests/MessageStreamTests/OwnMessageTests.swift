@@ -21,8 +21,8 @@ struct OwnMessageTests {
     harness.send("once")
     let entry = try #require(harness.posts.last)
     let echo = Self.mine("once", at: 9)
-    harness.hear(echo)
-    harness.hear(echo)
+    harness.receive(echo)
+    harness.receive(echo)
     #expect(harness.commits.flatMap(\.messages) == [])
     #expect(harness.model.outbox.entries.count == 1)
     harness.fail(entry.id, Self.lost)
@@ -39,7 +39,7 @@ struct OwnMessageTests {
     var harness = Harness.plain(user: "me")
     harness.send("once")
     let entry = try #require(harness.posts.last)
-    harness.hear(Self.mine("once", at: 9))
+    harness.receive(Self.mine("once", at: 9))
     harness.give(.posted(entry.id, Self.mine("once", at: 9)))
     #expect(harness.texts == ["once"])
     #expect(harness.model.outbox.entries == [])
@@ -49,7 +49,7 @@ struct OwnMessageTests {
     var harness = Harness.plain(user: "me")
     harness.send("ok")
     let entry = try #require(harness.posts.last)
-    harness.hear(Self.mine("ok", at: 9))
+    harness.receive(Self.mine("ok", at: 9))
     #expect(harness.texts == [])
     harness.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
     #expect(harness.texts == ["ok"])
@@ -63,7 +63,7 @@ struct OwnMessageTests {
     harness.send("ok")
     let entry = try #require(harness.posts.last)
     let like = Self.mine("ok", at: 9)
-    harness.hear(like)
+    harness.receive(like)
     harness.fail(entry.id, .http(status: 400, retryAfter: nil, detail: "no"))
     harness.effects = []
     harness.give(.oversized(try #require(harness.model.link.currentAttempt), bytes: 1))
@@ -102,7 +102,7 @@ struct OwnMessageTests {
     #expect(harness.posts.count == 1)
     var other = Self.mine("ok", at: 9)
     other.parent = Harness.message(3).id
-    harness.hear(other)
+    harness.receive(other)
     #expect(harness.texts == ["ok"])
   }
 
@@ -113,7 +113,7 @@ struct OwnMessageTests {
     var harness = Harness.plain(user: "me")
     harness.send("ok", ahead: .seconds(600))
     harness.fail(try #require(harness.posts.last).id, Self.lost)
-    harness.hear(Self.mine("ok", at: seconds))
+    harness.receive(Self.mine("ok", at: seconds))
     #expect(harness.model.outbox.entries.isEmpty == isTaken)
     #expect(harness.posts.count == 1)
   }
@@ -123,7 +123,7 @@ struct OwnMessageTests {
     var harness = Harness.plain(user: "me")
     harness.send("once", ahead: .seconds(ahead))
     harness.fail(try #require(harness.posts.last).id, Self.lost)
-    harness.hear(Self.mine("once", at: 9))
+    harness.receive(Self.mine("once", at: 9))
     #expect(harness.model.outbox.entries == [])
     #expect(harness.posts.count == 1)
   }
@@ -157,7 +157,7 @@ struct OwnMessageTests {
     harness.answer(Harness.nothing)
     harness.send("once", ahead: .seconds(7200))
     harness.fail(try #require(harness.posts.last).id, Self.lost)
-    harness.hear(Self.mine("once", at: 9))
+    harness.receive(Self.mine("once", at: 9))
     #expect(harness.model.outbox.entries == [])
     #expect(harness.posts.count == 1)
   }
@@ -172,7 +172,7 @@ struct OwnMessageTests {
     harness.answer(Page(messages: [Self.mine("once", at: 0)], hasNext: false))
     #expect(harness.texts == ["once"], "older words")
     harness.fail(try #require(harness.posts.last).id, Self.lost)
-    harness.hear(Self.mine("once", at: 9, number: 10))
+    harness.receive(Self.mine("once", at: 9, number: 10))
     #expect(harness.model.outbox.entries == [])
     #expect(harness.posts.count == 1)
   }
@@ -203,14 +203,14 @@ struct OwnMessageTests {
   {
     var harness = Harness(user: "me")
     harness.send("once")
-    harness.keepsPromptly = false
+    harness.storesPromptly = false
     harness.answer(Harness.nothing)
     #expect(harness.posts == [])
     #expect(harness.fetches.count == 1)
     harness.refuseCommit()
     harness.pass(0)
     #expect(harness.posts == [])
-    harness.keepsPromptly = true
+    harness.storesPromptly = true
     harness.pass(2)
     #expect(harness.posts.map(\.text) == ["once"])
   }

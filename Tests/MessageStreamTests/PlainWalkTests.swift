@@ -12,7 +12,7 @@ struct PlainWalkTests {
   /// Returns a harness that received these messages and fetches those it may have missed.
   private static func fetching(after numbers: [UInt64]) -> Harness {
     var harness = Harness.plain()
-    for number in numbers { harness.hear(plain(number)) }
+    for number in numbers { harness.receive(plain(number)) }
     harness.oversize()
     return harness
   }
@@ -34,7 +34,7 @@ struct PlainWalkTests {
 
   @Test func `a message received during the fetch neither ends the walk nor leaves a gap`() {
     var harness = Self.fetching(after: [1000, 3000])
-    harness.hear(Self.plain(2500))
+    harness.receive(Self.plain(2500))
     harness.answer(Harness.nothing)
     harness.answer(Harness.plainPage([3001, 2500]))
     #expect(harness.fetches.last?.query == .page(number: 2, limit: 50))
@@ -56,7 +56,7 @@ struct PlainWalkTests {
   {
     var harness = Self.fetching(after: [])
     harness.oversize()
-    harness.hear(Self.plain(5))
+    harness.receive(Self.plain(5))
     for _ in 1...2 { harness.answer(Harness.nothing) }
     #expect(harness.model.recovery.unplaced == [Harness.message(5).id])
     for _ in 1...2 { harness.answer(Harness.nothing) }
@@ -71,14 +71,14 @@ struct PlainWalkTests {
 
   @Test func `an older message of the socket does not move the time of the newest back`() {
     var harness = Harness.plain()
-    for number in [UInt64(3000), 2000] { harness.hear(Self.plain(number)) }
+    for number in [UInt64(3000), 2000] { harness.receive(Self.plain(number)) }
     #expect(harness.model.recovery.cursor.time == Self.plain(3000).createdAt)
   }
 
   @Test func `a message received before the socket opened stays unplaced and moves no time`() {
     var harness = Harness(cursor: Cursor(time: Harness.wall, wholeAt: Harness.wall))
     for _ in 1...2 { harness.answer(Harness.nothing) }
-    harness.hear(Self.plain(5))
+    harness.receive(Self.plain(5))
     #expect(harness.model.recovery.cursor.time == Harness.wall)
     #expect(harness.model.recovery.unplaced == [Harness.message(5).id])
   }
@@ -122,7 +122,7 @@ struct PlainWalkTests {
     let screen = Harness.plainPage([102, 101, 100], hasNext: hasNext)
     harness.connect(screen, head: nil)
     for _ in 1...2 { harness.answer(Harness.plainPage([102, 101, 100], hasNext: false)) }
-    harness.hear(Self.plain(hasNext ? 100 : 99))
+    harness.receive(Self.plain(hasNext ? 100 : 99))
     #expect(harness.model.gaps == [])
   }
 }

@@ -193,7 +193,7 @@ struct ReconnectTests {
     world.pass(.seconds(5))
     #expect(world.log.refreshes == 0)
     #expect(world.status.state == .connected)
-    #expect(world.model.recovery.isSettled)
+    #expect(world.model.recovery.isIdle)
   }
 
   @Test func `credentials are refreshed a minute before they expire`() {
@@ -271,6 +271,6 @@ struct ReconnectTests {
     #expect(Log.waits(world.log.fetches.map(\.at)) == [1, 2, 4, 8, 16, 30, 30, 30])
     world.shop.restStatus = nil
     world.pass(.seconds(31))
-    #expect(world.model.recovery.isSettled)
+    #expect(world.model.recovery.isIdle)
   }
 }

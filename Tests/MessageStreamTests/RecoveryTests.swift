@@ -87,11 +87,11 @@ struct RecoveryTests {
     #expect(recovery.cursor.time == (isEarlier ? Harness.wall : newest))
   }
 
-  private static let places: [(Position, Via)] = [
+  private static let positions: [(Position, Via)] = [
     (Harness.at(7), .catchUp), (Harness.at(8), .live), (other(6), .live),
   ]
 
-  @Test(arguments: places)
+  @Test(arguments: positions)
   func `only messages up to the end of the backlog, in the same log, were missed`(
     position: Position, via: Via
   ) {
@@ -108,14 +108,14 @@ struct RecoveryTests {
   ) {
     var recovery = Self.recovery(at: Harness.at(5))
     recovery.awaitBacklog(to: Harness.at(7), until: .zero)
-    let took = recovery.take(Harness.at(offset), advancing: true, isConnected: true)
-    #expect(took == isWhole)
+    let result = recovery.take(Harness.at(offset), advancing: true, isConnected: true)
+    #expect(result == isWhole)
   }
 
   @Test func `remembers nothing without a socket while a fetch is under way`() {
     var recovery = Self.recovery(at: Harness.at(5))
-    let took = recovery.take(Harness.at(6), advancing: false, isConnected: false)
-    #expect(!took)
+    let result = recovery.take(Harness.at(6), advancing: false, isConnected: false)
+    #expect(!result)
     #expect(recovery == Self.recovery(at: Harness.at(5)))
   }
 
@@ -123,8 +123,8 @@ struct RecoveryTests {
     var recovery = Self.recovery(at: Harness.at(5))
     recovery.ahead = Set(7...10_006)
     let full = recovery
-    let took = recovery.take(Harness.at(20_000), advancing: true, isConnected: true)
-    #expect(!took)
+    let result = recovery.take(Harness.at(20_000), advancing: true, isConnected: true)
+    #expect(!result)
     #expect(recovery == full)
   }
 

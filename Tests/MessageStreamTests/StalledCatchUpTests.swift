@@ -44,7 +44,7 @@ struct StalledCatchUpTests {
 
   @Test func `queries a server that lags behind itself ever less often`() {
     var harness = Harness.connected(at: 4)
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     let lag = Harness.page([], head: 4)
     harness.answer(lag)
     let asked = harness.fetches.count

@@ -54,8 +54,8 @@ struct StoreTests {
 
   @Test func `a retried change has a number of its own`() {
     var harness = Harness.connected(at: 3)
-    harness.keepsPromptly = false
-    harness.hear(Harness.message(4))
+    harness.storesPromptly = false
+    harness.receive(Harness.message(4))
     harness.refuseCommit()
     harness.pass(31)
     let numbers = harness.effects.compactMap {
@@ -76,7 +76,7 @@ struct StoreTests {
     world.relaunch()
     world.pass(.seconds(10))
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
   }
 
@@ -91,7 +91,7 @@ struct StoreTests {
     #expect(world.model.commits.messages.count <= 2101)
     world.disk.failure = nil
     world.pass(.seconds(60))
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
   }
 
@@ -144,7 +144,7 @@ struct StoreTests {
     world.disk.delay = .seconds(20)
     for number in 1...4500 { world.say("n\(number)") }
     world.pass(.seconds(300))
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
   }
 
@@ -198,17 +198,17 @@ struct StoreTests {
   @Test(arguments: [StoreFailure.full(detail: ""), .locked(detail: "")])
   func `reports a message as queued once it is stored`(failure: StoreFailure) {
     var world = StreamHarness.connected(.ours)
-    let told: (StreamHarness) -> Int = { world in
+    let reports: (StreamHarness) -> Int = { world in
       world.ledger.updates.count { if case .outbox = $0 { true } else { false } }
     }
     world.disk.failure = failure
     world.send("hello")
     world.pass(.seconds(40))
-    #expect(told(world) == 0)
+    #expect(reports(world) == 0)
     #expect(world.model.outbox.unstoredCount == 1)
     world.disk.failure = nil
     world.pass(.seconds(31))
-    #expect(told(world) == 1)
+    #expect(reports(world) == 1)
     #expect(world.model.outbox.unstoredCount == 0)
     #expect(world.accepted == ["hello": 1])
   }

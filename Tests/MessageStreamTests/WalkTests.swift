@@ -21,8 +21,8 @@ struct WalkTests {
 
   @Test func `only messages behind the requested one count`() {
     var fetch = Self.fetch()
-    let place = fetch.take(Harness.plainPage([51, 50, 49]), bringsUnseen: true, beyond: nil)
-    #expect(place == 14)
+    let index = fetch.take(Harness.plainPage([51, 50, 49]), bringsUnseen: true, beyond: nil)
+    #expect(index == 14)
     #expect(fetch.tie == .shown)
     #expect(fetch.reached == Self.key(49))
   }
@@ -35,13 +35,13 @@ struct WalkTests {
   }
 
   @Test func `a page too far down restarts at the newest, one too early continues`() {
-    for (numbers, isAstray): ([UInt64], Bool) in [
+    for (numbers, isMisplaced): ([UInt64], Bool) in [
       ([49, 48, 47], true), ([53, 52, 51], false), ([51, 49, 48], false), ([], true),
     ] {
       var fetch = Self.fetch()
       let page = Harness.plainPage(numbers)
       #expect(fetch.take(page, bringsUnseen: true, beyond: nil) == nil)
-      #expect(fetch.isAstray(after: page) == isAstray, "\(numbers)")
+      #expect(fetch.isMisplaced(after: page) == isMisplaced, "\(numbers)")
       #expect(fetch.reached == nil)
     }
   }
@@ -60,26 +60,26 @@ struct WalkTests {
     harness.answer(Harness.plainPage((51...100).reversed()))
     #expect(harness.fetches.last?.query == .page(number: 1, limit: 50))
     let far = Harness.message(100, isPlain: true)
-    let isKept = harness.effects.contains { effect in
+    let isStored = harness.effects.contains { effect in
       if case .commit(_, let change) = effect { change.messages.contains(far) } else { false }
     }
-    #expect(!isKept)
+    #expect(!isStored)
   }
 
   @Test(arguments: [(9, false), (10, true)])
-  func `ten pages without a tie are enough`(pages: Int, isAstray: Bool) {
+  func `ten pages without a tie are enough`(pages: Int, isMisplaced: Bool) {
     var fetch = Self.fetch()
     fetch.pages = pages
     let page = Harness.plainPage([53, 52, 51])
     _ = fetch.take(page, bringsUnseen: false, beyond: nil)
-    #expect(fetch.isAstray(after: page) == isAstray)
+    #expect(fetch.isMisplaced(after: page) == isMisplaced)
   }
 
   @Test func `a last page without the message restarts at the newest`() {
     var fetch = Self.fetch()
     let page = Harness.plainPage([53, 52, 51], hasNext: false)
     _ = fetch.take(page, bringsUnseen: false, beyond: nil)
-    #expect(fetch.isAstray(after: page))
+    #expect(fetch.isMisplaced(after: page))
   }
 
   @Test func `a walk from the newest page continues until it reaches the message or passes it`() {
@@ -91,7 +91,7 @@ struct WalkTests {
       let page = Harness.plainPage(numbers)
       _ = fetch.take(page, bringsUnseen: isUnseen, beyond: nil)
       #expect(fetch.tie == tie, "\(numbers)")
-      #expect(!fetch.isAstray(after: page))
+      #expect(!fetch.isMisplaced(after: page))
     }
   }
 
@@ -178,7 +178,7 @@ struct WalkTests {
     world.pass(.seconds(1))
     #expect(world.gaps.map(\.before) == [oldest].compactMap(\.self))
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered)
+    world.ledger.compare(with: world.shop.ordered)
     #expect(world.ledger.problems == [])
     #expect(world.model.gaps == [])
   }
@@ -197,7 +197,7 @@ struct WalkTests {
     world.pass(.seconds(5))
     world.shop.beginAnew(keeping: 240)
     world.scrollToTheBeginning()
-    world.ledger.settle(with: world.shop.ordered, isWholeLog: false)
+    world.ledger.compare(with: world.shop.ordered, isWholeLog: false)
     #expect(world.ledger.problems == [])
   }
 
@@ -206,8 +206,8 @@ struct WalkTests {
     let failed = harness.fetches.last?.id ?? FetchID(0)
     harness.give(.fetchFailed(failed, .http(status: 503, retryAfter: nil, detail: "")))
     if let attempt = harness.model.link.currentAttempt { harness.give(.opened(attempt, head: nil)) }
-    harness.hear(Harness.message(5, isPlain: true))
-    harness.hear(Harness.message(4, isPlain: true))
+    harness.receive(Harness.message(5, isPlain: true))
+    harness.receive(Harness.message(4, isPlain: true))
     #expect(harness.texts == ["m5"])
     harness.answer(Harness.plainPage([5, 4, 3], hasNext: false))
     harness.give(.loadOlder)

@@ -9,28 +9,28 @@ import Testing
 struct WholeTests {
   @Test func `a stream is whole when its store has everything received`() {
     var harness = Harness.connected(at: 5)
-    harness.keepsPromptly = false
-    harness.hear(Harness.message(6))
+    harness.storesPromptly = false
+    harness.receive(Harness.message(6))
     #expect(!harness.model.isWhole)
-    harness.keepLast()
+    harness.storeLast()
     #expect(harness.model.isWhole)
   }
 
   @Test func `a stream that only sends fetches no hole, and is not whole with one`() {
     var harness = Harness.connected(at: 5) { $0.sendsOnly = true }
     #expect(harness.model.isWhole)
-    harness.hear(Harness.message(7))
+    harness.receive(Harness.message(7))
     #expect(harness.fetches.isEmpty)
     #expect(!harness.model.isWhole)
-    harness.hear(Harness.message(6))
+    harness.receive(Harness.message(6))
     #expect(harness.model.isWhole)
   }
 
   @Test func `a log rolled back to its beginning is whole once the server was asked`() {
     var harness = Harness.connected(at: 0)
-    for number in UInt64(1)...3 { harness.hear(Harness.message(number)) }
+    for number in UInt64(1)...3 { harness.receive(Harness.message(number)) }
     #expect(harness.model.isWhole)
-    harness.hear(Harness.other(1))
+    harness.receive(Harness.other(1))
     #expect(harness.model.recovery.cursor.position == Harness.at(0))
     #expect(!harness.model.isWhole)
     harness.answer(Page(messages: [Harness.other(1)], hasNext: false, head: Harness.at(1)))
@@ -54,10 +54,10 @@ struct WholeTests {
   }
 
   @Test(arguments: [true, false])
-  func `the newest known message is stored, or on its way to the store`(isKept: Bool) {
+  func `the newest known message is stored, or on its way to the store`(isStored: Bool) {
     var harness = Harness.connected(at: 5)
-    harness.keepsPromptly = isKept
-    harness.hear(Harness.message(6))
+    harness.storesPromptly = isStored
+    harness.receive(Harness.message(6))
     #expect(harness.model.newestKnown == Harness.message(6).key)
   }
 }

@@ -52,14 +52,14 @@ struct DriverTests {
     let work = Work(Bell(), clock: clock)
     try await work.run {
       for number in 0..<10 { await work.driver.post(.say(number)) }
-      await work.driver.settle { _ in true }
+      await work.driver.waitUntil { _ in true }
       #expect(work.effects.takeAll().count == 10)
-      async let isJammed: Void = work.driver.settle(\.isJammed)
+      async let isJammed: Void = work.driver.waitUntil(\.isJammed)
       await work.driver.post(.jam)
       await isJammed
       #expect(await work.driver.snapshot.isJammed)
     }
-    await work.driver.settle { _ in false }  // the driver has ended
+    await work.driver.waitUntil { _ in false }  // the driver has ended
   }
 
   @Test
@@ -68,8 +68,8 @@ struct DriverTests {
     try await work.run {
       await work.driver.post(.ring(at: .second(3)))
       await clock.someoneWaits(for: .second(3))
-      async let isSilent: Void = work.driver.settle { $0.ring == nil }
-      while await work.driver.settlingCount == 0 { await Task.yield() }
+      async let isSilent: Void = work.driver.waitUntil { $0.ring == nil }
+      while await work.driver.waiterCount == 0 { await Task.yield() }
       clock.advance(to: .second(3))
       await isSilent
       #expect(await work.driver.snapshot.ring == nil)

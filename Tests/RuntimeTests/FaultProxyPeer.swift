@@ -9,7 +9,7 @@ import Foundation
 /// A plain blocking TCP socket whose calls wait on threads of their own.
 struct Peer: Sendable {
   /// The result of a wait for bytes.
-  enum Heard: Equatable {
+  enum Received: Equatable {
     case bytes(String)
     case end
     case reset
@@ -74,18 +74,20 @@ struct Peer: Sendable {
   }
 
   /// Waits for `count` bytes, the end of the stream, a reset, or the time-out.
-  func hear(_ count: Int, patience: Int = 120_000) async -> Heard {
+  func receive(_ count: Int, patience: Int = 120_000) async -> Received {
     await Self.waiting { [self] in
       setPatience(patience)
-      var heard: [UInt8] = []
+      var received: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 4_096)
-      while heard.count < count {
-        let got = unsafe recv(socket, &buffer, min(buffer.count, count - heard.count), 0)
-        if got == 0 { return heard.isEmpty ? .end : .bytes(String(decoding: heard, as: UTF8.self)) }
+      while received.count < count {
+        let got = unsafe recv(socket, &buffer, min(buffer.count, count - received.count), 0)
+        if got == 0 {
+          return received.isEmpty ? .end : .bytes(String(decoding: received, as: UTF8.self))
+        }
         if got < 0 { return errno == ECONNRESET ? .reset : .silence }
-        heard += buffer[..<got]
+        received += buffer[..<got]
       }
-      return .bytes(String(decoding: heard, as: UTF8.self))
+      return .bytes(String(decoding: received, as: UTF8.self))
     }
   }
 

@@ -49,9 +49,9 @@ import Testing
     try await World.with { world in
       let (client, server) = try await world.connect()
       await client.send("question")
-      #expect(await server.hear(8) == .bytes("question"))
+      #expect(await server.receive(8) == .bytes("question"))
       await server.send("answer")
-      #expect(await client.hear(6) == .bytes("answer"))
+      #expect(await client.receive(6) == .bytes("answer"))
       let traffic = await world.proxy.traffic(reaches: { $0.bytesDown == 6 })
       #expect(traffic == Traffic(connections: 1, open: 1, bytesUp: 8, bytesDown: 6))
     }
@@ -62,12 +62,12 @@ import Testing
       let (client, server) = try await world.connect()
       await client.send("last")
       client.finish()
-      #expect(await server.hear(4) == .bytes("last"))
-      #expect(await server.hear(1) == .end)
+      #expect(await server.receive(4) == .bytes("last"))
+      #expect(await server.receive(1) == .end)
       await server.send("late")
-      #expect(await client.hear(4) == .bytes("late"))
+      #expect(await client.receive(4) == .bytes("late"))
       server.finish()
-      #expect(await client.hear(1) == .end)
+      #expect(await client.receive(1) == .end)
       let traffic = await world.proxy.traffic(reaches: { $0.open == 0 })
       #expect(traffic.connections == 1)
     }
@@ -78,7 +78,7 @@ import Testing
       let (client, server) = try await world.connect()
       let text = String((0..<1_048_576).map { Character(UnicodeScalar(UInt8(97 + $0 % 23))) })
       async let sending: Void = server.send(text)
-      #expect(await client.hear(1_048_576) == .bytes(text))
+      #expect(await client.receive(1_048_576) == .bytes(text))
       await sending
     }
   }
@@ -91,11 +91,11 @@ import Testing
       try await world.proxy.set(.refuse)
       #expect(await world.error() == ECONNREFUSED)
       await client.send("still")
-      #expect(await server.hear(5) == .bytes("still"))
+      #expect(await server.receive(5) == .bytes("still"))
       try await world.proxy.set(.pass)
       let again = try await world.connect()
       await again.client.send("again")
-      #expect(await again.server.hear(5) == .bytes("again"))
+      #expect(await again.server.receive(5) == .bytes("again"))
     }
   }
 
@@ -103,10 +103,10 @@ import Testing
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.cut)
-      #expect(await client.hear(1) == .end)
-      #expect(await server.hear(1) == .end)
+      #expect(await client.receive(1) == .end)
+      #expect(await server.receive(1) == .end)
       let next = try #require(await world.dial())
-      #expect(await next.hear(1) == .end)
+      #expect(await next.receive(1) == .end)
     }
   }
 
@@ -114,12 +114,12 @@ import Testing
     try await World.with { world in
       let (client, server) = try await world.connect()
       try await world.proxy.set(.reset)
-      #expect(await client.hear(1) == .reset)
-      #expect(await server.hear(1) == .reset)
+      #expect(await client.receive(1) == .reset)
+      #expect(await server.receive(1) == .reset)
       try await world.proxy.set(.pass)
       let again = try await world.connect()
       await again.client.send("again")
-      #expect(await again.server.hear(5) == .bytes("again"))
+      #expect(await again.server.receive(5) == .bytes("again"))
     }
   }
 
@@ -128,7 +128,7 @@ import Testing
     let proxy = try FaultProxy(upstream: upstream.port)
     upstream.close()
     let client = try #require(await Peer.connect(to: proxy.port).peer)
-    #expect(await client.hear(1) == .reset)
+    #expect(await client.receive(1) == .reset)
     #expect(await proxy.traffic(reaches: { $0.open == 0 }) == Traffic(connections: 1))
     client.close()
   }
@@ -139,12 +139,12 @@ import Testing
       try await world.proxy.set(.blackhole())
       await client.send("one ")
       await client.send("two")
-      #expect(await server.hear(1, patience: Self.silence) == .silence)
+      #expect(await server.receive(1, patience: Self.silence) == .silence)
       await server.send("three")
-      #expect(await client.hear(1, patience: Self.silence) == .silence)
+      #expect(await client.receive(1, patience: Self.silence) == .silence)
       try await world.proxy.set(.pass)
-      #expect(await server.hear(7) == .bytes("one two"))
-      #expect(await client.hear(5) == .bytes("three"))
+      #expect(await server.receive(7) == .bytes("one two"))
+      #expect(await client.receive(5) == .bytes("three"))
     }
   }
 
@@ -153,9 +153,9 @@ import Testing
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole())
       server.finish()
-      #expect(await client.hear(1, patience: Self.silence) == .silence)
+      #expect(await client.receive(1, patience: Self.silence) == .silence)
       try await world.proxy.set(.pass)
-      #expect(await client.hear(1) == .end)
+      #expect(await client.receive(1) == .end)
     }
   }
 
@@ -164,12 +164,12 @@ import Testing
       let (client, server) = try await world.connect()
       try await world.proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       await server.send("lost")
-      #expect(await client.hear(1, patience: Self.silence) == .silence)
+      #expect(await client.receive(1, patience: Self.silence) == .silence)
       await client.send("found")
-      #expect(await server.hear(5) == .bytes("found"))
+      #expect(await server.receive(5) == .bytes("found"))
       try await world.proxy.set(.pass)
       await server.send("next")
-      #expect(await client.hear(4) == .bytes("next"))
+      #expect(await client.receive(4) == .bytes("next"))
     }
   }
 
@@ -178,7 +178,7 @@ import Testing
       try await world.proxy.set(.blackhole())
       let (client, server) = try await world.connect()
       await client.send("hello")
-      #expect(await server.hear(1, patience: Self.silence) == .silence)
+      #expect(await server.receive(1, patience: Self.silence) == .silence)
     }
   }
 
@@ -192,9 +192,9 @@ import Testing
         try await world.proxy.set(.pass)
         let again = try await world.connect()
         await again.client.send("again")
-        #expect(await again.server.hear(5) == .bytes("again"))
+        #expect(await again.server.receive(5) == .bytes("again"))
         await client.send("still")
-        #expect(await server.hear(5) == .bytes("still"))
+        #expect(await server.receive(5) == .bytes("still"))
         #expect(await world.proxy.traffic.connections == 2)
       }
     }
@@ -208,8 +208,8 @@ import Testing
       await client.send("slow ")
       await client.send("but sure")
       client.finish()
-      #expect(await server.hear(13) == .bytes("slow but sure"))
-      #expect(await server.hear(1) == .end)
+      #expect(await server.receive(13) == .bytes("slow but sure"))
+      #expect(await server.receive(1) == .end)
       #expect(ContinuousClock.now - start >= .milliseconds(150))
     }
   }
@@ -220,7 +220,7 @@ import Testing
       try await world.proxy.set(.rate(bytesPerSecond: 2_000))
       let start = ContinuousClock.now
       await server.send(String(repeating: "x", count: 600))
-      #expect(await client.hear(600) == .bytes(String(repeating: "x", count: 600)))
+      #expect(await client.receive(600) == .bytes(String(repeating: "x", count: 600)))
       // Six slices of 100 bytes, 50 ms apart: five waits.
       #expect(ContinuousClock.now - start >= .milliseconds(250))
     }
@@ -233,9 +233,9 @@ import Testing
       try await world.proxy.set(.cutAfter(bytes: count))
       await server.send("123456789")
       if count > 0 {
-        #expect(await client.hear(9) == .bytes(String("123456789".prefix(count))))
+        #expect(await client.receive(9) == .bytes(String("123456789".prefix(count))))
       }
-      #expect(await client.hear(1) == .end)
+      #expect(await client.receive(1) == .end)
     }
   }
 
@@ -246,8 +246,8 @@ import Testing
     let client = try #require(await Peer.connect(to: port).peer)
     let server = await upstream.accept()
     proxy = nil
-    #expect(await client.hear(1) == .end)
-    #expect(await server.hear(1) == .end)
+    #expect(await client.receive(1) == .end)
+    #expect(await server.receive(1) == .end)
     for peer in [client, server, upstream] { peer.close() }
   }
 }

@@ -71,9 +71,9 @@ struct JournalTests {
   }
 
   @Test(arguments: [(998, true), (999, false)])
-  func `keeps up to 999 earlier runs`(kept: Int, isTaken: Bool) async throws {
+  func `keeps up to 999 earlier runs`(earlier: Int, isTaken: Bool) async throws {
     try await open().close()
-    for number in 1...kept { try scratch.write([], to: "j.old\(number)") }
+    for number in 1...earlier { try scratch.write([], to: "j.old\(number)") }
     #expect(((try? await open()) != nil) == isTaken)
   }
 
@@ -229,13 +229,13 @@ struct JournalTests {
     (#"{"at":0,"in":{"shout":{}}}"#, "in is of another type"),
     (#"{"at":0,"out":[{"said":{}}]}"#, "out[0].said._0 is missing"),
   ])
-  func `describes the fault of a line in plain words`(text: String, words: String) async throws {
+  func `describes the fault of a line in plain words`(text: String, expected: String) async throws {
     let journal = try await open()
     await journal.close()
     let whole = try scratch.text(of: "j") + text + "\n"
     try scratch.write(whole.utf8, to: "j")
     let error = try #require(throws: JournalError.self) { try read("j") }
-    #expect(error == JournalError(path: scratch("j"), line: 2, .line(words)))
+    #expect(error == JournalError(path: scratch("j"), line: 2, .line(expected)))
   }
 
   @Test

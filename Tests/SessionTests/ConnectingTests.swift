@@ -249,11 +249,11 @@ import Testing
     (Duration.milliseconds(29_999), false), (.seconds(30), false), (.milliseconds(30_001), true),
     (.seconds(-30), false), (.milliseconds(-30_001), true),
   ])
-  func `clocks that differ by more than 30 s cause one notice`(skew: Duration, isTold: Bool) {
+  func `clocks that differ by more than 30 s cause one notice`(skew: Duration, isReported: Bool) {
     var harness = SessionHarness.connected()
     harness.say(.heartbeat(harness.wall.advanced(by: skew)))
     harness.say(.heartbeat(harness.wall.advanced(by: skew)))
-    #expect(harness.notices == (isTold ? [.clockSkew(skew)] : []))
+    #expect(harness.notices == (isReported ? [.clockSkew(skew)] : []))
   }
 
   @Test func `sends no new prompt to a draining server, but to the next one`() {

@@ -40,22 +40,22 @@ import Testing
   }
 
   @Test(arguments: [(-1, true), (0, true), (1, false)])
-  func `stores pieces up to a limit in bytes`(more: Int, isKept: Bool) {
+  func `stores pieces up to a limit in bytes`(more: Int, isStored: Bool) {
     var pieces = ResponsePieces()
     let text = String(repeating: "x", count: ResponsePieces.limit + more)
     pieces.add(text, at: 0, of: "k")
-    #expect(pieces.bytes == (isKept ? text.utf8.count : 0))
-    #expect(pieces.take(1, of: "k") == (isKept ? text : nil))
+    #expect(pieces.bytes == (isStored ? text.utf8.count : 0))
+    #expect(pieces.take(1, of: "k") == (isStored ? text : nil))
     #expect(pieces == ResponsePieces())
   }
 
   @Test func `measures a piece in bytes, not in characters`() {
     let beginning = String(repeating: "x", count: ResponsePieces.limit - 2)
-    for (end, isKept) in [("é", true), ("€", false)] {
+    for (end, isStored) in [("é", true), ("€", false)] {
       var pieces = ResponsePieces()
       pieces.add(beginning, at: 0, of: "k")
       pieces.add(end, at: 1, of: "k")
-      #expect(pieces.take(2, of: "k") == (isKept ? beginning + end : nil))
+      #expect(pieces.take(2, of: "k") == (isStored ? beginning + end : nil))
     }
   }
 

@@ -151,9 +151,9 @@ import Testing
     let known = KnownConversation(
       id: SessionHarness.conversation, openedBy: harness.key("a"), offset: 1, signature: "s")
     #expect(harness.store.open(as: SessionHarness.client).conversations == [known])
-    let kept = harness.store.open(as: SessionHarness.client).prompts
-    #expect(kept.map(\.isSeen) == [true])
-    #expect(kept.map(\.floor) == [1])
+    let stored = harness.store.open(as: SessionHarness.client).prompts
+    #expect(stored.map(\.isSeen) == [true])
+    #expect(stored.map(\.floor) == [1])
   }
 
   @Test func `requests the history of a lost prompt's conversation, and of no other`() {

@@ -98,8 +98,8 @@ import Testing
     let entries = [
       SessionEntry.one("u1", .user, "other", at: 1), .one("u2", .assistant, "re other", at: 2),
     ]
-    for (place, entry) in entries.enumerated() {
-      harness.say(.window([entry], next: UInt64(place) + 2))
+    for (index, entry) in entries.enumerated() {
+      harness.say(.window([entry], next: UInt64(index) + 2))
     }
     harness.respond("u2", to: nil, "re other")
     #expect(harness.states.last == "a accepted")
@@ -130,8 +130,9 @@ import Testing
     var harness = SessionHarness.connected([])
     harness.prompt("a")
     harness.ack(nil)
-    let before = (0..<6 as Range<UInt64>).map { place in
-      SessionEntry.one("x\(place)", place % 2 == 0 ? .user : .assistant, "x\(place)", at: place)
+    let before = (0..<6 as Range<UInt64>).map { position in
+      SessionEntry.one(
+        "x\(position)", position % 2 == 0 ? .user : .assistant, "x\(position)", at: position)
     }
     harness.say(.window(before + [.one("u2", .user, "a", at: 6)], next: 7))
     harness.respond("m1", to: nil, "A")

@@ -27,7 +27,7 @@ import Testing
     #expect(harness.states == ["first queued", "first sent", "first accepted", "first answered"])
     #expect(harness.messages == ["m0 live"])
     #expect(harness.acks == ["m0"])
-    #expect(harness.model.isSettled)
+    #expect(harness.model.isIdle)
     harness.prompt("b")
     #expect(harness.prompts.map(\.isNew) == [true, false])
     #expect(harness.prompts.map(\.number) == [1, 2])
@@ -201,8 +201,8 @@ import Testing
     #expect(harness.states.last == "a unsure")
     #expect(harness.reason == SessionModel.unsureReason)
     #expect(harness.prompts.count == 1)
-    let kept = harness.store.open(as: SessionHarness.client).prompts
-    #expect(kept.map(\.state) == [.failed(reason: SessionModel.unsureReason)])
+    let stored = harness.store.open(as: SessionHarness.client).prompts
+    #expect(stored.map(\.state) == [.failed(reason: SessionModel.unsureReason)])
   }
 
   @Test func `an accepted prompt is not sent to a plain server again after a loss`() {
@@ -250,7 +250,7 @@ import Testing
     #expect(harness.states.last == "a failed")
     #expect(harness.reason == code)
     #expect(harness.store.history(of: "c", before: nil, limit: 9) == [])
-    #expect(harness.model.isSettled)
+    #expect(harness.model.isIdle)
   }
 
   @Test func `a failed response keeps the entry, and a retry has a new key`() {

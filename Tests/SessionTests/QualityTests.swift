@@ -20,10 +20,10 @@ import Testing
     harness.pass(.seconds(30))
     harness.pass(.milliseconds(milliseconds))
     harness.say(.pong)
-    let told = harness.updates.compactMap { update in
+    let qualities = harness.updates.compactMap { update in
       if case .quality(let quality, let roundTrip) = update { (quality, roundTrip) } else { nil }
     }
-    #expect(told.map(\.0) == [quality])
-    #expect(told.map(\.1) == [.milliseconds(milliseconds)])
+    #expect(qualities.map(\.0) == [quality])
+    #expect(qualities.map(\.1) == [.milliseconds(milliseconds)])
   }
 }

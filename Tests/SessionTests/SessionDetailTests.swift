@@ -117,10 +117,10 @@ import Testing
       harness.prompt("\(number)")
       harness.refuse(harness.key("\(number)"), "conflict")
     }
-    let kept = (3...102).map { "\($0)" }
-    #expect(harness.model.queue.items.map(\.text) == kept)
+    let expected = (3...102).map { "\($0)" }
+    #expect(harness.model.queue.items.map(\.text) == expected)
     let stored = harness.store.open(as: SessionHarness.client).prompts
-    #expect(stored.map(\.text) == kept)
+    #expect(stored.map(\.text) == expected)
   }
 
   @Test func `connect contains the number up to which everything is stored`() {

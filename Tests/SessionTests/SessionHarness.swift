@@ -269,10 +269,10 @@ extension Instant {
 extension SessionEntry {
   /// Returns an entry of the conversation `SessionHarness.conversation`.
   static func one(
-    _ id: String, _ role: SessionRole = .assistant, _ text: String = "text", at place: UInt64?
+    _ id: String, _ role: SessionRole = .assistant, _ text: String = "text", at position: UInt64?
   ) -> SessionEntry {
     SessionEntry(
-      id: id, role: role, text: text, conversation: SessionHarness.conversation, place: place)
+      id: id, role: role, text: text, conversation: SessionHarness.conversation, place: position)
   }
 }
 

@@ -27,12 +27,12 @@ import Testing
   @Test func `a long prompt may delay pings if the server was heard since the previous one`() {
     let unheard = Self.deafness { _ in }
     #expect(unheard == .zero)
-    let heard = [
+    let extended = [
       Self.deafness { harness in harness.say(.heartbeat(nil)) },
       Self.deafness { harness in harness.give(.malformed(harness.attempt, detail: "")) },
       Self.deafness { harness in harness.give(.reading(harness.attempt, isPaused: false)) },
     ]
-    #expect(heard == [.seconds(20), .seconds(20), .seconds(20)])
+    #expect(extended == [.seconds(20), .seconds(20), .seconds(20)])
   }
 
   @Test func `a malformed message is a sign of life`() throws {

@@ -77,16 +77,16 @@ import Testing
 
   @Test func `shows messages in the server's order, whatever its clock shows`() {
     var harness = SessionHarness.talking()
-    let entries = [30, 10, 20].enumerated().map { place, second in
+    let entries = [30, 10, 20].enumerated().map { index, second in
       SessionEntry(
-        id: "x\(place)", role: .assistant, text: "t", conversation: SessionHarness.conversation,
-        timestamp: Timestamp(nanoseconds: Int64(second) * 1_000_000_000), place: UInt64(place))
+        id: "x\(index)", role: .assistant, text: "t", conversation: SessionHarness.conversation,
+        timestamp: Timestamp(nanoseconds: Int64(second) * 1_000_000_000), place: UInt64(index))
     }
     harness.say(.window(entries, next: 3))
     #expect(harness.messages.suffix(3).map { $0.prefix(2) } == ["x0", "x1", "x2"])
-    let kept = harness.store.history(of: SessionHarness.conversation, before: nil, limit: 3)
+    let stored = harness.store.history(of: SessionHarness.conversation, before: nil, limit: 3)
     #expect(
-      kept.compactMap { one -> String? in
+      stored.compactMap { one -> String? in
         if case .message(let entry, _) = one.news { entry.id } else { nil }
       } == ["x0", "x1", "x2"])
   }

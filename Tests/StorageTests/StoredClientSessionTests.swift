@@ -12,21 +12,21 @@ import Testing
     id: id.description, role: .user, text: "hi", conversation: "c", timestamp: Sample.time)
 
   /// Returns a store after these changes, applied in order to an empty one.
-  private static func kept(_ changes: ((inout ClientSessionChange) -> Void)...)
+  private static func stored(_ changes: ((inout ClientSessionChange) -> Void)...)
     -> StoredClientSession
   {
-    var kept = StoredClientSession()
+    var stored = StoredClientSession()
     for fill in changes {
       var change = ClientSessionChange()
       fill(&change)
-      _ = kept.commit(change)
+      _ = stored.commit(change)
     }
-    return kept
+    return stored
   }
 
-  private static func snapshot(_ kept: StoredClientSession) -> ClientSessionSnapshot {
-    var kept = kept
-    return kept.open(as: id)
+  private static func snapshot(_ stored: StoredClientSession) -> ClientSessionSnapshot {
+    var stored = stored
+    return stored.open(as: id)
   }
 
   @Test func `stores up to 10,000 conversations`() {
@@ -35,19 +35,19 @@ import Testing
 
   @Test func `news stays unshown until it is confirmed`() {
     let entry = SessionEntry(id: "m", role: .assistant, text: "hi", conversation: "c")
-    let kept = Self.kept({ $0.news = [.message(entry, via: .live)] })
+    let stored = Self.stored({ $0.news = [.message(entry, via: .live)] })
     #expect(
-      Self.snapshot(kept).unshown
+      Self.snapshot(stored).unshown
         == [NumberedSessionNews(number: 1, news: .message(entry, via: .live))])
   }
 
   @Test func `stores a prompt although the server already sent its text`() {
-    let kept = Self.kept(
+    let stored = Self.stored(
       { $0.news = [.message(Self.own, via: .history)] }, { $0.prompts = [Self.prompt] })
-    #expect(Self.snapshot(kept).prompts == [Self.prompt])
-    #expect(Self.snapshot(kept).lastPrompt == 3)
+    #expect(Self.snapshot(stored).prompts == [Self.prompt])
+    #expect(Self.snapshot(stored).lastPrompt == 3)
     #expect(
-      kept.history(of: "c", before: nil, limit: 9).map(\.news)
+      stored.history(of: "c", before: nil, limit: 9).map(\.news)
         == [.message(Self.own, via: .history)])
   }
 
@@ -56,8 +56,8 @@ import Testing
       ($0.rolledBack, $0.forgotten) = ([Self.id], [Self.id])
     }
     let put: (inout ClientSessionChange) -> Void = { $0.prompts = [Self.prompt] }
-    #expect(Self.kept(put, refused).history(of: "c", before: nil, limit: 9) == [])
-    let again = Self.kept(put, refused, put)
+    #expect(Self.stored(put, refused).history(of: "c", before: nil, limit: 9) == [])
+    let again = Self.stored(put, refused, put)
     #expect(
       again.history(of: "c", before: nil, limit: 9).map(\.news)
         == [.message(Self.own, via: .live)])

@@ -24,52 +24,52 @@ import Testing
   }
 
   @Test func `counts changes from 1, and does not count one without an effect`() throws {
-    var kept = StoredHealthSamples()
-    var numbers = [kept.newestChange]
+    var stored = StoredHealthSamples()
+    var numbers = [stored.newestChange]
     for _ in 0..<2 {
-      _ = try kept.add(Self.batch("a", 1))
-      numbers.append(kept.newestChange)
+      _ = try stored.add(Self.batch("a", 1))
+      numbers.append(stored.newestChange)
     }
     for (from, to) in [(5, 9), (0, 2)] as [(Int64, Int64)] {
-      _ = kept.settle(Self.removal("a", from, to))
-      numbers.append(kept.newestChange)
+      _ = stored.reconcile(Self.removal("a", from, to))
+      numbers.append(stored.newestChange)
     }
     #expect(numbers == [0, 1, 1, 1, 2])
   }
 
   @Test func `reports a deletion once, although other samples change later`() throws {
-    var kept = StoredHealthSamples()
-    _ = try kept.add(Self.batch("a", 1))
+    var stored = StoredHealthSamples()
+    _ = try stored.add(Self.batch("a", 1))
     var query = HealthChangeQuery(type: "a", from: Timestamp(nanoseconds: 0), limit: 10)
-    query.after = kept.changes(query).anchor
-    _ = kept.settle(Self.removal("a", 0, 2))
-    let gone = kept.changes(query)
+    query.after = stored.changes(query).anchor
+    _ = stored.reconcile(Self.removal("a", 0, 2))
+    let deletions = stored.changes(query)
     #expect(
-      gone == HealthChangePage(deleted: [Self.sample("a", 1).key], anchor: gone.anchor))
-    query.after = gone.anchor
-    _ = try kept.add(Self.batch("b", 2))
-    #expect(kept.changes(query) == HealthChangePage(anchor: gone.anchor))
-    _ = try kept.add(Self.batch("a", 3))
-    let later = kept.changes(query)
+      deletions == HealthChangePage(deleted: [Self.sample("a", 1).key], anchor: deletions.anchor))
+    query.after = deletions.anchor
+    _ = try stored.add(Self.batch("b", 2))
+    #expect(stored.changes(query) == HealthChangePage(anchor: deletions.anchor))
+    _ = try stored.add(Self.batch("a", 3))
+    let later = stored.changes(query)
     #expect(later.added.map(\.sample) == [Self.sample("a", 3)])
     #expect(later.deleted == [])
   }
 
   @Test func `no longer counts a type without samples`() throws {
-    var kept = StoredHealthSamples()
-    for type in ["a", "b"] { _ = try kept.add(Self.batch(type, 1)) }
-    #expect(kept.settle(Self.removal("a", 0, 2)) == ["a": 1])
+    var stored = StoredHealthSamples()
+    for type in ["a", "b"] { _ = try stored.add(Self.batch(type, 1)) }
+    #expect(stored.reconcile(Self.removal("a", 0, 2)) == ["a": 1])
     var left = HealthCount()
     left.add(Self.sample("b", 1).key)
-    #expect(kept.totals == ["b": left])
+    #expect(stored.totals == ["b": left])
   }
 
   @Test func `a sample at the start of an interval lies in it`() throws {
-    var kept = StoredHealthSamples()
-    _ = try kept.add(Self.batch("a", 5))
+    var stored = StoredHealthSamples()
+    _ = try stored.add(Self.batch("a", 5))
     let query = HealthSampleQuery(
       types: ["a"], from: Timestamp(nanoseconds: 5), to: Timestamp(nanoseconds: 9))
-    #expect(kept.samples(query) == HealthSamplePage(samples: [Self.sample("a", 5)]))
+    #expect(stored.samples(query) == HealthSamplePage(samples: [Self.sample("a", 5)]))
   }
 
   @Test(arguments: [(1, .min), (.min, .max), (1, 0)] as [(Int64, Int64)])
@@ -77,8 +77,8 @@ import Testing
     start: Int64, end: Int64
   ) {
     #expect(throws: StoreFailure.self) {
-      var kept = StoredHealthSamples()
-      _ = try kept.add(HealthBatch([Self.sample("a", start, to: end)]))
+      var stored = StoredHealthSamples()
+      _ = try stored.add(HealthBatch([Self.sample("a", start, to: end)]))
     }
   }
 }

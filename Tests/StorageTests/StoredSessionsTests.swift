@@ -4,36 +4,36 @@ import Testing
 
 /// Tests of the data that a session server stores, change by change.
 @Suite struct StoredSessionsTests {
-  private static func entry(_ place: UInt64?) -> SessionEntry {
-    SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", place: place)
+  private static func entry(_ position: UInt64?) -> SessionEntry {
+    SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", place: position)
   }
 
-  private static func kept(_ changes: SessionChange...) -> StoredSessions {
-    var kept = StoredSessions()
-    for change in changes { kept.apply(change) }
-    return kept
+  private static func stored(_ changes: SessionChange...) -> StoredSessions {
+    var stored = StoredSessions()
+    for change in changes { stored.apply(change) }
+    return stored
   }
 
   @Test(arguments: [("1:m", [entry(1)]), ("1:n", [])] as [(String, [SessionEntry])])
   func `another signature restarts a conversation, and the same one does not`(
     signature: String, entries: [SessionEntry]
   ) {
-    let kept = Self.kept(
+    let stored = Self.stored(
       .conversation("c", signature: "1:m"), .entry(Self.entry(1)),
       .conversation("c", signature: signature))
     #expect(
-      kept.conversations == ["c": StoredConversation(signature: signature, entries: entries)])
+      stored.conversations == ["c": StoredConversation(signature: signature, entries: entries)])
   }
 
   @Test(arguments: [(nil, []), (1, []), (2, [entry(2)])] as [(UInt64?, [SessionEntry])])
   func `removes entries below a place, and first those without one`(
-    place: UInt64?, left: [SessionEntry]
+    position: UInt64?, left: [SessionEntry]
   ) {
-    for below in [1, 2] as [UInt64] where place == nil || below == 2 {
-      let kept = Self.kept(
-        .conversation("c", signature: "s"), .entry(Self.entry(place)),
+    for below in [1, 2] as [UInt64] where position == nil || below == 2 {
+      let stored = Self.stored(
+        .conversation("c", signature: "s"), .entry(Self.entry(position)),
         .prune("c", below: below))
-      #expect(kept.conversations["c"]?.entries == left)
+      #expect(stored.conversations["c"]?.entries == left)
     }
   }
 }

@@ -79,7 +79,7 @@ import Testing
     try database.execute("UPDATE types SET digest = NULL")
     _ = try tables.add(batches[0].without(Array(1..<batches[0].rows.count)))
     #expect(try tables.totals() == [:])
-    #expect(try tables.settle(ImportReconciliation()) == [:])
+    #expect(try tables.reconcile(ImportReconciliation()) == [:])
     #expect(try tables.totals() == whole)
   }
 
@@ -95,7 +95,8 @@ import Testing
     try tables.mark(HealthMarks(spans: Array(spans[..<3])))
     let all = try tables.summary()[0]
     let interval = CoverageInterval(type: all.type, from: all.first, to: all.last)
-    #expect(try tables.settle(ImportReconciliation(intervals: [interval])) == [all.type: all.count])
+    #expect(
+      try tables.reconcile(ImportReconciliation(intervals: [interval])) == [all.type: all.count])
     let kept = try database.query("SELECT digest FROM spans") { row throws(StoreFailure) in
       try row.key(0)
     }

@@ -25,7 +25,7 @@ import Testing
     try await store.apply([.phone(phone)])
     await store.close()
     let again = try await SQLiteRelayStore.open(in: scratch.path)
-    #expect(try await again.kept() == StoredRelay(phones: [phone]))
+    #expect(try await again.stored() == StoredRelay(phones: [phone]))
     await again.close()
   }
 
@@ -72,7 +72,7 @@ import Testing
     try await store.check()
     try scratch.fillDisk(leaving: 90_000)
     try await store.apply([.endAccess(accesses[0].token)] + accesses[1...].map { .access($0) })
-    #expect(try await store.kept().accesses == accesses[1...].sorted { $0.token < $1.token })
+    #expect(try await store.stored().accesses == accesses[1...].sorted { $0.token < $1.token })
     #expect(try await failure { try await store.check() } == .full)
     try FileManager.default.removeItem(atPath: scratch("filler"))
     try await store.check()
@@ -97,7 +97,7 @@ import Testing
       path: scratch("relay.sqlite"), access: .read, busyTimeout: .zero, schema: RelayTables.schema)
     try foreign.execute("BEGIN; SELECT count(*) FROM phones")
     try await store.apply([.endPhone(try phone().id)])
-    #expect(try await store.kept() == StoredRelay())
+    #expect(try await store.stored() == StoredRelay())
     #expect(try await failure { try await store.check() } == .locked)
     try foreign.execute("COMMIT")
     try await store.check()

@@ -206,13 +206,13 @@ private struct TimelyLog: ForwardingLog {
 private struct HoardingStore: RelayStore {
   let store = MemoryRelayStore()
 
-  func kept() async throws(StoreFailure) -> StoredRelay { try await store.kept() }
+  func stored() async throws(StoreFailure) -> StoredRelay { try await store.stored() }
 
   func apply(_ changes: [RelayChange]) async throws(StoreFailure) {
-    let kept = changes.filter {
+    let stored = changes.filter {
       if case .endAccess = $0 { false } else { true }
     }
-    try await store.apply(kept)
+    try await store.apply(stored)
   }
 
   func check() async throws(StoreFailure) { try await store.check() }

@@ -63,7 +63,7 @@ func text(of status: LinkStatus) -> String {
   case .signIn: words.append("signIn")
   case .exhausted(let failure): words.append("exhausted by \(failure.failureClass.rawValue)")
   case .ended(let reason): words.append("ended \(reason.rawValue)")
-  case .settling: words.append("settling")
+  case .debouncing: words.append("settling")
   case .limited: words.append("limited")
   case nil: break
   }

@@ -77,7 +77,7 @@ enum FollowCommand {
   private static func word(_ reason: LinkStatus.Reason) -> String {
     switch reason {
     case .failure(let failure), .exhausted(let failure): word(failure)
-    case .blocked, .signIn, .ended, .settling, .limited: "other"
+    case .blocked, .signIn, .ended, .debouncing, .limited: "other"
     }
   }
 

@@ -74,7 +74,7 @@ enum SyncBenchmarks {
       configuration.types = [SyncLoad.type]
       let sync = try await SampleSync(configuration)
       let updates = Task { for await _ in sync {} }
-      await sync.settled { $0.standing != .working }
+      await sync.waitUntil { $0.standing != .working }
       let standing = await sync.snapshot.standing
       await sync.close()
       await updates.value

@@ -114,10 +114,10 @@ public struct NetworkAddress: Sendable, Hashable {
 extension Substring {
   /// Returns the bounds of the first occurrence of `pair`, two equal ASCII characters.
   func range(of pair: String) -> (lower: Index, upper: Index)? {
-    var place = startIndex
-    while place < endIndex {
-      if self[place...].hasPrefix(pair) { return (place, index(place, offsetBy: pair.count)) }
-      place = index(after: place)
+    var start = startIndex
+    while start < endIndex {
+      if self[start...].hasPrefix(pair) { return (start, index(start, offsetBy: pair.count)) }
+      start = index(after: start)
     }
     return nil
   }

@@ -48,9 +48,9 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     var (high, low): (UInt64, UInt64) = (0, 0)
     // More than 15 as soon as a byte was not a digit.
     var odd: UInt8 = 0
-    func read(_ places: Range<Int>, into word: inout UInt64) {
-      for place in places {
-        let digit = unsafe Hex.value(of: text[place]) ?? 0xFF
+    func read(_ indices: Range<Int>, into word: inout UInt64) {
+      for index in indices {
+        let digit = unsafe Hex.value(of: text[index]) ?? 0xFF
         odd |= digit
         word = word &<< 4 | UInt64(digit & 0xF)
       }
@@ -78,12 +78,12 @@ public struct UUID128: Sendable, Hashable, Comparable, Codable, CustomStringConv
     let (first, second) = (Self.digits(high &>> 32), Self.digits(high))
     let (third, last) = (Self.digits(low &>> 32), Self.digits(low))
     unsafe memory.storeBytes(of: first.littleEndian, toByteOffset: 0, as: UInt64.self)
-    for (digits, place) in [(second, 9), (second &>> 32, 14), (third, 19), (third &>> 32, 24)] {
+    for (digits, index) in [(second, 9), (second &>> 32, 14), (third, 19), (third &>> 32, 24)] {
       let four = UInt32(truncatingIfNeeded: digits).littleEndian
-      unsafe memory.storeBytes(of: four, toByteOffset: place, as: UInt32.self)
+      unsafe memory.storeBytes(of: four, toByteOffset: index, as: UInt32.self)
     }
     unsafe memory.storeBytes(of: last.littleEndian, toByteOffset: 28, as: UInt64.self)
-    for place in [8, 13, 18, 23] { unsafe buffer[place] = UInt8(ascii: "-") }
+    for index in [8, 13, 18, 23] { unsafe buffer[index] = UInt8(ascii: "-") }
     return 36
   }
 

@@ -9,7 +9,7 @@ struct Liveness: Sendable, Hashable {
 
   private let policy: LinkPolicy
   /// When the last byte was received.
-  var lastHeard: Instant
+  var lastReceived: Instant
   /// When valid application data was last received.
   var lastData: Instant
   var lastPing: Instant
@@ -29,24 +29,24 @@ struct Liveness: Sendable, Hashable {
 
   init(_ policy: LinkPolicy, at now: Instant) {
     self.policy = policy
-    lastHeard = now
+    lastReceived = now
     lastData = now
     lastPing = now
   }
 
-  mutating func heard(at now: Instant) {
-    lastHeard = now
+  mutating func received(at now: Instant) {
+    lastReceived = now
     missed = 0
     needsVerification = false
   }
 
   mutating func data(at now: Instant) {
-    heard(at: now)
+    received(at: now)
     lastData = now
   }
 
   mutating func pong(_ id: UInt64, at now: Instant) {
-    heard(at: now)
+    received(at: now)
     guard let ping = outstanding, ping.id == id else { return }
     outstanding = nil
     let sample = ping.sentAt.duration(to: now)
@@ -109,12 +109,12 @@ struct Liveness: Sendable, Hashable {
   }
 
   private var silenceEnds: Instant? {
-    policy.liveness.silence.map { lastHeard.advanced(by: $0) }
+    policy.liveness.silence.map { lastReceived.advanced(by: $0) }
   }
 
   /// A byte received after the ping shows life as well as the pong does.
   private var pongDue: Instant? {
-    outstanding.map { max($0.sentAt, lastHeard).advanced(by: pongTimeout) }
+    outstanding.map { max($0.sentAt, lastReceived).advanced(by: pongTimeout) }
   }
 
   private var idleEnds: Instant? {
@@ -129,7 +129,7 @@ struct Liveness: Sendable, Hashable {
 
 extension Liveness: SelfChecking {
   func check(_ check: inout InvariantCheck) {
-    check.require(lastData <= lastHeard, "liveness: data were heard")
+    check.require(lastData <= lastReceived, "liveness: data were heard")
     check.require(
       missed == 0 || outstanding != nil, "liveness: after an unanswered ping another one is out")
     if let outstanding {

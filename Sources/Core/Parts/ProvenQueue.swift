@@ -79,8 +79,8 @@ public struct ProvenQueue: Sendable, Hashable {
   }
 
   /// Adds the messages of an earlier run. Must be called before any other method.
-  public mutating func restore(_ kept: [Entry]) {
-    for entry in kept {
+  public mutating func restore(_ stored: [Entry]) {
+    for entry in stored {
       lastID = max(lastID, entry.id)
       append(entry)
     }
@@ -147,11 +147,11 @@ public struct ProvenQueue: Sendable, Hashable {
   }
 
   private mutating func remove(_ count: Int) -> [UInt64] {
-    let gone = entries[..<count]
-    bytes -= gone.reduce(0) { $0 + $1.message.count }
+    let removed = entries[..<count]
+    bytes -= removed.reduce(0) { $0 + $1.message.count }
     entries.removeFirst(count)
     handed -= count
-    return gone.map { $0.id }
+    return removed.map { $0.id }
   }
 
   /// Handles the loss of the connection: messages without proof are sent again or dropped.

@@ -1,7 +1,7 @@
 /// An item that waits in a `SendQueue`.
 public protocol QueuedItem: Sendable, Hashable {
   /// The ordering key: items with equal keys must arrive in order.
-  associatedtype Lane: Hashable, Sendable
+  associatedtype OrderingKey: Hashable, Sendable
 
   /// The idempotency key, equal for all attempts, so that the server accepts the item once.
   var id: UUID128 { get }
@@ -9,7 +9,7 @@ public protocol QueuedItem: Sendable, Hashable {
   /// different keys do not wait for each other.
   ///
   /// A constant makes a strict queue. The item's own id lets all items be sent at once.
-  var lane: Lane { get }
+  var orderingKey: OrderingKey { get }
   /// The state of the item, stored with it.
   var state: SendState { get set }
 }
@@ -46,7 +46,7 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
   @usableFromInline var tries: [Try] = []
   private var lastTry: UInt64 = 0
   /// The times before which no item with an ordering key is sent.
-  @usableFromInline private(set) var pauses: [Item.Lane: Instant] = [:]
+  @usableFromInline private(set) var pauses: [Item.OrderingKey: Instant] = [:]
 
   /// An attempt that awaits a response.
   public struct Try: Sendable, Hashable {
@@ -55,7 +55,7 @@ public struct SendQueue<Item: QueuedItem>: Sendable, Hashable {
     /// The number of the attempt, which distinguishes attempts of one item.
     public var number: TryID
     /// The item's ordering key.
-    public var lane: Item.Lane
+    public var orderingKey: Item.OrderingKey
     /// When the attempt times out.
     public var until: Instant
     /// The generation of the credentials with which the attempt was sent.
@@ -90,7 +90,9 @@ extension SendQueue {
   /// Replaces an item with a newer value of the same id and ordering key, and keeps its state.
   public mutating func replace(_ item: Item) {
     guard let index = items.firstIndex(where: { $0.id == item.id }) else { return }
-    precondition(items[index].lane == item.lane, "an item of a send queue stays in its lane")
+    precondition(
+      items[index].orderingKey == item.orderingKey, "an item of a send queue keeps its ordering key"
+    )
     let state = items[index].state
     items[index] = item
     items[index].state = state
@@ -108,9 +110,9 @@ extension SendQueue {
   ///
   /// Each of them is unsure, since the earlier run may have sent it and ended before the response
   /// arrived.
-  public mutating func restore(_ kept: [Item]) {
-    let known = Set(kept.map { $0.id })
-    items = kept + items.filter { !known.contains($0.id) }
+  public mutating func restore(_ stored: [Item]) {
+    let known = Set(stored.map { $0.id })
+    items = stored + items.filter { !known.contains($0.id) }
     unsure.formUnion(known)
   }
 
@@ -123,7 +125,7 @@ extension SendQueue {
   }
 
   /// Marks items as not received by the server, and returns the ids that were unsure.
-  public mutating func makeSure(_ ids: Set<UUID128>) -> Set<UUID128> {
+  public mutating func clearUnsure(_ ids: Set<UUID128>) -> Set<UUID128> {
     defer { unsure.subtract(ids) }
     return unsure.intersection(ids)
   }
@@ -146,8 +148,8 @@ extension SendQueue {
     var due: Instant?
     for sending in tries { due = min(due ?? sending.until, sending.until) }
     guard !awaitsCredentials, !pauses.isEmpty else { return due }
-    for (lane, instant) in pauses where !isSending(lane) {
-      guard items.contains(where: { $0.lane == lane && waits($0) }) else { continue }
+    for (key, instant) in pauses where !isSending(key) {
+      guard items.contains(where: { $0.orderingKey == key && waits($0) }) else { continue }
       due = min(due ?? instant, instant)
     }
     return due
@@ -159,8 +161,8 @@ extension SendQueue {
 
   /// Returns whether an item with an ordering key may be sent now.
   @inlinable
-  public func mayTry(_ lane: Item.Lane, at now: Instant) -> Bool {
-    !awaitsCredentials && !isSending(lane) && (pauses[lane] ?? now) <= now
+  public func mayTry(_ key: Item.OrderingKey, at now: Instant) -> Bool {
+    !awaitsCredentials && !isSending(key) && (pauses[key] ?? now) <= now
   }
 
   /// Marks the item to send now as under way and returns it; `nil` if none may be sent.
@@ -171,21 +173,22 @@ extension SendQueue {
     at now: Instant, timeout: Duration, credentials: UInt64 = 0,
     where isAllowed: (Item) -> Bool = { _ in true }
   ) -> Item? {
-    var held: Set<Item.Lane> = []
+    var held: Set<Item.OrderingKey> = []
     let found = items.first { item in
-      guard waits(item), mayTry(item.lane, at: now), !held.contains(item.lane) else {
+      guard waits(item), mayTry(item.orderingKey, at: now), !held.contains(item.orderingKey) else {
         return false
       }
       if isAllowed(item) { return true }
-      held.insert(item.lane)
+      held.insert(item.orderingKey)
       return false
     }
     guard let next = found else { return nil }
-    pauses[next.lane] = nil
+    pauses[next.orderingKey] = nil
     lastTry += 1
     tries.append(
       Try(
-        id: next.id, number: TryID(lastTry), lane: next.lane, until: now.advanced(by: timeout),
+        id: next.id, number: TryID(lastTry), orderingKey: next.orderingKey,
+        until: now.advanced(by: timeout),
         credentials: credentials))
     return next
   }
@@ -232,7 +235,7 @@ extension SendQueue {
       return fail(id, "no answer from the server")
     }
     items[index].state = .queued(tries: tries + 1)
-    pauses[items[index].lane] = now.advanced(by: wait)
+    pauses[items[index].orderingKey] = now.advanced(by: wait)
     return items[index]
   }
 
@@ -260,7 +263,7 @@ extension SendQueue {
       case .failed = items[index].state
     else { return nil }
     items[index].state = .queued(tries: 0)
-    pauses[items[index].lane] = nil
+    pauses[items[index].orderingKey] = nil
     return items[index]
   }
 
@@ -275,8 +278,8 @@ extension SendQueue {
   }
 
   /// Delays the items with an ordering key at least until `instant`.
-  public mutating func pause(_ lane: Item.Lane, until instant: Instant) {
-    pauses[lane] = max(pauses[lane] ?? instant, instant)
+  public mutating func pause(_ key: Item.OrderingKey, until instant: Instant) {
+    pauses[key] = max(pauses[key] ?? instant, instant)
   }
 
   /// Removes the pauses that are over, so that `deadline` lies ahead even if nothing may be sent.
@@ -295,8 +298,8 @@ extension SendQueue {
 
   /// Returns whether an attempt with an ordering key is under way.
   @inlinable
-  public func isSending(_ lane: Item.Lane) -> Bool {
-    tries.contains { $0.lane == lane }
+  public func isSending(_ key: Item.OrderingKey) -> Bool {
+    tries.contains { $0.orderingKey == key }
   }
 
   private mutating func endTry(of id: UUID128) { tries.removeAll { $0.id == id } }
@@ -315,7 +318,8 @@ extension SendQueue: SelfChecking {
       unstored.isSubset(of: ids) && unsure.isSubset(of: ids),
       "send queue: it knows nothing of items that are gone")
     check.require(
-      Set(tries.map { $0.lane }).count == tries.count, "send queue: a lane has one try at a time")
+      Set(tries.map { $0.orderingKey }).count == tries.count,
+      "send queue: an ordering key has one try at a time")
     check.require(
       tries.allSatisfy { sending in self[sending.id].map(waits) ?? false },
       "send queue: only a stored item that waits is tried")

@@ -99,7 +99,7 @@ struct Standby: Sendable, Hashable {
       polling.server = .away
     }
     let wait = probeWait(after: failure, &polling, poll, &generator)
-    polling.nextProbe = now.advanced(by: obeying(failure, wait, poll, &generator))
+    polling.nextProbe = now.advanced(by: honoringRetryAfter(failure, wait, poll, &generator))
     state = .polling(polling)
   }
 
@@ -122,7 +122,7 @@ struct Standby: Sendable, Hashable {
 
   /// Returns a wait that is at least the retry-after, plus jitter. Otherwise all clients would
   /// return at the same time.
-  private func obeying(
+  private func honoringRetryAfter(
     _ failure: LinkFailure?, _ wait: Duration, _ poll: PollPolicy, _ generator: inout RandomSource
   ) -> Duration {
     guard let retryAfter = policy.retry.honored(failure?.retryAfter), retryAfter > .zero else {
@@ -248,7 +248,7 @@ struct Standby: Sendable, Hashable {
       : poll.jitterWindow(poll.interval, &generator)
     polling.isSpreading = false
     polling.nextPoll = polls.earliest(
-      at: now.advanced(by: obeying(failure, wait, poll, &generator)))
+      at: now.advanced(by: honoringRetryAfter(failure, wait, poll, &generator)))
     var isTime = false
     if failure == nil, polling.server == .away {
       polling.setbacks = 0

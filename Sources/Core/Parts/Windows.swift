@@ -13,8 +13,8 @@ public struct Windows: Sendable, Hashable {
   /// Counts an event, even if the windows do not allow it.
   public mutating func note(at now: Instant) {
     times.append(now)
-    let kept = limits.map { $0.attempts }.max() ?? 0
-    if times.count > kept { times.removeFirst(times.count - kept) }
+    let limit = limits.map { $0.attempts }.max() ?? 0
+    if times.count > limit { times.removeFirst(times.count - limit) }
   }
 
   /// Counts an event if all windows allow it now. Returns whether they do.

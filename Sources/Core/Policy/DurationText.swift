@@ -96,8 +96,8 @@ extension Schedule {
       self = .list([])
       return
     }
-    let words = text.split(separator: " ")
-    guard words.count > 1 else {
+    let parts = text.split(separator: " ")
+    guard parts.count > 1 else {
       let waits = text.split(separator: ",", omittingEmptySubsequences: false).map {
         Duration(text: $0)
       }
@@ -105,14 +105,14 @@ extension Schedule {
       self = .list(waits.compactMap { $0 })
       return
     }
-    let head = words[0].split(separator: "*", omittingEmptySubsequences: false)
-    guard words.count == 7, head.count == 2, words[1] == "max", words[4] == "min",
-      words[3].hasPrefix("+-"), words[6].hasPrefix("x"),
+    let head = parts[0].split(separator: "*", omittingEmptySubsequences: false)
+    guard parts.count == 7, head.count == 2, parts[1] == "max", parts[4] == "min",
+      parts[3].hasPrefix("+-"), parts[6].hasPrefix("x"),
       let first = Duration(text: head[0]), let factor = WrittenNumber.count(head[1]),
-      let cap = Duration(text: words[2]), let jitter = WrittenNumber.share(words[3].dropFirst(2)),
-      let floor = Duration(text: words[5])
+      let cap = Duration(text: parts[2]), let jitter = WrittenNumber.share(parts[3].dropFirst(2)),
+      let floor = Duration(text: parts[5])
     else { return nil }
-    let count = words[6].dropFirst()
+    let count = parts[6].dropFirst()
     let attempts = WrittenNumber.count(count)
     guard attempts != nil || count == "unlimited" else { return nil }
     self = .exponential(

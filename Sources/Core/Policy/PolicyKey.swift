@@ -93,20 +93,20 @@ extension LinkPolicy {
 /// result.
 ///
 /// It replaces a key path, which Embedded Swift does not have.
-typealias Place<Whole, Value> = @Sendable (inout Whole, (inout Value) -> Value) -> Value
+typealias Accessor<Whole, Value> = @Sendable (inout Whole, (inout Value) -> Value) -> Value
 
 extension PolicyKey {
   /// Returns the value that an accessor selects.
-  static func read<Whole, Value>(_ whole: Whole, _ place: Place<Whole, Value>) -> Value {
+  static func read<Whole, Value>(_ whole: Whole, _ accessor: Accessor<Whole, Value>) -> Value {
     var copy = whole
-    return place(&copy) { $0 }
+    return accessor(&copy) { $0 }
   }
 
   /// Sets the value that an accessor selects. Always returns true.
   @discardableResult static func write<Whole, Value>(
-    _ value: Value, to whole: inout Whole, _ place: Place<Whole, Value>
+    _ value: Value, to whole: inout Whole, _ accessor: Accessor<Whole, Value>
   ) -> Bool {
-    _ = place(&whole) {
+    _ = accessor(&whole) {
       $0 = value
       return value
     }
@@ -116,73 +116,73 @@ extension PolicyKey {
   /// Returns a key for a duration.
   static func duration(
     _ name: String, _ meaning: String,
-    _ place: @escaping Place<PolicyDraft, Duration>
+    _ accessor: @escaping Accessor<PolicyDraft, Duration>
   ) -> PolicyKey {
     PolicyKey(
       name: name, meaning: meaning + " (a duration such as 250ms, 30s, 15m)",
       range: Duration.written.text
     ) {
-      read($0, place).text
+      read($0, accessor).text
     } write: { draft, text in
       guard let value = Duration(text: text) else { return false }
-      return write(value, to: &draft, place)
+      return write(value, to: &draft, accessor)
     }
   }
 
   /// Returns a key for a duration that may be absent, written `off`.
   static func optional(
     _ name: String, _ meaning: String,
-    _ place: @escaping Place<PolicyDraft, Duration?>
+    _ accessor: @escaping Accessor<PolicyDraft, Duration?>
   ) -> PolicyKey {
     PolicyKey(name: name, meaning: meaning + " (a duration, or off)", range: Duration.written.text)
     {
-      read($0, place)?.text ?? "off"
+      read($0, accessor)?.text ?? "off"
     } write: { draft, text in
       guard text != "off" else {
-        return write(nil, to: &draft, place)
+        return write(nil, to: &draft, accessor)
       }
       guard let value = Duration(text: text) else { return false }
-      return write(value, to: &draft, place)
+      return write(value, to: &draft, accessor)
     }
   }
 
   /// Returns a key for a count; its meaning contains the range.
   static func count(
-    _ name: String, _ meaning: String, _ place: @escaping Place<PolicyDraft, Int>
+    _ name: String, _ meaning: String, _ accessor: @escaping Accessor<PolicyDraft, Int>
   ) -> PolicyKey {
     PolicyKey(name: name, meaning: meaning) {
-      String(read($0, place))
+      String(read($0, accessor))
     } write: { draft, text in
       guard let value = WrittenNumber.count(text) else { return false }
-      return write(value, to: &draft, place)
+      return write(value, to: &draft, accessor)
     }
   }
 
   /// Returns a key for one of a few labels.
-  static func word<Word: RawRepresentable<String> & CaseIterable & SendableMetatype>(
+  static func choice<Choice: RawRepresentable<String> & CaseIterable & SendableMetatype>(
     _ name: String, _ meaning: String,
-    _ place: @escaping Place<PolicyDraft, Word>
+    _ accessor: @escaping Accessor<PolicyDraft, Choice>
   ) -> PolicyKey {
-    let words = Word.allCases.map { $0.rawValue }.joined(separator: ", ")
-    return PolicyKey(name: name, meaning: "\(meaning) (one of \(words))") {
-      read($0, place).rawValue
+    let names = Choice.allCases.map { $0.rawValue }.joined(separator: ", ")
+    return PolicyKey(name: name, meaning: "\(meaning) (one of \(names))") {
+      read($0, accessor).rawValue
     } write: { draft, text in
-      guard let value = Word(rawValue: text) else { return false }
-      return write(value, to: &draft, place)
+      guard let value = Choice(rawValue: text) else { return false }
+      return write(value, to: &draft, accessor)
     }
   }
 
   /// Returns a key for a schedule.
   static func schedule(
     _ name: String, _ meaning: String,
-    _ place: @escaping Place<PolicyDraft, Schedule>
+    _ accessor: @escaping Accessor<PolicyDraft, Schedule>
   ) -> PolicyKey {
     let forms = "a list such as 0s,1s,2s, or 1s*2 max 30s +-0.25 min 1s x20"
     return PolicyKey(name: name, meaning: "\(meaning) (\(forms))", range: Schedule.form) {
-      read($0, place).text
+      read($0, accessor).text
     } write: { draft, text in
       guard let value = Schedule(text: text) else { return false }
-      return write(value, to: &draft, place)
+      return write(value, to: &draft, accessor)
     }
   }
 }
@@ -204,7 +204,7 @@ extension PolicyKey {
     .duration(
       "gate.refreshTimeout", "the longest a refresh may take", { $1(&$0.gate.refreshTimeout) }),
     .duration("gate.debounce", "the wait after a change of network", { $1(&$0.gate.debounce) }),
-    .word("gate.networkChange", "what a change of network does", { $1(&$0.gate.networkChange) }),
+    .choice("gate.networkChange", "what a change of network does", { $1(&$0.gate.networkChange) }),
     PolicyKey(
       name: "gate.background",
       meaning: "what background does (stay, or AFTER then hold|standby|idle such as 5s standby)"
@@ -214,13 +214,13 @@ extension PolicyKey {
       case .leave(let after, let then): "\(after.text) \(then.rawValue)"
       }
     } write: { draft, text in
-      let words = text.split(separator: " ")
+      let parts = text.split(separator: " ")
       if text == "stay" {
         draft.gate.background = .stay
         return true
       }
-      guard words.count == 2, let after = Duration(text: words[0]),
-        let then = BackgroundRule.AfterLeaving(rawValue: String(words[1]))
+      guard parts.count == 2, let after = Duration(text: parts[0]),
+        let then = BackgroundRule.AfterLeaving(rawValue: String(parts[1]))
       else { return false }
       draft.gate.background = .leave(after: after, then: then)
       return true
@@ -269,7 +269,7 @@ extension PolicyKey {
   ]
 
   static let establishKeys: [PolicyKey] = [
-    .word("establish.milestone", "what counts as connected", { $1(&$0.establish.milestone) }),
+    .choice("establish.milestone", "what counts as connected", { $1(&$0.establish.milestone) }),
     // If the milestone is the open transport, both time-outs are shown as one value.
     PolicyKey(
       name: "establish.timeout", meaning: "time to the milestone (a duration such as 5s)",
@@ -323,9 +323,9 @@ extension PolicyKey {
         draft.liveness.idle = nil
         return true
       }
-      let words = text.split(separator: " ")
-      guard words.count == 2, let after = Duration(text: words[0]),
-        let then = IdleRule.Then(rawValue: String(words[1]))
+      let parts = text.split(separator: " ")
+      guard parts.count == 2, let after = Duration(text: parts[0]),
+        let then = IdleRule.Then(rawValue: String(parts[1]))
       else { return false }
       draft.liveness.idle = IdleRule(after: after, then: then)
       return true
@@ -366,36 +366,36 @@ extension PolicyKey {
   ]
 
   private static func queue(
-    _ name: String, _ meaning: String, _ place: @escaping Place<QueuePolicy, Duration>
+    _ name: String, _ meaning: String, _ accessor: @escaping Accessor<QueuePolicy, Duration>
   ) -> PolicyKey {
     PolicyKey(
       name: name, meaning: meaning + " (a duration such as 1s)", range: Duration.written.text
     ) {
       guard case .queuedConnect(let queue) = $0.standby else { return nil }
-      return read(queue, place).text
+      return read(queue, accessor).text
     } write: { draft, text in
       guard case .queuedConnect(var queue) = draft.standby, let value = Duration(text: text) else {
         return false
       }
-      write(value, to: &queue, place)
+      write(value, to: &queue, accessor)
       draft.standby = .queuedConnect(queue)
       return true
     }
   }
 
   private static func poll(
-    _ name: String, _ meaning: String, _ place: @escaping Place<PollPolicy, Duration>
+    _ name: String, _ meaning: String, _ accessor: @escaping Accessor<PollPolicy, Duration>
   ) -> PolicyKey {
     PolicyKey(
       name: name, meaning: meaning + " (a duration such as 30s)", range: Duration.written.text
     ) {
       guard case .poll(let poll) = $0.standby else { return nil }
-      return read(poll, place).text
+      return read(poll, accessor).text
     } write: { draft, text in
       guard case .poll(var poll) = draft.standby, let value = Duration(text: text) else {
         return false
       }
-      write(value, to: &poll, place)
+      write(value, to: &poll, accessor)
       draft.standby = .poll(poll)
       return true
     }

@@ -77,8 +77,8 @@ public enum RFC3339 {
     then end: Unicode.Scalar
   ) {
     var rest = UInt32(number)
-    for place in (count..<count + width).reversed() {
-      unsafe text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+    for index in (count..<count + width).reversed() {
+      unsafe text[index] = UInt8(ascii: "0") + UInt8(rest % 10)
       rest /= 10
     }
     unsafe text[count + width] = UInt8(ascii: end)

@@ -20,26 +20,26 @@ struct EarlierRun {
   /// Renames the files to NAME.old1 and NAME.old1.1, or to the next number that is free for both.
   ///
   /// - Throws: An error if either file is not a journal; then nothing is renamed.
-  func makeWay() throws(JournalError) {
+  func moveAside() throws(JournalError) {
     var parts: [String] = []
     for part in ["", ".1"] {
       if try holdsJournal(path + part) { parts.append(part) }
     }
     guard !parts.isEmpty else { return }
-    guard let place = (1...Self.bound).map({ "\(path).old\($0)" }).first(where: isFree) else {
+    guard let destination = (1...Self.bound).map({ "\(path).old\($0)" }).first(where: isFree) else {
       throw JournalError(path: path, .file("\(Self.bound) earlier journals are kept beside it"))
     }
     for part in parts {
-      guard unsafe rename(path + part, place + part) == 0 else {
+      guard unsafe rename(path + part, destination + part) == 0 else {
         throw .cannot("rename", path + part)
       }
     }
   }
 
-  private func isFree(_ place: String) -> Bool {
+  private func isFree(_ destination: String) -> Bool {
     ["", ".1"].allSatisfy { part in
       var status = stat()
-      return unsafe lstat(place + part, &status) != 0
+      return unsafe lstat(destination + part, &status) != 0
     }
   }
 

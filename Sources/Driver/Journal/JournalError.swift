@@ -54,8 +54,8 @@ public struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// A line with the location, the problem and the remedy.
   public var description: String {
-    let place = line.map { "\(path):\($0)" } ?? path
-    return "\(place): \(text). \(remedy)"
+    let location = line.map { "\(path):\($0)" } ?? path
+    return "\(location): \(text). \(remedy)"
   }
 
   private var text: String {

@@ -37,7 +37,7 @@ actor JournalFile<M: Journaled> {
   }
 
   func start() throws(JournalError) {
-    try EarlierRun(path: path).makeWay()
+    try EarlierRun(path: path).moveAside()
     try create()
     header.part = 1
     try put(line(of: header))

@@ -84,7 +84,7 @@ extension JournalError {
     do {
       return try JSONDecoder().decode(type, from: Data(bytes))
     } catch {
-      throw JournalError(path: path, line: 1, .header(DecodingFault.words(for: error)))
+      throw JournalError(path: path, line: 1, .header(DecodingFault.description(for: error)))
     }
   }
 }

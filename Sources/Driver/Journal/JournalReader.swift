@@ -53,7 +53,7 @@ package struct JournalReader<M: Journaled>: ~Copyable {
     do {
       return (try decoder.decode(JournalLine<M>.self, from: Data(line.bytes)), line.number)
     } catch {
-      throw self.error(at: line.number, .line(DecodingFault.words(for: error)))
+      throw self.error(at: line.number, .line(DecodingFault.description(for: error)))
     }
   }
 
@@ -65,19 +65,19 @@ package struct JournalReader<M: Journaled>: ~Copyable {
 /// The description of JSON that cannot be decoded.
 package enum DecodingFault {
   /// Returns the problem of a line or a file without the names of Swift types.
-  package static func words(for error: any Error, in whole: String = "the line") -> String {
+  package static func description(for error: any Error, in whole: String = "the line") -> String {
     switch error as? DecodingError {
     case .dataCorrupted(let context)? where context.codingPath.isEmpty: return "it is no JSON"
-    case .dataCorrupted(let context)?: return "\(place(context, in: whole)) has an invalid value"
-    case .keyNotFound(let key, let context)?: return "\(place(context, key, in: whole)) is missing"
-    case .typeMismatch(_, let context)?: return "\(place(context, in: whole)) is of another type"
-    case .valueNotFound(_, let context)?: return "\(place(context, in: whole)) is null"
+    case .dataCorrupted(let context)?: return "\(path(context, in: whole)) has an invalid value"
+    case .keyNotFound(let key, let context)?: return "\(path(context, key, in: whole)) is missing"
+    case .typeMismatch(_, let context)?: return "\(path(context, in: whole)) is of another type"
+    case .valueNotFound(_, let context)?: return "\(path(context, in: whole)) is null"
     case _: return "it contains an invalid value"
     }
   }
 
   /// Returns a path such as `input.send._0[2]`, or `whole` for an empty path.
-  package static func place(
+  package static func path(
     _ context: DecodingError.Context, _ last: (any CodingKey)? = nil, in whole: String
   ) -> String {
     let path = context.codingPath + [last].compactMap(\.self)

@@ -47,7 +47,7 @@ public struct BottleModel: Journaled {
   var lastCommit: UInt64 = 0
   /// The device's wall clock at the bottle's most recent message, and the instant of that message.
   var lastWall = Timestamp(nanoseconds: 0)
-  var lastHeard = Instant.zero
+  var lastReceived = Instant.zero
   var lastWrite: UInt64 = 0
   var shown = BottleStatus()
 
@@ -81,7 +81,7 @@ public struct BottleModel: Journaled {
     /// The record count for which the bottle sent nothing new; not requested again for that count.
     var vainCount: UInt16?
     /// Whether a state arrived since the last acknowledgement was passed to the radio.
-    var saidMore = false
+    var hasNewState = false
 
     var isReady: Bool { longestValue > 0 }
   }
@@ -153,7 +153,7 @@ public struct BottleModel: Journaled {
 
   /// Completes a step: settles requests, and updates the scan and the status.
   private mutating func finish(_ step: inout Step) {
-    settleRequests(&step)
+    updateRequests(&step)
     let wanted = wantsScan
     if wanted != isScanning {
       isScanning = wanted
@@ -289,7 +289,7 @@ extension BottleModel {
     // A state was read, which proves that the link works. Its end from now on is an unexpected
     // loss, not a failed attempt.
     drive(.validData(attempt), &step)
-    (lastWall, lastHeard) = (time, step.now)
+    (lastWall, lastReceived) = (time, step.now)
     setTime(&step)
     if settings.syncs, let bottle {
       var change = DrinkChange(at: time)
@@ -297,14 +297,14 @@ extension BottleModel {
       _ = commit(change, &step)
     }
     keepAwake(&step)
-    hear(.state(state), at: time, &step)
+    handle(.state(state), at: time, &step)
     sendRequests(&step)
   }
 
   /// Sets the bottle's clock, unless the clock of this device is not set.
   mutating func setTime(_ step: inout Step) {
     connection?.timeAt = nil
-    let time = lastWall.advanced(by: lastHeard.duration(to: step.now))
+    let time = lastWall.advanced(by: lastReceived.duration(to: step.now))
     let seconds = time.nanoseconds / 1_000_000_000
     guard let clock = UInt32(exactly: seconds), BottleRecord.validTimes.contains(clock) else {
       return
@@ -320,15 +320,15 @@ extension BottleModel {
     connection?.timeAt = step.now.advanced(by: settings.syncRetries[failures])
   }
 
-  mutating func hear(_ news: News, at time: Timestamp, _ step: inout Step) {
+  mutating func handle(_ news: News, at time: Timestamp, _ step: inout Step) {
     guard let connection, connection.isReady else { return }
-    (lastWall, lastHeard) = (time, step.now)
+    (lastWall, lastReceived) = (time, step.now)
     switch news {
     case .state(let state):
       let isNew = state != self.state
       if isNew { forgive() }
       self.state = state
-      if case .finishing = sync.state { self.connection?.saidMore = true }
+      if case .finishing = sync.state { self.connection?.hasNewState = true }
       if isNew { step.show(.bottle(state)) }
       confirmRequests(at: time, &step)
       startSyncIfNeeded(&step)
@@ -427,12 +427,12 @@ extension BottleModel {
       connection.isCaughtUp = true
       // If records arrived, the next reported count is trusted again.
       connection.vainCount = sync.added == 0 ? state?.unsynced : nil
-      let saidMore = connection.saidMore
-      connection.saidMore = false
+      let hasNewState = connection.hasNewState
+      connection.hasNewState = false
       self.connection = connection
       endRefreshes(&step) { .synced($0.added) }
       // The state with records made in the meantime may have arrived before the write's response.
-      if saidMore { startSyncIfNeeded(&step) }
+      if hasNewState { startSyncIfNeeded(&step) }
     case (.start, let failure?), (.acknowledgement, let failure?):
       if sync.isRunning { fail(.write(failure), &step) }
     }
@@ -511,7 +511,7 @@ extension BottleModel {
 
   /// Whether the system holds an operation for the app. Timers do not count, since a suspended app
   /// has none.
-  public var isKeptBySystem: Bool {
+  public var isHeldBySystem: Bool {
     shown.outstanding.contains { $0 != .timer }
   }
 }
@@ -560,8 +560,8 @@ extension BottleModel {
     case .perform(let id, let request): perform(id, request, &step)
     case .choose(let bottle): choose(bottle, &step)
     case .shown(let number): step.effects.append(.confirm(number))
-    case .link(let event): hear(event, &step)
-    case .central(let event): hear(event, &step)
+    case .link(let event): handle(event, &step)
+    case .central(let event): handle(event, &step)
     case .discovered(let attempt, let longest, let state, let time):
       discovered(attempt, longest, state, at: time, &step)
     case .undiscovered(let attempt, let failure):
@@ -569,7 +569,7 @@ extension BottleModel {
       // number.
       if connection?.attempt == attempt { drive(.reject(attempt, failure), &step) }
     case .heard(let attempt, let news, let time):
-      if connection?.attempt == attempt { hear(news, at: time, &step) }
+      if connection?.attempt == attempt { handle(news, at: time, &step) }
     case .written(let id): written(id, nil, &step)
     case .unwritten(let id, let failure): written(id, failure, &step)
     case .restored(let snapshot):
@@ -594,7 +594,7 @@ extension BottleModel {
     if isWanted { drive(.setIntent(.live), &step) }
   }
 
-  private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
+  private mutating func handle(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     // A bottle is reached by the radio, not by the network.
     case .device(.reachability): return
@@ -605,7 +605,7 @@ extension BottleModel {
     if case .device(.again) = event { drive(.trigger(.userRefresh), &step) }
   }
 
-  private mutating func hear(_ event: CentralEvent, _ step: inout Step) {
+  private mutating func handle(_ event: CentralEvent, _ step: inout Step) {
     switch event {
     case .adapter(let state):
       adapter = state

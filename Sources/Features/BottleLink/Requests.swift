@@ -78,7 +78,7 @@ extension BottleModel {
 
   /// Ends the requests that this step completed, and keeps scanning while a request looks for the
   /// bottle.
-  mutating func settleRequests(_ step: inout Step) {
+  mutating func updateRequests(_ step: inout Step) {
     for index in requests.entries.indices {
       if burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
       if isConnected { requests.entries[index].wasConnected = true }
@@ -124,16 +124,16 @@ extension BottleModel {
   private mutating func endWaiting(
     _ step: inout Step, _ reason: (Requests.Entry, Self) -> BottleRefreshResult?
   ) {
-    var kept: [Requests.Entry] = []
+    var remaining: [Requests.Entry] = []
     var ended: [(Requests.Entry, BottleRefreshResult)] = []
     for entry in requests.entries {
       if let result = reason(entry, self) {
         ended.append((entry, result))
       } else {
-        kept.append(entry)
+        remaining.append(entry)
       }
     }
-    requests.entries = kept
+    requests.entries = remaining
     for (entry, result) in ended { end(entry, result, &step) }
   }
 

@@ -414,7 +414,7 @@ extension LinkStatus {
   fileprivate var failure: LinkFailure? {
     switch reason {
     case .failure(let failure), .exhausted(let failure): failure
-    case .blocked, .signIn, .ended, .settling, .limited, nil: nil
+    case .blocked, .signIn, .ended, .debouncing, .limited, nil: nil
     }
   }
 }

@@ -62,7 +62,7 @@ struct SyncCommits: Sendable, Hashable {
   func firstPlace(of type: String) -> UInt64? {
     underWay.values.compactMap { commit in
       guard case .page(type, let batches, _) = commit else { return nil }
-      return batches.first?.place
+      return batches.first?.position
     }.min()
   }
 

@@ -93,7 +93,7 @@ public struct PayloadDraft: Sendable, Hashable, Codable {
 
   func queued(_ type: String, at place: UInt64) -> QueuedBatch {
     QueuedBatch(
-      file: file, type: type, place: place, records: records, deletions: deletions, bytes: bytes)
+      file: file, type: type, position: place, records: records, deletions: deletions, bytes: bytes)
   }
 }
 

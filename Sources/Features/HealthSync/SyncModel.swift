@@ -186,7 +186,7 @@ extension SyncModel {
       let isRunning = running.contains(batch.file) && batch.quarantined == nil
       queues[queueOrNew(of: batch.type)].restore(
         batch, isRunning ? .sending(since: now) : .waiting)
-      numbers.note(place: batch.place)
+      numbers.note(place: batch.position)
     }
     for file in missing.sorted() { quarantine(file, Self.missingFile, &effects) }
     observe(kept.asked, &effects)
@@ -520,11 +520,11 @@ extension SyncModel {
       return effects.append(.delete(drafts.map(\.file)))
     }
     let batches = queues[index].batches
-    let first = batches[batch].queued.place
+    let first = batches[batch].queued.position
     let type = queues[index].type
     let next =
       batch + 1 < batches.count
-      ? batches[batch + 1].queued.place : commits.firstPlace(of: type) ?? numbers.nextPlace
+      ? batches[batch + 1].queued.position : commits.firstPlace(of: type) ?? numbers.nextPlace
     let middle = first + (next - first) / 2
     guard middle > first, drafts.count == 2 else {
       effects.append(.delete(drafts.map(\.file)))

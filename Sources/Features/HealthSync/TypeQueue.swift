@@ -375,7 +375,7 @@ struct TypeQueue: Sendable, Hashable {
       check.require(begun == ended + 1, "sync: a type has one run at a time")
     }
     guard check.isThorough else { return }
-    let places = batches.map(\.queued.place)
+    let places = batches.map(\.queued.position)
     check.require(
       batches.reduce(0) { $0 + $1.queued.records + $1.queued.deletions } <= Self.mostHeld,
       "sync: the batches of a type are bounded")

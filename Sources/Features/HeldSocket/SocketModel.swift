@@ -217,11 +217,11 @@ extension SocketModel {
     case .stop: stopsAt = stopsAt ?? step.now.advanced(by: SocketSettings.flushTimeout)
     case .send(let message): send(message, &step)
     case .link(let event):
-      if event.attempt == nil || event.attempt == link.currentAttempt { hear(event, &step) }
+      if event.attempt == nil || event.attempt == link.currentAttempt { handle(event, &step) }
     case .credentials(let event): drive(.credentials(event), &step)
     case .socket(let attempt, let news):
-      if link.currentAttempt == attempt { hear(news, attempt, &step) }
-    case .restored(let kept): queue.restore(kept)
+      if link.currentAttempt == attempt { handle(news, attempt, &step) }
+    case .restored(let stored): queue.restore(stored)
     case .stored(let id): queue.noteStored(id)
     case .storeFailed(let id, let detail):
       queue.drop(id)
@@ -236,7 +236,7 @@ extension SocketModel {
   }
 
   /// Handles an event of the current attempt's socket.
-  private mutating func hear(_ news: News, _ attempt: AttemptID, _ step: inout Step) {
+  private mutating func handle(_ news: News, _ attempt: AttemptID, _ step: inout Step) {
     switch news {
     case .opened(let subprotocol):
       step.effects.append(.greet(attempt, subprotocol: subprotocol, after: position))
@@ -266,7 +266,7 @@ extension SocketModel {
   ///
   /// If the app has its own ping message, control frames are not evidence that the server's program
   /// works.
-  private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
+  private mutating func handle(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     case .ping, .pong: if !settings.hasPing { drive(HeldLink.Input(event), &step) }
     case .device, .oversized, .lost: drive(HeldLink.Input(event), &step)

@@ -140,7 +140,7 @@ extension History.Fetch {
   /// Whether its pages lie too far down, or none of them is known to follow the shown messages.
   ///
   /// The fetch must then walk down from the newest message.
-  func isAstray(after page: Page) -> Bool {
+  func isMisplaced(after page: Page) -> Bool {
     guard tie == .loose, !page.isUnreadable else { return false }
     return !page.hasNext || pages >= 10 || page.messages.allSatisfy { $0.key < below }
   }

@@ -4,7 +4,7 @@ public import LinkWire
 
 extension OutboxEntry: QueuedItem {
   /// The shop, as messages of a shop are sent in the order in which they were written.
-  public var lane: ShopID { shop }
+  public var orderingKey: ShopID { shop }
 }
 
 /// A send queue that also supports plain servers, which have no idempotency keys.
@@ -44,9 +44,9 @@ public struct Outbox: Sendable, Hashable {
   public func mayHaveArrived(_ id: UUID128) -> Bool { queue.mayHaveArrived(id) }
 
   /// Adds the stored entries of an earlier run.
-  mutating func restore(_ kept: [OutboxEntry], after cursor: Cursor) {
-    queue.restore(kept)
-    for entry in kept { floors[entry.id] = cursor.floor(of: entry) }
+  mutating func restore(_ stored: [OutboxEntry], after cursor: Cursor) {
+    queue.restore(stored)
+    for entry in stored { floors[entry.id] = cursor.floor(of: entry) }
   }
 
   mutating func remove(_ id: UUID128) {
@@ -67,8 +67,8 @@ public struct Outbox: Sendable, Hashable {
   }
 
   /// Records that the server does not show these entries.
-  mutating func nowSure(_ ids: Set<UUID128>) {
-    sought.formUnion(queue.makeSure(ids))
+  mutating func noteAbsent(_ ids: Set<UUID128>) {
+    sought.formUnion(queue.clearUnsure(ids))
   }
 
   /// Returns the entry that a new message can be: one whose attempt was made but not answered.

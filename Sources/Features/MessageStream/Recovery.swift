@@ -7,7 +7,7 @@ struct Recovery: Sendable, Hashable {
   /// The end of the complete part. It moves only in the change that stores the covered messages.
   var cursor = Cursor()
   /// Whether the store has a cursor.
-  var isCursorKept = false
+  var isCursorStored = false
   /// Whether the server provides positions; nil until its first response.
   var hasPositions: Bool?
   /// The current work on the timeline.
@@ -103,7 +103,7 @@ struct Recovery: Sendable, Hashable {
     /// that lead down to it.
     var goal: MessageID?
     /// Whether its pages have reached stored messages, on the way to `goal`.
-    var meetsKept = false
+    var reachesStored = false
     /// The gap below all stored messages, until the pages have reached `goal`.
     var bottomGap: Gap?
     var repetition = Repetition()
@@ -148,7 +148,7 @@ struct Recovery: Sendable, Hashable {
   }
 
   /// Whether no fetch is in progress, scheduled or required.
-  var isSettled: Bool {
+  var isIdle: Bool {
     switch state {
     case .incomplete, .complete, .receiving: !again
     case .fetching, .waiting: false
@@ -186,8 +186,8 @@ struct Recovery: Sendable, Hashable {
 
   /// Whether a stored message lies in the complete part.
   func covers(_ message: Message) -> Bool {
-    if let position = cursor.position, let place = message.position {
-      return place.epoch == position.epoch && place.offset <= position.offset
+    if let end = cursor.position, let position = message.position {
+      return position.epoch == end.epoch && position.offset <= end.offset
     }
     return cursor.time.map { message.createdAt <= $0 } ?? false
   }
@@ -226,7 +226,7 @@ struct Recovery: Sendable, Hashable {
   /// post or page, that does not mean that the log was restored: the socket delivers those
   /// messages, too.
   func isWhole(at head: Position) -> Bool {
-    guard isSettled, let cursor = cursor.position else { return false }
+    guard isIdle, let cursor = cursor.position else { return false }
     guard cursor != head else { return true }
     guard let opening = connecting.opening, opening.epoch == head.epoch, cursor.epoch == head.epoch
     else {
@@ -371,9 +371,9 @@ struct Recovery: Sendable, Hashable {
   /// - Parameter isConnected: Whether a socket is open. Without one a hole is fetched together with
   ///   everything after it.
   mutating func take(_ position: Position, advancing: Bool, isConnected: Bool) -> Bool {
-    guard let kept = cursor.position, kept.epoch == position.epoch else { return false }
-    guard position.offset > kept.offset else { return true }
-    guard isConnected || advancing && position.offset == kept.following else { return false }
+    guard let current = cursor.position, current.epoch == position.epoch else { return false }
+    guard position.offset > current.offset else { return true }
+    guard isConnected || advancing && position.offset == current.following else { return false }
     if ahead.count < StreamSettings.offsetsAhead { ahead.insert(position.offset) }
     return advancing && (advance() || awaitsNoMoreThanBacklog)
   }

@@ -106,7 +106,7 @@ extension StreamModel {
       let reach = settings.memory + run.pages * settings.catchUpPage
       run.kind = .newest(pages: max(1, reach / limit))
       run.pages = 0
-      run.meetsKept = false
+      run.reachesStored = false
       run.repetition = Repetition()
     }
     run.pages += 1
@@ -144,7 +144,8 @@ extension StreamModel {
       guard reach(of: page) == .touching else { return nil }
       return .page(number: run.pages + 1, limit: settings.catchUpPage)
     case .newest(let pages):
-      guard !meetsKept(page, run), run.pages < pages, case .page(let number, let limit) = run.query
+      guard !reachesStored(page, run), run.pages < pages,
+        case .page(let number, let limit) = run.query
       else { return nil }
       return .page(number: number + 1, limit: limit)
     case .position:
@@ -192,7 +193,7 @@ extension StreamModel {
     switch run.kind {
     case .initial: page.hasNext
     case .recent: reach(of: page) != .whole
-    case .newest: page.hasNext && !run.meetsKept && !meetsKept(page)
+    case .newest: page.hasNext && !run.reachesStored && !reachesStored(page)
     case .position: !page.recovered && !holdsWhole(page)
     case .since(let since): page.hasNext && !reaches(since, page)
     }
@@ -208,7 +209,7 @@ extension StreamModel {
     guard page.hasNext, recovery.cursor.position == nil else {
       return holdsWhole(page) ? .whole : reach
     }
-    guard leadsToKept(page) else { return .short }
+    guard leadsToStored(page) else { return .short }
     return hidesLate(page) ? .touching : reach
   }
 
@@ -237,12 +238,12 @@ extension StreamModel {
     let isCut = run.kind == .position && page.recovered && page.hasNext
     recovery.endRun(isComplete: !isCut)
     recovery.connecting.unprepared = nil
-    let isWhole = settle(run, page, &step)
+    let isWhole = advanceCursor(run, page, &step)
     recovery.again = recovery.again || isCut
     recovery.cursor.wholeAt = wall(at: step.now)
     commits.waiting.change.cursor = recovery.cursor
     drive(.requested(nil), &step)
-    outbox.nowSure(run.unsure)
+    outbox.noteAbsent(run.unsure)
     release(run.purposes, &step)
     if run.kind == .initial { noteBeginning(hasMore: page.hasNext || run.pages > 1, &step) }
     if isWhole { recovery.noteSuccess() }
@@ -268,7 +269,7 @@ extension StreamModel {
 
   /// Updates the time at which the timeline was last complete, if it is. An absence begins now.
   mutating func noteWhole(at now: Instant) {
-    guard link.status.phase == .connected, recovery.isSettled, recovery.ahead.isEmpty,
+    guard link.status.phase == .connected, recovery.isIdle, recovery.ahead.isEmpty,
       recovery.backlog == nil
     else { return }
     recovery.cursor.wholeAt = wall(at: now)
@@ -277,7 +278,7 @@ extension StreamModel {
 
   /// Moves the cursor to what a finished run covers; returns false if live messages lie beyond a
   /// hole.
-  private mutating func settle(
+  private mutating func advanceCursor(
     _ run: Recovery.Run, _ page: Page, _ step: inout Step
   ) -> Bool {
     if let newest = run.newest {
@@ -465,7 +466,7 @@ extension StreamModel {
   mutating func doubtCursor(_ step: inout Step) {
     if recovery.run != nil {
       recovery.again = true
-    } else if recovery.isSettled, link.status.phase == .connected {
+    } else if recovery.isIdle, link.status.phase == .connected {
       catchUp(.live, &step)
     }
   }
@@ -473,20 +474,20 @@ extension StreamModel {
 
 // The evidence about stored messages in the pages of a server without positions.
 extension StreamModel {
-  func meetsKept(_ page: Page) -> Bool { leadsToKept(page) && !hidesLate(page) }
+  func reachesStored(_ page: Page) -> Bool { leadsToStored(page) && !hidesLate(page) }
 
   /// Whether the pages of a walk lead to stored messages, and to all messages of `since` that may
   /// lie below them.
-  func meetsKept(_ page: Page, _ run: Recovery.Run) -> Bool {
-    run.goal == nil && (run.meetsKept || meetsKept(page))
+  func reachesStored(_ page: Page, _ run: Recovery.Run) -> Bool {
+    run.goal == nil && (run.reachesStored || reachesStored(page))
   }
 
   /// Whether a page without positions contains a message of the complete part.
   ///
   /// Time stamps alone do not show this, since the server's clock may have gone back.
-  func leadsToKept(_ page: Page) -> Bool { page.messages.contains(where: isKept) }
+  func leadsToStored(_ page: Page) -> Bool { page.messages.contains(where: isCovered) }
 
-  private func isKept(_ message: Message) -> Bool {
+  private func isCovered(_ message: Message) -> Bool {
     guard let time = recovery.cursor.time else { return false }
     return isSeen(message.id) && message.createdAt <= time
       && !recovery.unplaced.contains(message.id)
@@ -524,17 +525,17 @@ extension StreamModel {
         run.bottomGap != nil || holes[before: bottom] == nil
       else { return }
       let latest = bottom.createdAt.advanced(by: settings.overlap)
-      let first = messages.firstIndex(where: isKept)
-      let start = run.meetsKept ? 0 : first ?? 0
-      run.meetsKept = run.meetsKept || first != nil
+      let first = messages.firstIndex(where: isCovered)
+      let start = run.reachesStored ? 0 : first ?? 0
+      run.reachesStored = run.reachesStored || first != nil
       let below = messages[start...].last { $0.createdAt <= latest && !isSeen($0.id) }
       run.goal = below?.id ?? run.goal
     case .newest:
       guard let goal = run.goal else { return }
-      let place = messages.firstIndex { $0.id == goal }
-      let above = messages[..<(place ?? messages.count)]
-      run.meetsKept = run.meetsKept || above.contains(where: isKept)
-      if place != nil || !page.hasNext { run.goal = nil }
+      let index = messages.firstIndex { $0.id == goal }
+      let above = messages[..<(index ?? messages.count)]
+      run.reachesStored = run.reachesStored || above.contains(where: isCovered)
+      if index != nil || !page.hasNext { run.goal = nil }
     case .initial, .recent, .position: return
     }
   }
@@ -543,7 +544,7 @@ extension StreamModel {
   mutating func moveHole(
     with page: Page, in run: inout Recovery.Run, isLast: Bool, _ step: inout Step
   ) {
-    let hidesHole = !isLast && !run.meetsKept && (run.hole != nil || goesBack(page, in: run))
+    let hidesHole = !isLast && !run.reachesStored && (run.hole != nil || goesBack(page, in: run))
     if let hole = run.hole { close(hole, &step) }
     run.hole = hidesHole ? openGap(below: run.oldest, &step) : nil
     if let gap = run.bottomGap, run.goal == nil {
@@ -565,8 +566,8 @@ extension StreamModel {
     below edge: TimelineKey?, isBottomless: Bool = false, _ step: inout Step
   ) -> Gap? {
     guard let edge, holes[before: edge] == nil else { return nil }
-    let kept = isBottomless ? [] : (timeline.messages + commits.messages).filter { $0.key < edge }
-    let gap = Gap(after: kept.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
+    let older = isBottomless ? [] : (timeline.messages + commits.messages).filter { $0.key < edge }
+    let gap = Gap(after: older.filter { recovery.covers($0) }.map(\.key).max(), before: edge)
     holes.open(gap)
     commits.waiting.change.gaps = holes.all
     step.show(.gap(gap))

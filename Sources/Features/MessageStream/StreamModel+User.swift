@@ -136,7 +136,7 @@ extension StreamModel {
     }
     take(page, &fetch)
     let repeats = fetch.repetition.note(page)
-    if !repeats || page.messages.isEmpty, fetch.isAstray(after: page),
+    if !repeats || page.messages.isEmpty, fetch.isMisplaced(after: page),
       case .page(_, let limit) = fetch.query
     {
       // Its messages are not stored, since after a kill they would seem to follow the screen.
@@ -165,8 +165,8 @@ extension StreamModel {
   private mutating func take(_ page: Page, _ fetch: inout History.Fetch) {
     let isUnseen = page.messages.contains { !isSeen($0.id) }
     let gap = holes[before: fetch.below]
-    if let place = fetch.take(page, bringsUnseen: isUnseen, beyond: gap?.after) {
-      history.excess = max(0, fetch.counted - place)
+    if let index = fetch.take(page, bringsUnseen: isUnseen, beyond: gap?.after) {
+      history.excess = max(0, fetch.counted - index)
     }
   }
 
@@ -325,7 +325,8 @@ extension StreamModel {
 
   var sendDeadline: Instant? {
     guard maySend else { return nil }
-    if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane), needsLook(next),
+    if let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.orderingKey),
+      needsLook(next),
       recovery.run != nil || awaitsCursor
     {
       return nil  // the catch-up or the store, which have their own time-outs, decide
@@ -339,16 +340,17 @@ extension StreamModel {
   /// messages, the entry's message cannot be distinguished from older ones.
   private func needsLook(_ entry: OutboxEntry) -> Bool {
     guard recovery.hasPositions != true else { return false }
-    return outbox.queue.unsure.contains(entry.id) || !(recovery.isCursorKept || settings.sendsOnly)
+    return outbox.queue.unsure.contains(entry.id)
+      || !(recovery.isCursorStored || settings.sendsOnly)
   }
 
   /// Whether the first cursor is being stored. Only a stored cursor survives a kill.
-  private var awaitsCursor: Bool { !recovery.isCursorKept && recovery.cursor.isKnown }
+  private var awaitsCursor: Bool { !recovery.isCursorStored && recovery.cursor.isKnown }
 
   /// Delays the next entry if it needs a check, after a check that gave no answer.
   mutating func postponeLooked(until instant: Instant, _ step: inout Step) {
     guard let next = outbox.queue.oldestQueued, needsLook(next) else { return }
-    outbox.queue.pause(next.lane, until: instant)
+    outbox.queue.pause(next.orderingKey, until: instant)
     // The user sees that the entry waits.
     guard let entry = outbox.queue.postpone(next.id) else { return }
     commits.waiting.put(entry)
@@ -356,11 +358,12 @@ extension StreamModel {
   }
 
   mutating func sendNext(_ step: inout Step) {
-    guard maySend, let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.lane) else {
+    guard maySend, let next = outbox.queue.oldestQueued, !outbox.queue.isSending(next.orderingKey)
+    else {
       return
     }
     if needsLook(next) {
-      if recovery.run == nil, !awaitsCursor, outbox.queue.mayTry(next.lane, at: step.now) {
+      if recovery.run == nil, !awaitsCursor, outbox.queue.mayTry(next.orderingKey, at: step.now) {
         catchUp(.refresh, &step)
       }
       return
@@ -385,7 +388,7 @@ extension StreamModel {
       let entry = outbox.claimed(by: message, overlap: settings.overlap)
     else { return false }
     if outbox.queue.sending(entry) != nil { return outbox.keepBack(message, for: entry) }
-    gotThrough(entry, as: message.id, &step)
+    noteDelivered(entry, as: message.id, &step)
     return false
   }
 
@@ -395,7 +398,7 @@ extension StreamModel {
     if let message = outbox.takeEcho() { add([message], via: .live, &step) }
   }
 
-  private mutating func gotThrough(
+  private mutating func noteDelivered(
     _ id: UUID128, as message: MessageID, _ step: inout Step
   ) {
     outbox.remove(id)

@@ -161,7 +161,7 @@ extension StreamModel {
     case .send(let text, let parent, let wall): send(text, parent, at: wall, &step)
     case .retry(let id): retry(id, &step)
     case .discard(let id): discard(id, &step)
-    case .link(let event, let wall): hear(event, at: wall, &step)
+    case .link(let event, let wall): handle(event, at: wall, &step)
     case .credentials(let event): credentials(event, &step)
     case .user(let user): outbox.author = user
     case .opened(let attempt, let head, let after): opened(attempt, head, after: after, &step)
@@ -192,7 +192,7 @@ extension StreamModel {
   /// Handles an event of the device or of the socket.
   ///
   /// The wall clock may have been set while the device slept or the app was in the background.
-  private mutating func hear(_ event: LinkEvent, at wall: Timestamp, _ step: inout Step) {
+  private mutating func handle(_ event: LinkEvent, at wall: Timestamp, _ step: inout Step) {
     switch event {
     case .device(.reachability(let reachability)):
       if case .reachable = reachability { outbox.queue.retryNow() }
@@ -313,7 +313,7 @@ extension StreamModel {
         .closedUnauthorized, .closedReplaced, .closedOther:
         return  // the status has all details
       }
-    case .blocked, .exhausted, .ended, .settling, .limited, nil: return
+    case .blocked, .exhausted, .ended, .debouncing, .limited, nil: return
     }
   }
 
@@ -394,7 +394,7 @@ extension StreamModel {
         recovery.noteComplete()
         return
       }
-      if let start, recovery.isSettled, recovery.goesOn(from: start, to: head) {
+      if let start, recovery.isIdle, recovery.goesOn(from: start, to: head) {
         recovery.awaitBacklog(to: head, until: step.now.advanced(by: settings.fetchTimeout))
         return
       }
@@ -506,12 +506,12 @@ extension StreamModel {
 
   /// Moves the cursor if no message before this one is missing.
   private mutating func noteArrival(_ message: Message, isAnswer: Bool) -> Arrival {
-    let isSettled = recovery.isSettled
+    let isIdle = recovery.isIdle
     if let position = message.position {
       recovery.hasPositions = true
       let isConnected = link.status.phase == .connected
-      let isWhole = recovery.take(position, advancing: isSettled, isConnected: isConnected)
-      guard isSettled else { return .undecided }
+      let isWhole = recovery.take(position, advancing: isIdle, isConnected: isConnected)
+      guard isIdle else { return .undecided }
       // The socket being opened delivers the messages before it.
       let unprepared = recovery.connecting.unprepared
       let isToCome = unprepared != nil && unprepared == link.currentAttempt
@@ -519,7 +519,7 @@ extension StreamModel {
     }
     // The socket may be dead when a post is answered, so only messages of the socket arrive in
     // order.
-    guard isSettled, link.status.phase == .connected, !isAnswer else { return .undecided }
+    guard isIdle, link.status.phase == .connected, !isAnswer else { return .undecided }
     recovery.cursor.time = max(recovery.cursor.time ?? message.createdAt, message.createdAt)
     recovery.unplaced.remove(message.id)
     return .whole
@@ -537,17 +537,17 @@ extension StreamModel {
       if commits.holds(message.id) { return commits.isEdited(by: message) }
       guard timeline.contains(message.id) else { return true }
       // A message is looked up only if it may have changed.
-      guard message.updatedAt != nil, let kept = timeline[message.id] else { return false }
-      return message.isEdit(of: kept)
+      guard message.updatedAt != nil, let known = timeline[message.id] else { return false }
+      return message.isEdit(of: known)
     }
     guard !unseen.isEmpty else { return }
-    let isPlaced = recovery.isSettled && link.status.phase == .connected && !isAnswer
-    let kept = unseen.filter { message in
+    let isInOrder = recovery.isIdle && link.status.phase == .connected && !isAnswer
+    let new = unseen.filter { message in
       if !isAnswer, claim(message, &step) { return false }
-      if !isPlaced { recovery.noteUnplaced(message) }
+      if !isInOrder { recovery.noteUnplaced(message) }
       return true
     }
-    commits.waiting.add(kept, via: via)
+    commits.waiting.add(new, via: via)
   }
 }
 
@@ -569,7 +569,7 @@ extension StreamModel {
     if failedLoads > 0 { step.show(.notice(.storeRecovered)) }
     failedLoads = 0
     recovery.cursor = snapshot.cursor
-    recovery.isCursorKept = snapshot.cursor.isKnown
+    recovery.isCursorStored = snapshot.cursor.isKnown
     // A server with positions supports keys, so no check is needed before a retry.
     if snapshot.cursor.position != nil { recovery.hasPositions = true }
     holes = GapList(snapshot.gaps)
@@ -602,7 +602,7 @@ extension StreamModel {
     let wasRefused = commits.failures > 0
     guard let batch = commits.committed(id) else { return }  // late
     if wasRefused { step.show(.notice(.storeRecovered)) }
-    if batch.change.cursor?.isKnown ?? false { recovery.isCursorKept = true }
+    if batch.change.cursor?.isKnown ?? false { recovery.isCursorStored = true }
     for entry in batch.change.outboxPut.compactMap({ outbox.queue.stored($0.id) }) {
       step.show(.outbox(entry))
     }
@@ -723,11 +723,13 @@ extension StreamModel {
 
   /// Checks that the cursor is stored with the messages it covers, and never before them.
   private func checkCursor(_ check: inout InvariantCheck) {
-    guard let told = commits.waiting.change.cursor ?? commits.inFlight?.batch.change.cursor else {
+    guard let committed = commits.waiting.change.cursor ?? commits.inFlight?.batch.change.cursor
+    else {
       return
     }
     check.require(
-      !told.isBeyond(recovery.cursor), "stream: the store is told no cursor beyond the known one")
+      !committed.isBeyond(recovery.cursor),
+      "stream: the store is told no cursor beyond the known one")
   }
 
   private func checkMessages(_ check: inout InvariantCheck) {
@@ -735,7 +737,7 @@ extension StreamModel {
       commits.messages.allSatisfy { message in
         timeline[message.id].map { message.isEdit(of: $0) } ?? true
       }, "stream: what is shown is stored")
-    guard let batch = commits.inFlight?.batch, let told = batch.change.cursor?.position else {
+    guard let batch = commits.inFlight?.batch, let committed = batch.change.cursor?.position else {
       return
     }
     let waiting = commits.waiting
@@ -744,9 +746,9 @@ extension StreamModel {
     check.require(
       zip(waiting.change.messages, waiting.ways).allSatisfy { message, via in
         guard via == .live, !timeline.contains(message.id), !batch.holds(message.id),
-          let place = message.position, place.epoch == told.epoch
+          let position = message.position, position.epoch == committed.epoch
         else { return true }
-        return place.offset > told.offset
+        return position.offset > committed.offset
       }, "stream: a cursor goes to the store with the messages that it covers")
   }
 }

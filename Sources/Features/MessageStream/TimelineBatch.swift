@@ -106,8 +106,8 @@ extension CommitQueue where ID == CommitID, Batch == TimelineBatch {
 
 extension Message {
   /// Whether this is a later version of the same message.
-  func isEdit(of kept: Message) -> Bool {
+  func isEdit(of stored: Message) -> Bool {
     guard let updatedAt else { return false }
-    return updatedAt > kept.updatedAt ?? kept.createdAt
+    return updatedAt > stored.updatedAt ?? stored.createdAt
   }
 }

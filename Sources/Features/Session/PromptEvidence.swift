@@ -11,7 +11,7 @@ import LinkWire
 struct PromptEvidence: Sendable, Hashable {
   /// A message of the history.
   private struct Row: Sendable, Hashable {
-    var place: UInt64?
+    var position: UInt64?
     /// Whether it repeats text that was shown under another ID.
     var isRepetition = false
     /// Whether a prompt of another client precedes it, and the prompt of this client does not.
@@ -30,7 +30,7 @@ struct PromptEvidence: Sendable, Hashable {
     var isHere: Bool
     /// The number of messages with its text, and the position of the last one.
     var count = 0
-    var place: UInt64?
+    var position: UInt64?
     /// The most recent assistant text after it.
     var spoken: String?
     /// Whether there was inconclusive evidence of its end.
@@ -39,7 +39,7 @@ struct PromptEvidence: Sendable, Hashable {
 
   /// A turn of another client or of an abandoned prompt.
   private struct Other: Sendable, Hashable {
-    var place: UInt64?
+    var position: UInt64?
     var isSpoken = false
     /// The time of the server's most recent activity for it.
     var sign: Instant
@@ -92,7 +92,7 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   /// The first position that the prompt's message can have; for a seen prompt, that of the answer.
-  var floor: UInt64? { isSeen ? own?.place.map { $0 + 1 } ?? own?.floor : own?.floor }
+  var floor: UInt64? { isSeen ? own?.position.map { $0 + 1 } ?? own?.floor : own?.floor }
 
   /// Whether the server may have the prompt, according to the evidence.
   var mayBeThere: Bool { hasHole || (own?.count ?? 0) > 0 || !ends.waiting.isEmpty }
@@ -163,7 +163,7 @@ struct PromptEvidence: Sendable, Hashable {
       isHere: isHere)
     if prompt.isSeen {
       own.count = 1 + repeated(own.text)
-      own.place = own.floor > 0 ? own.floor - 1 : nil
+      own.position = own.floor > 0 ? own.floor - 1 : nil
     }
     (self.own, hasHole) = (own, false)
   }
@@ -205,7 +205,7 @@ struct PromptEvidence: Sendable, Hashable {
       // A turn with a text was silent long enough to be over.
       let isSpoken = own.spoken != nil
       let sign = isSpoken ? now.advanced(by: .zero - patience) : now
-      add(Other(place: own.place, isSpoken: isSpoken, sign: sign))
+      add(Other(position: own.position, isSpoken: isSpoken, sign: sign))
     }
     let waiting = ends.takeWaiting()
     // As many turns are over as ends arrived, whichever they are.
@@ -235,20 +235,20 @@ struct PromptEvidence: Sendable, Hashable {
     hasHole = true
     guard isReset else { return }
     others = []
-    for id in order { rows[id]?.place = nil }
+    for id in order { rows[id]?.position = nil }
     own?.floor = 0
-    own?.place = nil
+    own?.position = nil
   }
 
   /// Records a message at a new position; returns whether it repeats text that was shown.
   mutating func take(_ entry: SessionEntry, at now: Instant) -> Bool {
     guard rows[entry.id] == nil else { return isRepetition(entry) }
-    var row = Row(place: entry.place)
+    var row = Row(position: entry.place)
     switch entry.role {
-    case .user: row.isRepetition = asked(entry, at: now)
+    case .user: row.isRepetition = noteUserText(entry, at: now)
     case .assistant:
       row.isOthers = own?.count ?? 0 == 0 && !others.isEmpty
-      row.isRepetition = spoke(entry, at: now)
+      row.isRepetition = noteAssistantText(entry, at: now)
     case .system: break
     }
     rows[entry.id] = row
@@ -257,10 +257,10 @@ struct PromptEvidence: Sendable, Hashable {
     return row.isRepetition
   }
 
-  private mutating func asked(_ entry: SessionEntry, at now: Instant) -> Bool {
+  private mutating func noteUserText(_ entry: SessionEntry, at now: Instant) -> Bool {
     if let own, own.text == entry.text, entry.place ?? own.floor >= own.floor {
       self.own?.count += 1
-      self.own?.place = entry.place
+      self.own?.position = entry.place
       self.own?.spoken = nil
       return true
     }
@@ -270,7 +270,7 @@ struct PromptEvidence: Sendable, Hashable {
       if knowsLast, !echoes.contains(where: { $0.role == .user }) { lastEnd = nil }
       return true
     }
-    add(Other(place: entry.place, sign: now))
+    add(Other(position: entry.place, sign: now))
     return false
   }
 
@@ -279,8 +279,8 @@ struct PromptEvidence: Sendable, Hashable {
     if others.count > Self.rowLimit { others.removeFirst() }
   }
 
-  private mutating func spoke(_ entry: SessionEntry, at now: Instant) -> Bool {
-    if entry.id == lastEnd { pass(entry.place) }
+  private mutating func noteAssistantText(_ entry: SessionEntry, at now: Instant) -> Bool {
+    if entry.id == lastEnd { discardEvidence(entry.place) }
     let index =
       echoes.firstIndex { $0.id == entry.id }
       ?? echoes.firstIndex { $0.role == .assistant && $0.text == entry.text }
@@ -294,13 +294,13 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   /// Discards evidence from before the end of an earlier prompt, which the history has now shown.
-  private mutating func pass(_ place: UInt64?) {
+  private mutating func discardEvidence(_ position: UInt64?) {
     (lastEnd, knowsLast) = (nil, false)
     echoes.removeAll { $0.role == .user }
     others = []
     guard var own else { return }
-    (own.count, own.place, own.spoken) = (0, nil, nil)
-    if let place { own.floor = max(own.floor, place + 1) }
+    (own.count, own.position, own.spoken) = (0, nil, nil)
+    if let position { own.floor = max(own.floor, position + 1) }
     self.own = own
   }
 
@@ -316,7 +316,7 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   /// Attributes the waiting ends again, after the history has shown more.
-  mutating func settle(isCurrent: Bool) -> [AttributedEnd] {
+  mutating func attributeWaiting(isCurrent: Bool) -> [AttributedEnd] {
     wasCurrent = wasCurrent || isCurrent
     return ends.takeWaiting().flatMap { attribute($0, isCurrent: isCurrent) }
   }
@@ -334,18 +334,18 @@ struct PromptEvidence: Sendable, Hashable {
 
   private mutating func attribute(_ end: TurnEnd, isCurrent: Bool) -> [AttributedEnd] {
     guard let own else {
-      if !end.isReplay, !end.mayRepeat { close(before: end.id.flatMap { rows[$0]?.place }) }
+      if !end.isReplay, !end.mayRepeat { close(before: end.id.flatMap { rows[$0]?.position }) }
       return [AttributedEnd(end)]
     }
     guard !end.isReplay || !own.isHere else { return [AttributedEnd(end)] }
     var open = Array(others.indices)
     // A prompt of an earlier connection may never have arrived, or its message may be in transit.
     var isProof = own.isHere || isCurrent && (own.isAccepted || own.count > 0 || end.isReplay)
-    if let row = end.id.flatMap({ rows[$0] }), let place = row.place {
+    if let row = end.id.flatMap({ rows[$0] }), let position = row.position {
       // An answer follows its prompt.
-      open.removeAll { (others[$0].place ?? 0) >= place }
-      let isBehind = own.count > 0 ? (own.place ?? 0) < place : open.isEmpty
-      if row.isOthers || place < own.floor || isCurrent && !isBehind {
+      open.removeAll { (others[$0].position ?? 0) >= position }
+      let isBehind = own.count > 0 ? (own.position ?? 0) < position : open.isEmpty
+      if row.isOthers || position < own.floor || isCurrent && !isBehind {
         if let first = open.first { others.remove(at: first) }
         return [AttributedEnd(end)]
       }
@@ -362,8 +362,8 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   /// Attributes an end that belongs to no prompt of this client to the first turn that can have it.
-  private mutating func close(before place: UInt64?) {
-    let first = others.firstIndex { other in place.map { (other.place ?? 0) < $0 } ?? true }
+  private mutating func close(before position: UInt64?) {
+    let first = others.firstIndex { other in position.map { (other.position ?? 0) < $0 } ?? true }
     if let first { others.remove(at: first) }
   }
 }

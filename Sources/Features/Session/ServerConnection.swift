@@ -147,18 +147,18 @@ struct ServerConnection: Sendable, Hashable {
   }
 
   /// Records a sign of life of the server.
-  mutating func heard() { wasDeaf = false }
+  mutating func noteSignOfLife() { wasDeaf = false }
 
   /// Records whether reading of the socket is paused.
   mutating func pause(_ isPaused: Bool) {
     self.isPaused = isPaused
-    heard()
+    noteSignOfLife()
   }
 
   /// Counts a frame that could not be decoded; returns whether the limit is reached.
   mutating func countMalformed() -> Bool {
     malformed += 1
-    heard()
+    noteSignOfLife()
     return malformed == SessionSettings.malformedLimit
   }
 

@@ -71,7 +71,7 @@ struct SessionConversations: Sendable, Hashable {
   }
 
   /// Returns the first position that a new message of a conversation can have.
-  func nextPlace(of id: String, _ version: SessionVersion) -> UInt64 {
+  func nextPosition(of id: String, _ version: SessionVersion) -> UInt64 {
     guard let one = known[id] else { return 0 }
     return version < .newest ? one.sequence + 1 : one.offset
   }
@@ -93,18 +93,18 @@ enum HistoryReach: Sendable, Hashable {
 extension KnownConversation {
   /// Returns whether a message lies before the cursor.
   func isBehind(_ entry: SessionEntry, of window: SessionHistory) -> Bool {
-    guard let place = entry.place else { return false }
+    guard let position = entry.place else { return false }
     return switch window.place {
-    case .sequence: place <= sequence
-    case .offset: place < offset
+    case .sequence: position <= sequence
+    case .offset: position < offset
     }
   }
 
   /// Returns whether a message leaves a hole after the cursor.
-  func leavesHole(before place: UInt64, of window: SessionHistory) -> Bool {
+  func leavesHole(before position: UInt64, of window: SessionHistory) -> Bool {
     switch window.place {
-    case .sequence: place > sequence + 1
-    case .offset: place > offset
+    case .sequence: position > sequence + 1
+    case .offset: position > offset
     }
   }
 

@@ -179,10 +179,10 @@ extension SessionModel {
   }
 
   /// Applies the ends of prompts whose storing was requested. Those in `news` were stored.
-  mutating func settle(_ asked: [SessionNews], _ news: [NumberedSessionNews]) {
+  mutating func applyEnds(_ requested: [SessionNews], _ news: [NumberedSessionNews]) {
     for case .ended(let ending) in news.map(\.news) {
       evidence.finish(ending)
-      guard ending.outcome.isKept else {
+      guard ending.outcome.isRetained else {
         remove(ending.key)
         continue
       }
@@ -193,7 +193,7 @@ extension SessionModel {
         commits.waiting.forget(oldest.id)
       }
     }
-    for case .ended(let ending) in asked { outbox.ended(ending.key) }
+    for case .ended(let ending) in requested { outbox.ended(ending.key) }
   }
 
   /// Handles a refused prompt, which is retried later or has failed.
@@ -232,7 +232,7 @@ extension SessionModel {
 extension SessionModel {
   /// Changes the evidence of a conversation, after making its first open prompt the one in
   /// progress.
-  private mutating func weigh<Value>(
+  private mutating func withEvidence<Value>(
     _ conversation: String, _ step: Step, _ body: (inout PromptEvidence) -> Value
   ) -> Value {
     let (outbox, sent) = (outbox, connection?.sent)
@@ -271,7 +271,7 @@ extension SessionModel {
     }
     guard prompt.floor == nil else { return sendPlain(prompt, attempt, &step) }
     var marked = prompt
-    marked.floor = conversations.nextPlace(
+    marked.floor = conversations.nextPosition(
       of: prompt.conversation, connection?.version ?? .oldest)
     outbox.mark(marked)
     commits.waiting.put(marked)
@@ -290,15 +290,15 @@ extension SessionModel {
     _ prompt: StoredPrompt, _ attempt: AttemptID, _ step: inout Step
   ) {
     send(prompt, attempt, &step)
-    weigh(prompt.conversation, step) { $0.begin(prompt, isHere: true, at: step.now) }
+    withEvidence(prompt.conversation, step) { $0.begin(prompt, isHere: true, at: step.now) }
   }
 
   private mutating func mayBeThere(_ prompt: StoredPrompt, _ step: Step) -> Bool {
-    weigh(prompt.conversation, step) { $0.key == prompt.id && $0.mayBeThere }
+    withEvidence(prompt.conversation, step) { $0.key == prompt.id && $0.mayBeThere }
   }
 
   private mutating func wait(for prompt: StoredPrompt, _ step: Step) {
-    let patience = weigh(prompt.conversation, step) { $0.patience }
+    let patience = withEvidence(prompt.conversation, step) { $0.patience }
     outbox.extend(prompt.id, until: step.now.advanced(by: patience))
   }
 
@@ -308,12 +308,12 @@ extension SessionModel {
   private mutating func acknowledged(_ step: inout Step) {
     guard let ack = connection?.takeAck() else { return }
     for key in ack.prompts {
-      if ack.isSure { accept(key, &step) } else { suspect(key) }
+      if ack.isSure { accept(key, &step) } else { assumeAccepted(key) }
     }
   }
 
   /// Marks a prompt as accepted because the server may have acknowledged it. It is not resent.
-  private mutating func suspect(_ key: UUID128) {
+  private mutating func assumeAccepted(_ key: UUID128) {
     guard var prompt = outbox[key]?.waiting, !prompt.isAccepted else { return }
     prompt.isAccepted = true
     outbox.replace(prompt)
@@ -342,7 +342,7 @@ extension SessionModel {
   private mutating func isUnshown(
     _ end: TurnEnd, _ text: String, in conversation: String, _ step: Step
   ) -> Bool {
-    weigh(conversation, step) { evidence in
+    withEvidence(conversation, step) { evidence in
       guard !evidence.hasEnded(by: end.id), !evidence.hasShown(text, as: end.id) else {
         return false
       }
@@ -375,7 +375,7 @@ extension SessionModel {
 
   private mutating func take(_ end: TurnEnd, in conversation: String, _ step: inout Step) {
     let isCurrent = isCurrent(conversation)
-    let ends = weigh(conversation, step) { $0.take(end, isCurrent: isCurrent) }
+    let ends = withEvidence(conversation, step) { $0.take(end, isCurrent: isCurrent) }
     attribute(ends, in: conversation, step)
     touch(conversation, step)
   }
@@ -388,7 +388,9 @@ extension SessionModel {
   mutating func completed(_ conversation: String, _ step: inout Step) {
     guard connection?.isIdempotent == false else { return }
     let isCurrent = isCurrent(conversation)
-    guard let end = weigh(conversation, step, { $0.complete(isCurrent: isCurrent) }) else { return }
+    guard let end = withEvidence(conversation, step, { $0.complete(isCurrent: isCurrent) }) else {
+      return
+    }
     attribute([end], in: conversation, step)
   }
 
@@ -419,7 +421,9 @@ extension SessionModel {
     _ prompt: StoredPrompt, _ outcome: SessionEnding.Outcome, _ reason: String?, by id: String?,
     _ step: Step
   ) {
-    let (last, open) = weigh(prompt.conversation, step) { ($0.lastEnd(by: id), $0.openTurns) }
+    let (last, open) = withEvidence(prompt.conversation, step) {
+      ($0.lastEnd(by: id), $0.openTurns)
+    }
     end(prompt, outcome, reason, by: id)
     guard var known = conversations[prompt.conversation] else { return }
     known.openedBy = known.openedBy ?? prompt.id
@@ -429,7 +433,7 @@ extension SessionModel {
 
   /// Ends a prompt with an unknown outcome. The user is informed, and the prompt is not resent.
   private mutating func giveUp(_ prompt: StoredPrompt, _ step: inout Step) {
-    let waiting = weigh(prompt.conversation, step) { $0.giveUp(at: step.now) }
+    let waiting = withEvidence(prompt.conversation, step) { $0.giveUp(at: step.now) }
     for end in waiting {
       keep(id: end.id, number: end.number)
       if let id = end.id { commits.waiting.change.ends.append(id) }
@@ -453,7 +457,7 @@ extension SessionModel {
     }
     // Without a conversation it may concern a message of another kind.
     let isProof = error.conversation != nil || connection.awaitsOnly(prompt.id)
-    let isNew = weigh(prompt.conversation, step) { $0.refuse(error.message) }
+    let isNew = withEvidence(prompt.conversation, step) { $0.refuse(error.message) }
     guard isProof, isNew || error.isTransient else {
       doubt(prompt, step)
       return false
@@ -468,13 +472,13 @@ extension SessionModel {
 
   /// Records inconclusive evidence of a prompt's end.
   private mutating func doubt(_ prompt: StoredPrompt, _ step: Step) {
-    weigh(prompt.conversation, step) { if $0.key == prompt.id { $0.doubt() } }
+    withEvidence(prompt.conversation, step) { if $0.key == prompt.id { $0.doubt() } }
     touch(prompt.conversation, step)
   }
 
   /// Adapts the time-out of a conversation's prompt to the evidence.
   mutating func touch(_ conversation: String, _ step: Step) {
-    let (key, patience) = weigh(conversation, step) { ($0.key, $0.patience) }
+    let (key, patience) = withEvidence(conversation, step) { ($0.key, $0.patience) }
     if let key { outbox.extend(key, until: step.now.advanced(by: patience)) }
   }
 
@@ -482,21 +486,21 @@ extension SessionModel {
 
   /// Records a message of the history; returns whether it is new to the user.
   mutating func isNews(_ entry: SessionEntry, isNew: Bool, _ step: Step) -> Bool {
-    weigh(entry.conversation, step) {
+    withEvidence(entry.conversation, step) {
       isNew ? !$0.take(entry, at: step.now) : !$0.isRepetition(entry)
     }
   }
 
   /// Records that messages of a conversation are missing.
   mutating func skip(_ conversation: String, isReset: Bool, _ step: Step) {
-    weigh(conversation, step) { $0.skip(isReset: isReset) }
+    withEvidence(conversation, step) { $0.skip(isReset: isReset) }
   }
 
   /// Applies what the history proves, or that it has no further messages.
   mutating func conclude(_ conversation: String, _ step: inout Step) {
     guard let connection, !connection.isIdempotent else { return }
     let isCurrent = isCurrent(conversation)
-    let ends = weigh(conversation, step) { $0.settle(isCurrent: isCurrent) }
+    let ends = withEvidence(conversation, step) { $0.attributeWaiting(isCurrent: isCurrent) }
     attribute(ends, in: conversation, step)
     guard let shown = evidence[conversation]?.summary else { return }
     let isEnding = shown.key.map(outbox.isEnding) ?? false
@@ -506,7 +510,7 @@ extension SessionModel {
       if known != conversations[conversation] { keep(known) }
     }
     guard !isEnding, let prompt = shown.key.flatMap({ outbox[$0]?.waiting }) else { return }
-    if shown.isSeen { see(prompt, before: shown.floor, &step) }
+    if shown.isSeen { markSeen(prompt, before: shown.floor, &step) }
     // The history does not contain the prompt.
     let isAbsent = isCurrent && !shown.mayBeThere && outbox[prompt.id]?.isAccepted == false
     if isAbsent, !connection.sent.contains(prompt.id), outbox.marked != prompt.id {
@@ -515,10 +519,12 @@ extension SessionModel {
   }
 
   /// Records that the history contains a prompt.
-  private mutating func see(_ prompt: StoredPrompt, before place: UInt64?, _ step: inout Step) {
-    if !prompt.isSeen || prompt.floor != place {
+  private mutating func markSeen(
+    _ prompt: StoredPrompt, before position: UInt64?, _ step: inout Step
+  ) {
+    if !prompt.isSeen || prompt.floor != position {
       var seen = prompt
-      (seen.isSeen, seen.floor) = (true, place ?? prompt.floor)
+      (seen.isSeen, seen.floor) = (true, position ?? prompt.floor)
       outbox.replace(seen)
       commits.waiting.put(seen)
     }

@@ -108,7 +108,7 @@ public struct SessionModel: Journaled {
   public var unanswered: Int { outbox.unanswered }
 
   /// Whether all prompts have ended and everything is stored.
-  public var isSettled: Bool { unanswered == 0 && commits.isDone }
+  public var isIdle: Bool { unanswered == 0 && commits.isDone }
 
   /// Whether all messages of the followed conversations are received, stored and acknowledged.
   public var isCaughtUp: Bool {
@@ -243,7 +243,7 @@ extension SessionModel {
       if shown.confirm(through) { commits.waiting.change.shown = through }
     case .link(let event, let wall):
       note(wall, step)
-      hear(event, &step)
+      handle(event, &step)
     case .credentials(let event): drive(.credentials(event), &step)
     case .probed(let isPortal): probed(isPortal, &step)
     case .committed(let id, let news): committed(id, news, &step)
@@ -261,9 +261,9 @@ extension SessionModel {
       note(wall, step)
       guard connection?.attempt == attempt else { return }
       payload.noteArrival(bytes: bytes)
-      connection?.heard()
+      connection?.noteSignOfLife()
       drive(.heard(attempt), &step)
-      hear(message, attempt, &step)
+      handle(message, attempt, &step)
     case .malformed(let attempt, let detail): malformed(attempt, detail, &step)
     case .reading(let attempt, let isPaused):
       guard connection?.attempt == attempt else { return }
@@ -344,12 +344,12 @@ extension SessionModel {
     }
     if isConnected { sendAcks(&step) }  // before the prompt that waited for the same change
     sendMarked(batch.change.prompts, &step)
-    settle(batch.change.news, news)
+    applyEnds(batch.change.news, news)
     for one in news { show(one, &step) }
   }
 
   private mutating func show(_ one: NumberedSessionNews, _ step: inout Step) {
-    shown.hand(one)
+    shown.deliver(one)
     switch one.news {
     case .message(let entry, let via): step.show(.message(entry, via: via, news: one.number))
     case .ended(let ending): step.show(.prompt(SessionPromptState(ending), news: one.number))
@@ -383,7 +383,7 @@ extension SessionModel {
 extension SessionModel {
   /// Handles an event of the link. Control frames are not evidence about the server's program. They
   /// count only while the client's pings wait behind a large prompt.
-  private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
+  private mutating func handle(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     case .ping(let attempt), .pong(let attempt, _):
       guard let large = connection?.large, step.now < large.until else { return }
@@ -410,7 +410,7 @@ extension SessionModel {
   private mutating func lose(
     _ attempt: AttemptID, _ failure: LinkFailure, isOpen: Bool = false, _ step: inout Step
   ) {
-    hangUp(.failure(failure), &step)
+    endConnection(.failure(failure), &step)
     drive(isOpen ? .reject(attempt, failure) : .lost(attempt, failure), &step)
   }
 
@@ -444,12 +444,12 @@ extension SessionModel {
     if connection?.isConnected == true, reason == .background || reason == .leaving {
       step.effects.append(.send(attempt, .disconnect(reason: reason.rawValue)))
     }
-    hangUp(.closed(reason), &step)
+    endConnection(.closed(reason), &step)
     step.effects.append(.close(attempt, code: reason.closeCode))
   }
 
   /// Records the end of a connection. The outcome of its prompts is then unknown.
-  private mutating func hangUp(_ reason: SessionRecord.Reason, _ step: inout Step) {
+  private mutating func endConnection(_ reason: SessionRecord.Reason, _ step: inout Step) {
     guard let ended = connection else { return }
     connection = nil
     outbox.abandon()
@@ -504,7 +504,7 @@ extension SessionModel {
 // MARK: - Messages of the server
 
 extension SessionModel {
-  private mutating func hear(
+  private mutating func handle(
     _ message: SessionServerMessage, _ attempt: AttemptID, _ step: inout Step
   ) {
     switch message {
@@ -516,11 +516,11 @@ extension SessionModel {
     case .unknown: return  // session_list, recent_sessions, available_commands, and later ones
     case .pong, .ack, .response, .responsePart, .replay, .turnComplete, .history, .historyBatch,
       .heartbeat, .draining, .sessionKilled:
-      if connection?.isConnected == true { hearConnected(message, attempt, &step) }
+      if connection?.isConnected == true { receiveConnected(message, attempt, &step) }
     }
   }
 
-  private mutating func hearConnected(
+  private mutating func receiveConnected(
     _ message: SessionServerMessage, _ attempt: AttemptID, _ step: inout Step
   ) {
     switch message {

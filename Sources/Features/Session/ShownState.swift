@@ -11,7 +11,7 @@ struct ShownState: Sendable, Hashable {
   /// The most recent state of each prompt.
   private var prompts: [UUID128: SessionPromptState.State] = [:]
   /// The number up to which news were passed to the user.
-  private var handed: UInt64 = 0
+  private var delivered: UInt64 = 0
   /// The number up to which news were confirmed.
   private var confirmed: UInt64 = 0
 
@@ -26,7 +26,7 @@ struct ShownState: Sendable, Hashable {
   }
 
   /// Whether all news passed to the user were confirmed.
-  var isConfirmed: Bool { confirmed >= handed }
+  var isConfirmed: Bool { confirmed >= delivered }
 
   /// Records a status of the link; returns the change.
   mutating func take(_ next: LinkStatus) -> StatusChange {
@@ -45,8 +45,8 @@ struct ShownState: Sendable, Hashable {
   }
 
   /// Records that news are passed to the user.
-  mutating func hand(_ one: NumberedSessionNews) {
-    handed = max(handed, one.number)
+  mutating func deliver(_ one: NumberedSessionNews) {
+    delivered = max(delivered, one.number)
     if case .ended(let ending) = one.news { prompts[ending.key] = nil }
   }
 

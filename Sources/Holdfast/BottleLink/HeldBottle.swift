@@ -41,7 +41,7 @@ public final class HeldBottle: Sendable, AsyncSequence {
       try await MachineStart<BottleModel>(
         options.settings, journal: options.journal, at: options.clock.wall, notice: notice)
     }
-    let kept = try await LinkFailure.local { () throws(StoreFailure) in
+    let stored = try await LinkFailure.local { () throws(StoreFailure) in
       try await options.store.open()
     }
     runtime = MachineRuntime(
@@ -49,7 +49,7 @@ public final class HeldBottle: Sendable, AsyncSequence {
       device: Device(
         reachability: AlwaysReachable(), lifecycle: options.lifecycle, network: nil,
         clock: options.clock),
-      first: [.restored(kept), .start])
+      first: [.restored(stored), .start])
     runtime.effectHandler.listen()
   }
 
@@ -94,11 +94,11 @@ public final class HeldBottle: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds.
+  /// Returns when all earlier commands were processed and `condition` holds.
   ///
   /// It also returns when the bottle is closed or the task is cancelled.
-  package func settled(_ isSettled: @escaping @Sendable (BottleModel) -> Bool) async {
-    await runtime.settled(isSettled)
+  package func waitUntil(_ condition: @escaping @Sendable (BottleModel) -> Bool) async {
+    await runtime.waitUntil(condition)
   }
 
   /// Disconnects, cancels every connect that is pending in the system, and ends the sequence.

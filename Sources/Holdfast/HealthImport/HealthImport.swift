@@ -144,7 +144,7 @@ public enum HealthImport {
     let removing = try await ImportRemoval(store, replaces: replaces)
     var work = ImportRun(file, into: store, replaces: replaces)
     var ending = try await work.readAll(isStopped, note)
-    try await work.settle()
+    try await work.drain()
     let counts = work.reader.counts
     let outcome = try await removing.run(work, isComplete: ending == .complete, isStopped, note)
     if outcome.isStopped { ending = .stopped }

@@ -63,7 +63,7 @@ struct ImportRemoval {
           if counts.unread != [] { outcome.removal = .incomplete }
         }
       }
-      outcome.removed = try await store.settle(reconciliation)
+      outcome.removed = try await store.reconcile(reconciliation)
       return outcome
     } catch {
       throw .store(error)

@@ -51,7 +51,7 @@ struct ImportRun {
     }
     reader.finish()
     try await addBatches()
-    try await settle()
+    try await drain()
     note(progress)
     guard ending == .complete else { return ending }
     return reader.counts.isWhole ? .complete : .truncated
@@ -63,14 +63,14 @@ struct ImportRun {
       do {
         next = try reader.next()
       } catch {
-        try await settle()
+        try await drain()
         throw .file(error.description, remedy: error.remedy)
       }
       guard let read = next else { return }
       fingerprint.add(read)
       let batch = try await withoutOutdated(read)
       sampleCounts.add(batch)
-      try await settle()
+      try await drain()
       pending = Task { [store] in
         do throws(StoreFailure) {
           return .success(try await store.add(batch))
@@ -111,7 +111,7 @@ struct ImportRun {
   }
 
   /// Waits for the store, which processes one batch at a time.
-  mutating func settle() async throws(HealthImport.Failure) {
+  mutating func drain() async throws(HealthImport.Failure) {
     guard let pending else { return }
     self.pending = nil
     switch await pending.value {

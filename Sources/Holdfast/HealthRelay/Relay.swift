@@ -72,11 +72,11 @@ public final class Relay: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds.
+  /// Returns when all earlier commands were processed and `condition` holds.
   ///
   /// It also returns when the relay is closed or the task is cancelled.
-  package func settled(_ isSettled: @escaping @Sendable (RelayModel) -> Bool) async {
-    await runtime.settled(isSettled)
+  package func waitUntil(_ condition: @escaping @Sendable (RelayModel) -> Bool) async {
+    await runtime.waitUntil(condition)
   }
 
   /// Stops the relay, removes the notification and ends the sequence.

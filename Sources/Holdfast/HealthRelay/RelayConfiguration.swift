@@ -21,7 +21,7 @@ public struct RelayConfiguration: Sendable {
   /// path is kept as FILE.old1, and so on.
   public var journal: String?
   /// Returns the text of the notification; English by default.
-  public var words: @Sendable (RelayStatus) -> HostNotification
+  public var notification: @Sendable (RelayStatus) -> HostNotification
   /// A function called with each answer before it is sent, for an app that shows the data it sends.
   public var watch: (@Sendable (RelayRequestID, HealthObject) -> Void)?
 
@@ -41,7 +41,7 @@ public struct RelayConfiguration: Sendable {
     self.zone = zone
     settings = RelaySettings(profile)
     self.journal = journal
-    words = { HostNotification($0) }
+    notification = { HostNotification($0) }
   }
 }
 

@@ -58,7 +58,7 @@ actor RelayEffectHandler: EffectHandler {
       answers[work] = [PhoneMessage.refusal(id, kind, reason).bytes]
     case .refuse(let attempt, let id, let kind, let reason):
       await send(PhoneMessage.refusal(id, kind, reason).bytes, on: attempt)
-    case .notify(let status): notices.put(configuration.words(status))
+    case .notify(let status): notices.put(configuration.notification(status))
     case .unnotify: notices.put(nil)
     case .update(let update): updates.put(update)
     }

@@ -86,7 +86,7 @@ struct PayloadFiles: Sendable {
   /// Deletes the files of no batch, and returns the missing files of batches.
   ///
   /// Nothing is deleted or reported as missing if the directory cannot be read.
-  func tidy(_ named: Set<String>) -> Set<String> {
+  func removeUnknown(_ named: Set<String>) -> Set<String> {
     let directory = "\(root)/\(Self.folder)"
     let names: [String]
     do {

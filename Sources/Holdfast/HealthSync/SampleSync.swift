@@ -46,11 +46,11 @@ public final class SampleSync: Sendable, AsyncSequence {
         journal: configuration.journal,
         at: clock.wall, notice: notice)
     }
-    let kept = try await LinkFailure.local { () throws(StoreFailure) in
-      try await configuration.queue.kept()
+    let stored = try await LinkFailure.local { () throws(StoreFailure) in
+      try await configuration.queue.stored()
     }
     let files = PayloadFiles(in: configuration.directory)
-    let missing = files.tidy(Set(kept.batches.map(\.file)))
+    let missing = files.removeUnknown(Set(stored.batches.map(\.file)))
     let effectHandler = SyncEffectHandler(configuration, files, network)
     let uploading = await effectHandler.listen()
     let host = URLComponents(string: configuration.server)?.host ?? configuration.server
@@ -62,7 +62,7 @@ public final class SampleSync: Sendable, AsyncSequence {
     runtime = MachineRuntime(
       start, effectHandler, clock: clock, device: device,
       first: [
-        .restored(kept, running: uploading, missing: missing), .ask(configuration.types),
+        .restored(stored, running: uploading, missing: missing), .ask(configuration.types),
       ])
   }
 
@@ -80,11 +80,11 @@ public final class SampleSync: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds.
+  /// Returns when all earlier commands were processed and `condition` holds.
   ///
   /// It also returns when the sync is closed or the task is cancelled.
-  package func settled(_ isSettled: @escaping @Sendable (SyncModel) -> Bool) async {
-    await runtime.settled(isSettled)
+  package func waitUntil(_ condition: @escaping @Sendable (SyncModel) -> Bool) async {
+    await runtime.waitUntil(condition)
   }
 
   /// Waits at most 2 s until work in progress is stored, and ends the sequence.

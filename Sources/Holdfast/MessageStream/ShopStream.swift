@@ -85,13 +85,13 @@ public final class ShopStream: Sendable, AsyncSequence {
   /// Returns when every message of the server is stored and shown.
   ///
   /// It also returns when the stream has ended or the task is cancelled.
-  public func whole() async { await settled(\.isWhole) }
+  public func whole() async { await waitUntil(\.isWhole) }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds.
+  /// Returns when all earlier commands were processed and `condition` holds.
   ///
   /// It also returns when the stream has ended or the task is cancelled.
-  package func settled(_ isSettled: @escaping @Sendable (StreamModel) -> Bool) async {
-    await runtime.settled(isSettled)
+  package func waitUntil(_ condition: @escaping @Sendable (StreamModel) -> Bool) async {
+    await runtime.waitUntil(condition)
   }
 
   /// Returns the durable consumer with a name, which is added to the store if it is missing.

@@ -148,18 +148,18 @@ actor StreamEffectHandler: EffectHandler {
     _ limit: Int, of shop: ShopID, in store: any TimelineStore
   ) async throws(StoreFailure) -> TimelineSnapshot {
     let page = StreamSettings.loadPage
-    var kept = try await store.load(shop, limit: min(limit, page))
-    var bytes = kept.messages.reduce(0) { $0 + $1.footprint }
-    while kept.hasOlder, kept.messages.count < limit, bytes < StreamSettings.memoryBytes,
-      let oldest = kept.messages.first
+    var stored = try await store.load(shop, limit: min(limit, page))
+    var bytes = stored.messages.reduce(0) { $0 + $1.footprint }
+    while stored.hasOlder, stored.messages.count < limit, bytes < StreamSettings.memoryBytes,
+      let oldest = stored.messages.first
     {
-      let count = min(limit - kept.messages.count, page)
+      let count = min(limit - stored.messages.count, page)
       let older = try await store.older(than: oldest.key, in: shop, limit: count)
-      kept.messages.insert(contentsOf: older, at: 0)
-      kept.hasOlder = older.count == count
+      stored.messages.insert(contentsOf: older, at: 0)
+      stored.hasOlder = older.count == count
       bytes += older.reduce(0) { $0 + $1.footprint }
     }
-    return kept
+    return stored
   }
 
   private func commit(_ id: CommitID, _ change: TimelineChange) {

@@ -54,7 +54,7 @@ public final class HeldSession: Sendable, AsyncSequence {
           policy: configuration.policy, answerTimeout: configuration.answerTimeout),
         journal: configuration.journal, at: wall, notice: notice)
     }
-    let kept = try await LinkFailure.local { () throws(StoreFailure) in
+    let stored = try await LinkFailure.local { () throws(StoreFailure) in
       var generator = SystemRandomNumberGenerator()
       return try await configuration.store.open(as: .random(using: &generator))
     }
@@ -66,7 +66,7 @@ public final class HeldSession: Sendable, AsyncSequence {
       device: Device(
         reachability: configuration.reachability ?? Platform.reachability(of: host),
         lifecycle: configuration.lifecycle, network: network, clock: clock),
-      first: [.restored(kept, conversation: configuration.conversation, at: wall)] + follow
+      first: [.restored(stored, conversation: configuration.conversation, at: wall)] + follow
         + [.start])
   }
 
@@ -115,11 +115,11 @@ public final class HeldSession: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds.
+  /// Returns when all earlier commands were processed and `condition` holds.
   ///
   /// It also returns when the session is closed or the task is cancelled.
-  package func settled(_ isSettled: @escaping @Sendable (SessionModel) -> Bool) async {
-    await runtime.settled(isSettled)
+  package func waitUntil(_ condition: @escaping @Sendable (SessionModel) -> Bool) async {
+    await runtime.waitUntil(condition)
   }
 
   /// Waits for pending work, closes with 1000, and ends the sequence.

@@ -52,7 +52,7 @@ struct RestCaller: Sendable {
     redaction.clean(
       .http(
         status: response.status, retryAfter: response.retryAfter,
-        detail: response.head.words ?? note(response.body) ?? ""))
+        detail: response.head.summary ?? note(response.body) ?? ""))
   }
 
   /// Throws an error for a page or a redirect.

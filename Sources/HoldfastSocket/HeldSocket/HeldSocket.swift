@@ -53,7 +53,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
       try await MachineStart<SocketModel>(
         options.settings(policy), journal: options.journal, at: options.clock.wall, notice: notice)
     }
-    let kept = try await LinkFailure.local { () throws(StoreFailure) in
+    let stored = try await LinkFailure.local { () throws(StoreFailure) in
       guard case .durable(let store) = options.outbox else { return [ProvenQueue.Entry]() }
       return try await store.load()
     }
@@ -62,7 +62,7 @@ public final class HeldSocket: Sendable, AsyncSequence {
       device: Device(
         reachability: options.reachability ?? Platform.reachability(of: host),
         lifecycle: options.lifecycle, network: network, clock: options.clock),
-      first: [.restored(kept), .start])
+      first: [.restored(stored), .start])
   }
 
   /// Returns the only iterator; a socket has one reader.
@@ -87,11 +87,11 @@ public final class HeldSocket: Sendable, AsyncSequence {
     get async { await runtime.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds.
+  /// Returns when all earlier commands were processed and `condition` holds.
   ///
   /// It also returns when the socket is closed or the task is cancelled.
-  package func settled(_ isSettled: @escaping @Sendable (SocketModel) -> Bool) async {
-    await runtime.settled(isSettled)
+  package func waitUntil(_ condition: @escaping @Sendable (SocketModel) -> Bool) async {
+    await runtime.waitUntil(condition)
   }
 
   /// Waits for accepted messages to arrive, closes with 1000, and ends the sequence.

@@ -104,22 +104,22 @@ package final class MachineRuntime<S: EffectHandler>: Sendable {
     get async { await driver.snapshot }
   }
 
-  /// Returns when all earlier commands were processed and `isSettled` holds.
+  /// Returns when all earlier commands were processed and `condition` holds.
   ///
   /// It also returns when the driver has ended or the task is cancelled.
-  package func settled(_ isSettled: @escaping @Sendable (S.Model) -> Bool) async {
+  package func waitUntil(_ condition: @escaping @Sendable (S.Model) -> Bool) async {
     await commands.drained()
-    await driver.settle(isSettled)
+    await driver.waitUntil(condition)
   }
 
-  /// Posts the last input, waits until `isSettled` holds, and ends everything.
+  /// Posts the last input, waits until `condition` holds, and ends everything.
   ///
   /// The call runs to completion even if the calling task is cancelled.
-  package func close(_ last: Input, until isSettled: @escaping @Sendable (S.Model) -> Bool) async {
+  package func close(_ last: Input, until condition: @escaping @Sendable (S.Model) -> Bool) async {
     await Task { [driver, commands, effectHandler] in
       await commands.drained()
       await driver.post(last)
-      await driver.settle(isSettled)
+      await driver.waitUntil(condition)
       await effectHandler.end()
     }.value
     await end()

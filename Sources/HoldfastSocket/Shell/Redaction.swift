@@ -21,18 +21,18 @@ package struct Redaction: Sendable {
     // Control characters are removed first: one could be in the middle of a token.
     let visible = String(String.UnicodeScalarView(text.unicodeScalars.filter(Self.isVisible)))
     let bytes = Array(visible.utf8)
-    var kept: [UInt8] = []
+    var output: [UInt8] = []
     var index = 0
     while index < bytes.count {
       if let end = secrets.compactMap({ Self.end(of: $0, in: bytes[index...]) }).max() {
-        kept += Self.mark
+        output += Self.mark
         index = end
       } else {
-        kept.append(bytes[index])
+        output.append(bytes[index])
         index += 1
       }
     }
-    return String(String(decoding: kept, as: UTF8.self).unicodeScalars.prefix(Self.limit))
+    return String(String(decoding: output, as: UTF8.self).unicodeScalars.prefix(Self.limit))
   }
 
   /// Returns the failure with its text redacted.

@@ -30,7 +30,7 @@ public struct FixedToken: TokenSource {
 /// The current token, in memory only. At most one renewal runs at a time.
 package actor TokenVault {
   /// Reports a renewal and the user named by the token.
-  package typealias Tell = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
+  package typealias Report = @Sendable (HeldLink.CredentialsEvent, _ user: String?) async -> Void
 
   private let source: any TokenSource
   /// The time limit of a renewal; a later answer of the source is ignored.
@@ -43,7 +43,7 @@ package actor TokenVault {
   private var isRefused = false
   private var renewal: Renewal?
   private var renewals: UInt64 = 0
-  private let tell: Tell
+  private let report: Report
   private var isEnded = false
 
   /// A call to the source, and the continuations that wait for its outcome.
@@ -57,14 +57,14 @@ package actor TokenVault {
   ///
   /// - Parameters:
   ///   - limit: The time limit of a renewal.
-  ///   - tell: Called after a renewal, to report it to the link.
+  ///   - report: Called after a renewal, to report it to the link.
   package init(
-    _ source: any TokenSource, limit: Duration, clock: any LinkClock, tell: @escaping Tell
+    _ source: any TokenSource, limit: Duration, clock: any LinkClock, report: @escaping Report
   ) {
     self.source = source
     self.limit = limit
     self.clock = clock
-    self.tell = tell
+    self.report = report
   }
 
   /// Forgets the token. Tokens that later requests get are not reported.
@@ -88,7 +88,7 @@ package actor TokenVault {
     if let token { return token }
     let event = await refresh()
     if let token {
-      if !isEnded { await tell(event, user) }
+      if !isEnded { await report(event, user) }
       return token
     }
     // The link handles this error like any refusal, and refreshes once before it signs out.
@@ -99,7 +99,7 @@ package actor TokenVault {
   }
 
   /// Gets a new token and reports it.
-  package func renew() async { await tell(await refresh(), user) }
+  package func renew() async { await report(await refresh(), user) }
 
   /// Gets a new token. Concurrent callers share one call to the source.
   private func refresh() async -> HeldLink.CredentialsEvent {

@@ -97,8 +97,8 @@ public import Observation
   }
 
   private func put(_ row: DrinkRow) {
-    if let place = drinks.lastIndex(where: { $0.id == row.id }) {
-      drinks[place] = row
+    if let index = drinks.lastIndex(where: { $0.id == row.id }) {
+      drinks[index] = row
     } else {
       drinks.append(row)
     }

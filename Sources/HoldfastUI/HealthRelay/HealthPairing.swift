@@ -47,7 +47,7 @@ public import Observation
   ///
   /// - Throws: A store failure if the token of that pairing cannot be read.
   public func start() throws(StoreFailure) {
-    if let kept = try token.read() { relay.resume(kept) }
+    if let stored = try token.read() { relay.resume(stored) }
     relay.start()
   }
 
@@ -73,9 +73,9 @@ public import Observation
     case .status(let status): connection = ConnectionState(status, dates)
     case .pair(let latest):
       pair = latest
-      let kept = await relay.resumeToken
+      let stored = await relay.resumeToken
       // Without a stored token the next run pairs anew, which the user sees.
-      if let kept { try? token.write(kept) }
+      if let stored { try? token.write(stored) }
     case .ended(let receipt):
       receipts.insert(ReceiptRow(receipt, at: dates.now), at: 0)
       if receipts.count > Self.receiptLimit { receipts.removeLast() }

@@ -54,8 +54,8 @@ public import Observation
   private func take(_ update: SyncUpdate) {
     switch update {
     case .type(let report):
-      if let place = types.firstIndex(where: { $0.id == report.type }) {
-        types[place].report = report
+      if let index = types.firstIndex(where: { $0.id == report.type }) {
+        types[index].report = report
       } else {
         types.append(SyncTypeRow(report))
       }

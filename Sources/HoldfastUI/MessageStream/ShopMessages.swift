@@ -69,7 +69,7 @@ import Synchronization
     let storing = Storing()
     let grant = backgroundTime.begin("storing messages") { storing.expire() }
     stream.turn(lifecycle)
-    storing.begin(grant) { [stream] in await stream.settled(\.isStored) }
+    storing.begin(grant) { [stream] in await stream.waitUntil(\.isStored) }
   }
 
   /// Closes the shop; accepted messages are stored.
@@ -95,19 +95,19 @@ import Synchronization
 
   private func insert(_ row: MessageRow) {
     // The row is nearly always the newest; an older page arrives complete and in order.
-    let place = messages.lastIndex { $0.message.key < row.message.key }.map { $0 + 1 } ?? 0
-    messages.insert(row, at: place)
+    let index = messages.lastIndex { $0.message.key < row.message.key }.map { $0 + 1 } ?? 0
+    messages.insert(row, at: index)
   }
 
   private func replace(_ row: MessageRow) {
-    guard let place = messages.lastIndex(where: { $0.id == row.id }) else { return }
-    messages.remove(at: place)
+    guard let index = messages.lastIndex(where: { $0.id == row.id }) else { return }
+    messages.remove(at: index)
     insert(row)
   }
 
   private func put(_ row: WaitingRow) {
-    if let place = waiting.firstIndex(where: { $0.id == row.id }) {
-      waiting[place] = row
+    if let index = waiting.firstIndex(where: { $0.id == row.id }) {
+      waiting[index] = row
     } else {
       waiting.append(row)
     }

@@ -34,7 +34,7 @@ public import Observation
   ) async throws {
     (self.session, self.dates, self.resources) = (session, dates, resources)
     // The session first restores the content of the store.
-    await session.settled { !$0.conversation.isEmpty }
+    await session.waitUntil { !$0.conversation.isEmpty }
     id = await session.conversation
     let stored = try await store.history(of: id, before: nil, limit: Self.page)
     for news in stored { take(news.news) }
@@ -110,8 +110,8 @@ public import Observation
 
   private func put(_ row: TurnRow) {
     guard row.conversation == id else { return }
-    if let place = turns.lastIndex(where: { $0.id == row.id }) {
-      turns[place].update(row)
+    if let index = turns.lastIndex(where: { $0.id == row.id }) {
+      turns[index].update(row)
     } else {
       turns.append(row)
     }

@@ -38,13 +38,13 @@ public struct ResponseBody: Sendable {
       isWhole = bytes.count >= most
     case .chunked(var reader):
       unread += more
-      var place = 0
+      var offset = 0
       do throws(HTTPError) {
-        isWhole = try reader.read(unread, from: &place)
+        isWhole = try reader.read(unread, from: &offset)
       } catch {
         isWhole = true
       }
-      unread.removeFirst(place)
+      unread.removeFirst(offset)
       bytes = reader.body
       framing = .chunked(reader)
     }

@@ -75,7 +75,7 @@ enum Text {
   /// Returns the text without any byte that could end or split a field.
   static func fieldValue(_ value: String) -> String {
     if value.utf8.allSatisfy(isFieldContent) { return trimmed(value) }
-    let kept = value.utf8.filter(isFieldContent)
-    return trimmed(String(decoding: kept, as: UTF8.self))
+    let content = value.utf8.filter(isFieldContent)
+    return trimmed(String(decoding: content, as: UTF8.self))
   }
 }

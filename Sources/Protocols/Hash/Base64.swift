@@ -10,9 +10,9 @@ enum Base64 {
       let group = bytes[start..<min(start + 3, bytes.count)]
       var word = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
       word <<= UInt32(8 * (3 - group.count))
-      for place in 0..<4 {
-        let digit = Int(word >> UInt32(18 - 6 * place) & 0x3F)
-        text.append(place <= group.count ? alphabet[digit] : 0x3D)
+      for index in 0..<4 {
+        let digit = Int(word >> UInt32(18 - 6 * index) & 0x3F)
+        text.append(index <= group.count ? alphabet[digit] : 0x3D)
       }
     }
     return String(decoding: text, as: UTF8.self)

@@ -5,13 +5,13 @@ struct IncomingMessage {
   /// The total payload length of its frames so far, according to their headers.
   private(set) var wireBytes: UInt64 = 0
   private(set) var frames = 0
-  private(set) var fate = Fate.kept
+  private(set) var fate = Fate.collected
 
   private var payload: [UInt8] = []
   private var validator = UTF8Validator()
 
   enum Fate {
-    case kept, skipped
+    case collected, skipped
   }
 
   /// The most memory that is reserved for a frame before its octets have arrived.
@@ -25,14 +25,14 @@ struct IncomingMessage {
   var heldBytes: Int { payload.count }
 
   /// Whether the only frame so far can be delivered without being collected first.
-  var isSingleAndPlain: Bool { frames == 1 && !compressed && fate == .kept }
+  var isSingleAndPlain: Bool { frames == 1 && !compressed && fate == .collected }
 
   /// Begins the next frame. If the message exceeds a limit, it fails or is skipped.
   mutating func begin(_ length: UInt64, within limits: WebSocketLimits) throws(WebSocketError) {
     let (sum, overflow) = wireBytes.addingReportingOverflow(length)
     wireBytes = overflow ? .max : sum
     frames += 1
-    guard fate == .kept else { return }
+    guard fate == .collected else { return }
     if wireBytes > mostWireBytes(limits.maxMessageBytes) || frames > limits.maxFragments {
       try exceed(limits)
     }
@@ -58,7 +58,7 @@ struct IncomingMessage {
   mutating func append(
     _ bytes: UnsafeRawBufferPointer, of header: FrameHeader, at phase: Int
   ) throws(WebSocketError) {
-    guard fate == .kept else { return }
+    guard fate == .collected else { return }
     let start = payload.count
     if start == 0 { payload.reserveCapacity(Int(min(header.length, Self.trustedBytes))) }
     unsafe Masking.append(bytes, mask: header.mask, phase: phase, to: &payload)
@@ -73,7 +73,7 @@ struct IncomingMessage {
   mutating func append(
     inflated piece: UnsafeRawBufferPointer, within limits: WebSocketLimits
   ) throws(WebSocketError) {
-    guard fate == .kept else { return }
+    guard fate == .collected else { return }
     let room = limits.maxMessageBytes - payload.count
     let fitting = unsafe UnsafeRawBufferPointer(rebasing: piece[..<min(room, piece.count)])
     if opcode == .text, unsafe !validator.accepts(fitting) {
@@ -88,7 +88,7 @@ struct IncomingMessage {
 
   /// Returns the complete message.
   consuming func event() throws(WebSocketError) -> WebSocketEvent {
-    guard fate == .kept else { return .oversized(bytes: wireBytes) }
+    guard fate == .collected else { return .oversized(bytes: wireBytes) }
     guard opcode == .text else { return .binary(payload) }
     guard validator.isComplete else { throw .inconsistent("a text that is not UTF-8") }
     return .text(payload)

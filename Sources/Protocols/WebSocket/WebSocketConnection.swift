@@ -55,12 +55,12 @@ public struct WebSocketConnection: ~Copyable {
   }
 
   /// A function that receives one event at a time.
-  public typealias Tell = (consuming WebSocketEvent) -> Void
+  public typealias Report = (consuming WebSocketEvent) -> Void
 
   /// Feeds bytes and reports the events. After a failure or a close nothing is read.
-  public mutating func receive(_ bytes: RawSpan, _ tell: Tell) {
+  public mutating func receive(_ bytes: RawSpan, _ report: Report) {
     unsafe bytes.withUnsafeBytes { buffer in
-      unsafe read(buffer, tell)
+      unsafe read(buffer, report)
     }
   }
 

@@ -11,7 +11,7 @@ struct OpenFrame {
 
 extension WebSocketConnection {
   mutating func read(
-    _ input: UnsafeRawBufferPointer, _ tell: WebSocketConnection.Tell
+    _ input: UnsafeRawBufferPointer, _ report: WebSocketConnection.Report
   ) {
     var offset = 0
     do throws(WebSocketError) {
@@ -21,11 +21,11 @@ extension WebSocketConnection {
           guard frame != nil else { return }
         }
         let rest = unsafe UnsafeRawBufferPointer(rebasing: input[offset...])
-        offset += try unsafe readPayload(rest, tell)
+        offset += try unsafe readPayload(rest, report)
         guard frame == nil else { return }
       }
     } catch {
-      fail(error, tell)
+      fail(error, report)
     }
   }
 
@@ -69,7 +69,7 @@ extension WebSocketConnection {
 
   /// Reads the available part of the payload. Returns the number of octets read.
   private mutating func readPayload(
-    _ input: UnsafeRawBufferPointer, _ tell: WebSocketConnection.Tell
+    _ input: UnsafeRawBufferPointer, _ report: WebSocketConnection.Report
   ) throws(WebSocketError) -> Int {
     guard let open = frame else { return 0 }
     let count = Int(min(UInt64(input.count), open.remaining))
@@ -81,14 +81,14 @@ extension WebSocketConnection {
     } else if whole, header.final, message?.isSingleAndPlain == true {
       frame = nil
       message = nil
-      tell(try unsafe Self.single(bytes, of: header))
+      report(try unsafe Self.single(bytes, of: header))
       return count
     } else {
       try unsafe append(bytes, of: open)
     }
     if UInt64(count) == open.remaining {
       frame = nil
-      try finish(header, tell)
+      try finish(header, report)
     } else {
       frame?.taken += UInt64(count)
     }
@@ -134,15 +134,15 @@ extension WebSocketConnection {
       return
     }
     var stream: Inflater
-    if let kept = inflater.take() {
-      stream = kept
+    if let retained = inflater.take() {
+      stream = retained
     } else {
       stream = try Inflater()
     }
     let limits = limits
     let take: Inflater.Take = { piece throws(WebSocketError) in
       try unsafe growing.append(inflated: piece, within: limits)
-      return growing.fate == .kept || outlives
+      return growing.fate == .collected || outlives
     }
     if let bytes = unsafe bytes {
       try unsafe stream.inflate(bytes, take: take)
@@ -154,7 +154,7 @@ extension WebSocketConnection {
   }
 
   private mutating func finish(
-    _ header: FrameHeader, _ tell: WebSocketConnection.Tell
+    _ header: FrameHeader, _ report: WebSocketConnection.Report
   ) throws(WebSocketError) {
     switch header.opcode {
     case .continuation, .text, .binary:
@@ -163,18 +163,18 @@ extension WebSocketConnection {
       if deflate?.endsContext(of: role.peer) == true { inflater = nil }
       guard let whole = message.take() else { return }
       if whole.compressed { compressedMessages += 1 }
-      tell(try whole.event())
+      report(try whole.event())
     case .ping:
       let payload = takeControl()
       answerPing(payload)
-      tell(.ping(payload))
+      report(.ping(payload))
     case .pong:
-      tell(.pong(takeControl()))
+      report(.pong(takeControl()))
     case .close:
       let (code, reason) = try CloseFrame.parse(takeControl())
       answerClose(code: code, reason: "")
       end()
-      tell(.closed(code: code, reason: reason))
+      report(.closed(code: code, reason: reason))
     }
   }
 
@@ -186,10 +186,10 @@ extension WebSocketConnection {
 
   /// Fails the connection: prepares a close frame unless one was sent, and ends (RFC 6455 section
   /// 7.1.7).
-  private mutating func fail(_ error: WebSocketError, _ tell: WebSocketConnection.Tell) {
+  private mutating func fail(_ error: WebSocketError, _ report: WebSocketConnection.Report) {
     answerClose(code: error.code, reason: error.detail)
     end()
-    tell(.failed(error))
+    report(.failed(error))
   }
 
   /// Ends reading and writing, and frees memory.

@@ -98,8 +98,8 @@ extension WebSocketConnection {
     // A peer that requires a window of 8 bits gets uncompressed messages, which are always allowed.
     guard limit >= Deflater.smallestWindowBits else { return nil }
     var stream: Deflater
-    if let kept = deflater.take() {
-      stream = kept
+    if let retained = deflater.take() {
+      stream = retained
     } else {
       let alone = deflate.endsContext(of: role)
       let bits = alone ? Deflater.windowBits(for: payload.count, atMost: limit) : limit

@@ -46,7 +46,7 @@ public protocol HealthStore: HealthReading {
   /// Removes all marks, before the first ones of an import.
   func clearMarks() async throws(StoreFailure)
 
-  /// Marks the samples of a complete import for the next `settle`.
+  /// Marks the samples of a complete import for the next `reconcile`.
   ///
   /// Marks need no memory, and are lost when the store closes.
   func mark(_ marks: HealthMarks) async throws(StoreFailure)
@@ -55,7 +55,7 @@ public protocol HealthStore: HealthReading {
   /// of the import, in one transaction.
   ///
   /// - Returns: The number of samples removed, by type.
-  func settle(_ reconciliation: ImportReconciliation) async throws(StoreFailure) -> [String: Int]
+  func reconcile(_ reconciliation: ImportReconciliation) async throws(StoreFailure) -> [String: Int]
 
   /// Returns the additions and deletions of a type after an anchor, in pages.
   ///
@@ -126,8 +126,10 @@ extension MemoryStore: HealthStore where Value == StoredHealthSamples {
 
   public func mark(_ marks: HealthMarks) throws(StoreFailure) { try use { $0.mark(marks) } }
 
-  public func settle(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int] {
-    try use { $0.settle(reconciliation) }
+  public func reconcile(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String:
+    Int]
+  {
+    try use { $0.reconcile(reconciliation) }
   }
 
   public func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {

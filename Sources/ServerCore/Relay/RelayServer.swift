@@ -310,7 +310,7 @@ extension RelayServer {
   /// Restores a question, which waits until its assistant asks it again. Returns false if none can.
   private mutating func restore(_ kept: StoredQuestion, wall: Timestamp) -> Bool {
     let deadline = now.advanced(by: wall.duration(to: kept.deadline))
-    guard let phone = phones[kept.phone], !phone.isOver, tokens[kept.asker] != nil,
+    guard let phone = phones[kept.phone], !phone.isOver, tokens[kept.caller] != nil,
       now < deadline, let id = questions.restore(kept, until: deadline, at: now)
     else { return false }
     arm(id)

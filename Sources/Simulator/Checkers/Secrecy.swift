@@ -49,7 +49,7 @@ extension LinkStatus.Reason {
   var text: String? {
     switch self {
     case .failure(let failure), .exhausted(let failure): failure.text
-    case .blocked, .signIn, .ended, .settling, .limited: nil
+    case .blocked, .signIn, .ended, .debouncing, .limited: nil
     }
   }
 }

@@ -158,14 +158,14 @@ public struct RelayCheckers: FeatureCheckers {
   private func isOpen(_ kept: StoredQuestion) -> Bool {
     open.values.contains { call in
       call.facts.question == kept.question.number
-        && call.facts.token.map { TokenHash.of($0) == kept.asker } ?? false
+        && call.facts.token.map { TokenHash.of($0) == kept.caller } ?? false
     }
   }
 
   /// Checks that a question is stored with the assistant that asks it.
   private mutating func checkFiled(_ ask: RequestID, _ kept: StoredQuestion, _ now: Instant) {
     guard let facts = open[ask]?.facts, facts.question == kept.question.number,
-      let token = facts.token, TokenHash.of(token) != kept.asker
+      let token = facts.token, TokenHash.of(token) != kept.caller
     else { return }
     found.add(.wrongAnswer, at: now, "\(ask) is kept as a question of another assistant")
   }

@@ -161,7 +161,7 @@ struct RelaySeam {
     switch change {
     case .endQuestion: return defect == .keepsQuestions ? nil : change
     case .question(var question):
-      if defect == .mixesUpAskers { question.asker = .of("another") }
+      if defect == .mixesUpAskers { question.caller = .of("another") }
       return .question(question)
     case .phone, .endPhone, .access, .endAccess: return change
     }

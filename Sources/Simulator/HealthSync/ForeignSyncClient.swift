@@ -215,12 +215,13 @@ struct ForeignSyncClient {
         "\(counter) is told as \(String(decoding: answer?.body ?? [], as: UTF8.self))")
     }
     expect(
-      desk.kept.places(of: user.name).count == batch.records + batch.workouts, "samples are missing"
+      desk.kept.positions(of: user.name).count == batch.records + batch.workouts,
+      "samples are missing"
     )
     desk.ask(call("POST", .sync, body: batch.deletion), of: user)
-    expect(desk.kept.places(of: user.name).isEmpty, "deleted samples are there")
+    expect(desk.kept.positions(of: user.name).isEmpty, "deleted samples are there")
     desk.ask(call("POST", .sync, body: body, fields), of: user)
-    expect(desk.kept.places(of: user.name).isEmpty, "an old batch brings samples back")
+    expect(desk.kept.positions(of: user.name).isEmpty, "an old batch brings samples back")
   }
 }
 
@@ -354,7 +355,7 @@ extension ForeignSyncClient {
     }
     expect(desk.files[id] == nil, "the bytes of a complete upload are there")
     expect(
-      desk.kept.places(of: user.name).count == batch.records + batch.workouts,
+      desk.kept.positions(of: user.name).count == batch.records + batch.workouts,
       "an upload is not stored")
     head(words, id, nil, "a complete upload")
   }

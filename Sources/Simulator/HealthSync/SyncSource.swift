@@ -104,7 +104,7 @@ struct SyncSource {
     let page = SourcePage(added: [source], deleted: [], anchor: HealthAnchor([]))
     let packed = SyncPacking(deviceID: "phone").batches(of: source.sample.type, page, made: time)
     let delivery = packed.first.flatMap { SyncDelivery(ofBody: $0.bytes, user: "") }
-    guard let place = delivery?.samples.first?.place else {
+    guard let place = delivery?.samples.first?.position else {
       preconditionFailure("a sample has one batch, which can be read")
     }
     return place

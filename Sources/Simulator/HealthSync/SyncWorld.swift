@@ -212,7 +212,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     let now = (source: phones[index].source.newest, store: backend.changes)
     if phones[index].compared.map({ $0 == now }) != true {
       phones[index].compared = now
-      let stored = backend.kept.places(of: Self.user(index))
+      let stored = backend.kept.positions(of: Self.user(index))
       let there = phones[index].source.places
       phones[index].difference = (
         there.subtracting(stored).count, stored.subtracting(there).count
@@ -685,7 +685,7 @@ extension SyncWorld {
 
   /// Makes a request to the server, which must answer with the samples stored now.
   mutating func look(at phone: Int) {
-    let held = backend.kept.places(of: Self.user(phone))
+    let held = backend.kept.positions(of: Self.user(phone))
     guard kernel.hosts[server.place].isRunning,
       let there = phones[phone].source.kept(where: { held.contains($0.place) })
     else { return }

@@ -54,7 +54,7 @@ enum Words {
     case .exhausted(let failure): "all tries failed, the last one with \(Words.failure(failure))"
     case .signIn: "the user must sign in"
     case .ended(let cause): "ended (\(cause.rawValue))"
-    case .settling: "the network settles"
+    case .debouncing: "the network settles"
     case .limited: "as many tries were made as may be"
     }
   }

@@ -77,7 +77,7 @@ public struct SessionRecord: RunRecord {
 
   public func look(_ model: SessionModel, _ state: inout SessionsFeature.State) {
     state.unanswered = model.unanswered
-    state.isWritten = model.isSettled
+    state.isWritten = model.isIdle
   }
 }
 

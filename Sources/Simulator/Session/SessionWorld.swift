@@ -82,7 +82,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   mutating func look(_ phone: HostID) {
     kernel.checkers.views[phone.index].phoneState.own.unanswered = clients[phone.index].unanswered
-    kernel.checkers.views[phone.index].phoneState.own.isWritten = clients[phone.index].isSettled
+    kernel.checkers.views[phone.index].phoneState.own.isWritten = clients[phone.index].isIdle
     kernel.checkers.views[phone.index].phoneState.own.waitsForSign =
       kernel.plan.numbers.plain == 1
       && clients[phone.index].queue.items.contains { !$0.isFailed && $0.floor != nil }
@@ -312,7 +312,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   var isComplete: Bool {
     clients.indices.allSatisfy {
       clients[$0].isConnected
-        && (clients[$0].isSettled
+        && (clients[$0].isIdle
           || kernel.checkers.views[$0].phoneState.own.waitsForSign && isTold)
         && SessionsFeature.isHealed(kernel.checkers.views[$0].phoneState)
     }

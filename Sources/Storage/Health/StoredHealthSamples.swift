@@ -4,7 +4,7 @@ public import LinkHealth
 /// The health samples of a person, as a value.
 public struct StoredHealthSamples: Sendable, Hashable {
   /// The position of a sample among those of its type.
-  fileprivate struct Place: Hashable, Comparable {
+  fileprivate struct Position: Hashable, Comparable {
     var start: Timestamp
     var key: HealthSampleKey
 
@@ -17,7 +17,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
   fileprivate struct Shelf: Hashable {
     var samples: [HealthSampleKey: HealthSample] = [:]
     /// The positions of the samples, in order.
-    var places: [Place] = []
+    var positions: [Position] = []
     /// The longest duration of a sample in nanoseconds. A sample that starts more than this before
     /// a time span does not reach into it.
     var longest: Int64 = 0
@@ -34,7 +34,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
   private var covered: [HealthCoverage] = []
   /// The date of the newest reconciled export.
   public private(set) var newestExport: Timestamp?
-  /// The samples that the next `settle` keeps.
+  /// The samples that the next `reconcile` keeps.
   fileprivate var marks: Set<HealthSamplePlace> = []
   /// The end time of the last import.
   package var lastImport: Timestamp?
@@ -73,9 +73,9 @@ public struct StoredHealthSamples: Sendable, Hashable {
   /// A summary of each type, ordered by identifier.
   public var summary: [HealthTypeSummary] {
     shelves.compactMap { type, shelf in
-      guard let first = shelf.places.first, let last = shelf.places.last else { return nil }
+      guard let first = shelf.positions.first, let last = shelf.positions.last else { return nil }
       return HealthTypeSummary(
-        type: type, count: shelf.places.count, first: first.start, last: last.start)
+        type: type, count: shelf.positions.count, first: first.start, last: last.start)
     }.sorted { $0.type < $1.type }
   }
 }
@@ -83,15 +83,16 @@ public struct StoredHealthSamples: Sendable, Hashable {
 extension StoredHealthSamples {
   /// The sample counts of each type.
   public var totals: [String: HealthCount] {
-    shelves.mapValues { shelf in shelf.places.reduce(into: HealthCount()) { $0.add($1.key) } }
+    shelves.mapValues { shelf in shelf.positions.reduce(into: HealthCount()) { $0.add($1.key) } }
   }
 
   /// Returns the counts of samples that begin in an interval, grouped by
   /// `SampleCounts.interval(of:)`.
   public func counts(_ interval: CoverageInterval) -> [Int64: HealthCount] {
     var counts: [Int64: HealthCount] = [:]
-    for place in shelves[interval.type]?.places ?? [] where interval.contains(place.start) {
-      counts[SampleCounts.interval(of: place.start), default: HealthCount()].add(place.key)
+    for position in shelves[interval.type]?.positions ?? [] where interval.contains(position.start)
+    {
+      counts[SampleCounts.interval(of: position.start), default: HealthCount()].add(position.key)
     }
     return counts
   }
@@ -105,8 +106,8 @@ extension StoredHealthSamples {
 
   /// Returns the indices of the rows that begin in the intervals and are not stored.
   public func missing(_ batch: HealthBatch, in intervals: [CoverageInterval]) -> [Int] {
-    batch.rows(in: intervals).filter { place in
-      let row = batch.rows[place]
+    batch.rows(in: intervals).filter { index in
+      let row = batch.rows[index]
       return shelves[batch.names[Int(row.type)].text]?.samples[row.key] == nil
     }
   }
@@ -114,7 +115,7 @@ extension StoredHealthSamples {
   /// Removes all marks.
   public mutating func clearMarks() { marks = [] }
 
-  /// Marks samples for the next `settle`.
+  /// Marks samples for the next `reconcile`.
   public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
 
   /// Removes unmarked samples from the intervals of a reconciliation, and removes the marks.
@@ -122,15 +123,15 @@ extension StoredHealthSamples {
   /// This also records the date and the coverage of the export.
   ///
   /// - Returns: The number of removed samples by type.
-  public mutating func settle(_ reconciliation: ImportReconciliation) -> [String: Int] {
+  public mutating func reconcile(_ reconciliation: ImportReconciliation) -> [String: Int] {
     defer { marks = [] }
     var removed: [String: Int] = [:]
     for interval in reconciliation.intervals {
       let type = interval.type
-      let gone = shelves[type]?.remove(interval, except: marks) ?? []
-      for key in gone { deletions[type, default: [:]][key] = newestChange + 1 }
-      if !gone.isEmpty { removed[type, default: 0] += gone.count }
-      if shelves[type]?.places.isEmpty == true { shelves[type] = nil }
+      let keys = shelves[type]?.remove(interval, except: marks) ?? []
+      for key in keys { deletions[type, default: [:]][key] = newestChange + 1 }
+      if !keys.isEmpty { removed[type, default: 0] += keys.count }
+      if shelves[type]?.positions.isEmpty == true { shelves[type] = nil }
     }
     if !removed.isEmpty { newestChange += 1 }
     for interval in reconciliation.covered { covered.note(interval, of: reconciliation) }
@@ -151,15 +152,15 @@ extension StoredHealthSamples {
         span.done < one.value && one.value <= span.until && key.map { $0 < one.key } ?? true
       }.map(\.key)
       return Array((found.map { $0.sorted() } ?? []).prefix(limit))
-    } additions: { span, place, limit in
-      shelves[span.type]?.added(span, after: place, limit: limit) ?? []
+    } additions: { span, position, limit in
+      shelves[span.type]?.added(span, after: position, limit: limit) ?? []
     }
   }
 
   /// The times that show how recent the samples are.
   package var stored: StoredHealth {
     StoredHealth(
-      lastSamples: shelves.compactMapValues { $0.places.last?.start }, lastImport: lastImport)
+      lastSamples: shelves.compactMapValues { $0.positions.last?.start }, lastImport: lastImport)
   }
 }
 
@@ -168,25 +169,25 @@ extension StoredHealthSamples.Shelf {
   fileprivate mutating func remove(
     _ interval: CoverageInterval, except marks: Set<HealthSamplePlace>
   ) -> [HealthSampleKey] {
-    let gone = places.filter {
+    let removed = positions.filter {
       interval.contains($0.start)
         && !marks.contains(HealthSamplePlace(type: interval.type, start: $0.start, key: $0.key))
     }
-    for place in gone { (samples[place.key], additions[place.key]) = (nil, nil) }
+    for position in removed { (samples[position.key], additions[position.key]) = (nil, nil) }
     let left = samples
-    places.removeAll { left[$0.key] == nil }
-    return gone.map(\.key)
+    positions.removeAll { left[$0.key] == nil }
+    return removed.map(\.key)
   }
 
   /// Returns up to `limit` samples after a position that were added by the changes of a span.
   fileprivate func added(
-    _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+    _ span: HealthChangeSpan, after position: HealthPlace, limit: Int
   ) -> [KeyedHealthSample] {
-    let begin = places.end { ($0.start, $0.key) <= (place.start, place.key) }
-    return places[begin...].lazy.filter { place in
-      additions[place.key].map { span.done < $0 && $0 <= span.until } ?? false
-    }.prefix(limit).compactMap { place in
-      samples[place.key].map { KeyedHealthSample(key: place.key, sample: $0) }
+    let begin = positions.end { ($0.start, $0.key) <= (position.start, position.key) }
+    return positions[begin...].lazy.filter { position in
+      additions[position.key].map { span.done < $0 && $0 <= span.until } ?? false
+    }.prefix(limit).compactMap { position in
+      samples[position.key].map { KeyedHealthSample(key: position.key, sample: $0) }
     }
   }
 
@@ -196,11 +197,11 @@ extension StoredHealthSamples.Shelf {
   ) -> Bool {
     guard samples[key] == nil else { return false }
     samples[key] = sample
-    let place = StoredHealthSamples.Place(start: sample.start, key: key)
-    if let last = places.last, place < last {
-      places.insert(place, at: places.end { $0 < place })
+    let position = StoredHealthSamples.Position(start: sample.start, key: key)
+    if let last = positions.last, position < last {
+      positions.insert(position, at: positions.end { $0 < position })
     } else {
-      places.append(place)
+      positions.append(position)
     }
     longest = max(longest, duration)
     return true
@@ -211,16 +212,16 @@ extension StoredHealthSamples.Shelf {
   ) -> [(key: HealthSampleKey, sample: HealthSample)] {
     let begin =
       if let after {
-        places.end { ($0.start, $0.key) <= (after.start, after.key) }
+        positions.end { ($0.start, $0.key) <= (after.start, after.key) }
       } else {
-        places.end { $0.start < query.earliestStart(longest: longest) }
+        positions.end { $0.start < query.earliestStart(longest: longest) }
       }
     var found: [(key: HealthSampleKey, sample: HealthSample)] = []
-    for place in places[begin...] {
-      guard found.count < limit, place.start < query.to else { break }
-      guard let sample = samples[place.key], query.covers(start: sample.start, end: sample.end)
+    for position in positions[begin...] {
+      guard found.count < limit, position.start < query.to else { break }
+      guard let sample = samples[position.key], query.covers(start: sample.start, end: sample.end)
       else { continue }
-      found.append((place.key, sample))
+      found.append((position.key, sample))
     }
     return found
   }
@@ -241,8 +242,8 @@ extension HealthSampleQuery {
     var samples: [HealthSample] = []
     var last: HealthSamplePlace?
     for type in typesLeft {
-      let place = after.flatMap { $0.type == type ? $0 : nil }
-      for (key, sample) in try read(type, place, wanted - samples.count + 1) {
+      let position = after.flatMap { $0.type == type ? $0 : nil }
+      for (key, sample) in try read(type, position, wanted - samples.count + 1) {
         guard samples.count < wanted else {
           return HealthSamplePage(samples: samples, next: last ?? after)
         }

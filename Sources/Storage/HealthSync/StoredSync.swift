@@ -33,14 +33,16 @@ public struct StoredSync: Sendable, Hashable {
   /// Returns one page of the samples that overlap a time span.
   public func samples(_ query: HealthSampleQuery, of user: String) -> HealthSamplePage {
     query.page { type, after, limit in
-      let places = shelves[user]?.places(of: type) ?? []
-      let found = places.lazy.filter { place in
+      let positions = shelves[user]?.positions(of: type) ?? []
+      let found = positions.lazy.filter { position in
         after.map {
-          $0.start < place.start
-            || ($0.start == place.start && $0.key < place.key)
+          $0.start < position.start
+            || ($0.start == position.start && $0.key < position.key)
         } ?? true
       }
-      .compactMap { place in shelves[user]?.samples[place]?.sample.sample.map { (place, $0) } }
+      .compactMap { position in
+        shelves[user]?.samples[position]?.sample.sample.map { (position, $0) }
+      }
       .filter { query.covers(start: $0.1.start, end: $0.1.end) }
       return found.prefix(limit).map { (key: $0.0.key, sample: $0.1) }
     }
@@ -57,7 +59,7 @@ public struct StoredSync: Sendable, Hashable {
   }
 
   /// Returns the positions of all samples of a user.
-  package func places(of user: String) -> Set<HealthSamplePlace> {
+  package func positions(of user: String) -> Set<HealthSamplePlace> {
     shelves[user].map { Set($0.samples.keys) } ?? []
   }
 
@@ -66,11 +68,13 @@ public struct StoredSync: Sendable, Hashable {
   public func raw(
     _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
   ) -> [SyncRaw] {
-    let places = shelves[user]?.places(of: type) ?? []
-    return places.lazy.filter { place in
-      after.map { ($0.start, $0.key) < (place.start, place.key) } ?? true
-    }.prefix(max(1, limit)).compactMap { place in
-      shelves[user]?.samples[place].map { SyncRaw(place: place, bytes: Array($0.sample.raw)) }
+    let positions = shelves[user]?.positions(of: type) ?? []
+    return positions.lazy.filter { position in
+      after.map { ($0.start, $0.key) < (position.start, position.key) } ?? true
+    }.prefix(max(1, limit)).compactMap { position in
+      shelves[user]?.samples[position].map {
+        SyncRaw(position: position, bytes: Array($0.sample.raw))
+      }
     }
   }
 }
@@ -94,7 +98,7 @@ private struct Shelf: Sendable, Hashable {
   var identities: [UUID128: Identity] = [:]
   var stamps = SyncStamps()
 
-  func places(of type: String) -> [HealthSamplePlace] {
+  func positions(of type: String) -> [HealthSamplePlace] {
     samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
   }
 
@@ -111,23 +115,23 @@ private struct Shelf: Sendable, Hashable {
   private mutating func delete(_ uuid: UUID128, made: Timestamp?) {
     let time = made ?? Timestamp(nanoseconds: .min)
     switch identities[uuid] {
-    case .sample(let place, let named)?:
+    case .sample(let position, let named)?:
       if let made, made < named { return }
-      release(place)
+      release(position)
       identities[uuid] = .deleted(max(named, time))
     case .deleted(let before)?: identities[uuid] = .deleted(max(before, time))
     case nil: identities[uuid] = .deleted(time)
     }
   }
 
-  private mutating func release(_ place: HealthSamplePlace) {
-    samples[place]?.uuids -= 1
-    if let uuids = samples[place]?.uuids, uuids <= 0 { samples[place] = nil }
+  private mutating func release(_ position: HealthSamplePlace) {
+    samples[position]?.uuids -= 1
+    if let uuids = samples[position]?.uuids, uuids <= 0 { samples[position] = nil }
   }
 
   private mutating func add(_ sample: SyncSample, made: Timestamp?) -> SyncAddition {
-    let place = sample.place
-    let isNew = samples[place] == nil
+    let position = sample.position
+    let isNew = samples[position] == nil
     let refusal: SyncAddition = isNew ? .refused : .known
     var time = made ?? Timestamp(nanoseconds: .min)
     var former: HealthSamplePlace?
@@ -142,13 +146,13 @@ private struct Shelf: Sendable, Hashable {
       }
     }
     if isNew {
-      var kept = sample
-      kept.uuid = nil
-      samples[place] = Entry(sample: kept, uuids: 0)
+      var stored = sample
+      stored.uuid = nil
+      samples[position] = Entry(sample: stored, uuids: 0)
     }
     if let uuid = sample.uuid {
-      samples[place]?.uuids += 1
-      identities[uuid] = .sample(place, named: time)
+      samples[position]?.uuids += 1
+      identities[uuid] = .sample(position, named: time)
     }
     if let former { release(former) }
     return isNew ? .new : .known

@@ -9,7 +9,7 @@ public struct QueuedBatch: Sendable, Hashable, Codable {
   /// HealthKit's identifier of the type.
   public var type: String
   /// The position among the batches of its type, which are sent in this order.
-  public var place: UInt64
+  public var position: UInt64
   /// The number of records and workouts.
   public var records: Int
   /// The number of deletions.
@@ -21,10 +21,10 @@ public struct QueuedBatch: Sendable, Hashable, Codable {
 
   /// Creates a batch.
   public init(
-    file: String, type: String, place: UInt64, records: Int, deletions: Int, bytes: Int,
+    file: String, type: String, position: UInt64, records: Int, deletions: Int, bytes: Int,
     quarantined: String? = nil
   ) {
-    (self.file, self.type, self.place) = (file, type, place)
+    (self.file, self.type, self.position) = (file, type, position)
     (self.records, self.deletions, self.bytes) = (records, deletions, bytes)
     self.quarantined = quarantined
   }
@@ -87,7 +87,7 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
   /// The types to sync, in the order in which they were given.
   public private(set) var asked: [String] = []
   /// The progress by type.
-  private var kept: [String: SyncedType] = [:]
+  private var progress: [String: SyncedType] = [:]
   private var queued: [String: QueuedBatch] = [:]
   /// The newest time stamp of a batch.
   public private(set) var stamp = Timestamp(nanoseconds: .min)
@@ -103,16 +103,16 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
     owner: SyncOwner? = nil
   ) {
     (self.asked, self.stamp, self.owner) = (asked, stamp, owner)
-    for type in types { kept[type.type] = type }
+    for type in types { progress[type.type] = type }
     for batch in batches { queued[batch.file] = batch }
   }
 
   /// The progress of each type, ordered by identifier.
-  public var types: [SyncedType] { kept.values.sorted { $0.type < $1.type } }
+  public var types: [SyncedType] { progress.values.sorted { $0.type < $1.type } }
 
   /// The batches, ordered by type and position.
   public var batches: [QueuedBatch] {
-    queued.values.sorted { ($0.type, $0.place, $0.file) < ($1.type, $1.place, $1.file) }
+    queued.values.sorted { ($0.type, $0.position, $0.file) < ($1.type, $1.position, $1.file) }
   }
 
   /// Applies a change. A change of an item that is not stored does nothing.
@@ -120,21 +120,23 @@ public struct StoredSyncQueue: Sendable, Hashable, Codable {
     switch step {
     case .ask(let types): asked = types
     case .anchor(let type, let anchor?):
-      kept[type, default: SyncedType(type: type)].anchor = anchor
-    case .anchor(let type, nil): kept[type] = nil
+      progress[type, default: SyncedType(type: type)].anchor = anchor
+    case .anchor(let type, nil): progress[type] = nil
     case .earliest(let type, let time):
-      let known = kept[type]?.earliest ?? time
-      kept[type, default: SyncedType(type: type)].earliest = min(known, time)
+      let known = progress[type]?.earliest ?? time
+      progress[type, default: SyncedType(type: type)].earliest = min(known, time)
     case .own(let owner, let again):
       self.owner = owner
-      if again { kept = kept.mapValues { SyncedType(type: $0.type, earliest: $0.earliest) } }
+      if again {
+        progress = progress.mapValues { SyncedType(type: $0.type, earliest: $0.earliest) }
+      }
     case .add(let batch): queued[batch.file] = batch
     case .accept(let file, let time):
       guard let batch = queued.removeValue(forKey: file) else { return }
-      var type = kept[batch.type] ?? SyncedType(type: batch.type)
+      var type = progress[batch.type] ?? SyncedType(type: batch.type)
       type.synced += batch.records
       type.lastAccepted = time
-      kept[batch.type] = type
+      progress[batch.type] = type
     case .remove(let file): queued[file] = nil
     case .quarantine(let file, let reason): queued[file]?.quarantined = reason
     case .stamp(let time): stamp = max(stamp, time)

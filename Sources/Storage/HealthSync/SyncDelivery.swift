@@ -115,7 +115,7 @@ public struct SyncSample: Sendable, Hashable {
 
 extension SyncSample {
   /// The position of the sample among those of its user.
-  package var place: HealthSamplePlace {
+  package var position: HealthSamplePlace {
     HealthSamplePlace(type: type, start: start, key: hash.key)
   }
 
@@ -141,12 +141,12 @@ extension SyncHash {
 /// A record as it was sent, with its position among the records of its type.
 public struct SyncRaw: Sendable, Hashable {
   /// The position after which the next page begins.
-  public var place: HealthSamplePlace
+  public var position: HealthSamplePlace
   /// The JSON object.
   public var bytes: [UInt8]
 
   /// Creates a record.
-  public init(place: HealthSamplePlace, bytes: [UInt8]) {
-    (self.place, self.bytes) = (place, bytes)
+  public init(position: HealthSamplePlace, bytes: [UInt8]) {
+    (self.position, self.bytes) = (position, bytes)
   }
 }

@@ -41,7 +41,7 @@ public struct UploadTicket: Sendable, Hashable, Codable {
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.object {
-      $0.entry("protocol", dialect.word)
+      $0.entry("protocol", dialect.name)
       $0.entry("url", url)
       $0.entry("size", size)
       $0.entry("gzip", isGzip)
@@ -54,7 +54,7 @@ public struct UploadTicket: Sendable, Hashable, Codable {
   public static func read(_ bytes: [UInt8]) throws(FieldFault) -> UploadTicket {
     let fields = JSONFields(bytes, keeping: ["protocol", "url", "size", "gzip", "sum"])
     try fields.check()
-    guard let dialect = UploadDialect(word: try fields.string("protocol", atMost: 8)) else {
+    guard let dialect = UploadDialect(name: try fields.string("protocol", atMost: 8)) else {
       throw .missing(field: "protocol")
     }
     guard let sum = UInt64(try fields.string("sum", atMost: 16), radix: 16) else {
@@ -69,18 +69,18 @@ public struct UploadTicket: Sendable, Hashable, Codable {
 
 extension UploadDialect {
   /// The name of the protocol in a ticket.
-  fileprivate var word: String {
+  fileprivate var name: String {
     switch self {
     case .draft(let version): "\(version)"
     case .tus: "tus"
     }
   }
 
-  fileprivate init?(word: String) {
-    if word == "tus" {
+  fileprivate init?(name: String) {
+    if name == "tus" {
       self = .tus
     } else {
-      guard let version = Int(word), Self.versions.contains(version), "\(version)" == word else {
+      guard let version = Int(name), Self.versions.contains(version), "\(version)" == name else {
         return nil
       }
       self = .draft(version)

@@ -70,11 +70,11 @@ public struct StoredLog: Sendable, Hashable {
 
   /// Starts another epoch with the newest `count` messages and their keys.
   public mutating func begin(epoch: String, keeping count: Int) {
-    let kept = messages.suffix(max(0, count))
-    let removed = messages.count - kept.count
+    let retained = messages.suffix(max(0, count))
+    let removed = messages.count - retained.count
     let uses = uses.filter { $0.value >= removed }.mapValues { $0 - removed }
     self = StoredLog(epoch: epoch)
-    for message in kept { _ = insert(message) }
+    for message in retained { _ = insert(message) }
     self.uses = uses
   }
 

@@ -75,8 +75,8 @@ public struct StoredTimeline: Sendable, Hashable {
   }
 
   private mutating func put(_ entry: OutboxEntry) {
-    if let place = outbox.firstIndex(where: { $0.id == entry.id }) {
-      outbox[place] = entry
+    if let index = outbox.firstIndex(where: { $0.id == entry.id }) {
+      outbox[index] = entry
     } else {
       outbox.append(entry)
     }

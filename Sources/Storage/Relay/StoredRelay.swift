@@ -109,7 +109,7 @@ public struct StoredQuestion: Sendable, Hashable, Codable {
   /// The phone to which the question is addressed.
   public var phone: PhoneID
   /// The hash of the bearer token of the assistant that sent the question.
-  public var asker: TokenHash
+  public var caller: TokenHash
   /// The question.
   public var question: HealthQuestion
   /// The time at which the assistant stops waiting for the answer.
@@ -117,12 +117,12 @@ public struct StoredQuestion: Sendable, Hashable, Codable {
 
   /// Creates a question.
   public init(
-    id: RelayRequestID, phone: PhoneID, asker: TokenHash, question: HealthQuestion,
+    id: RelayRequestID, phone: PhoneID, caller: TokenHash, question: HealthQuestion,
     deadline: Timestamp
   ) {
     self.id = id
     self.phone = phone
-    self.asker = asker
+    self.caller = caller
     self.question = question
     self.deadline = deadline
   }
@@ -171,18 +171,18 @@ extension StoredRelay {
 extension Array {
   /// Inserts an element into a list ordered by `name`, or replaces the element with the same name.
   fileprivate mutating func put<Name: Comparable>(_ element: Element, by name: (Element) -> Name) {
-    let place = end { name($0) < name(element) }
-    if place < endIndex, name(self[place]) == name(element) {
-      self[place] = element
+    let index = end { name($0) < name(element) }
+    if index < endIndex, name(self[index]) == name(element) {
+      self[index] = element
     } else {
-      insert(element, at: place)
+      insert(element, at: index)
     }
   }
 
   /// Removes the element with this name, if any, from a list ordered by `name`.
   fileprivate mutating func remove<Name: Comparable>(_ wanted: Name, by name: (Element) -> Name) {
-    let place = end { name($0) < wanted }
-    if place < endIndex, name(self[place]) == wanted { remove(at: place) }
+    let index = end { name($0) < wanted }
+    if index < endIndex, name(self[index]) == wanted { remove(at: index) }
   }
 }
 

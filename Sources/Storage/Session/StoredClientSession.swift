@@ -117,7 +117,7 @@ public struct StoredClientSession: Sendable, Hashable {
       if let message = ending.message, !ends.insert(message).inserted { return [] }
       guard prompts[ending.key] != nil else { return [] }
       // The prompt stays stored until it is resent or discarded.
-      if ending.outcome.isKept {
+      if ending.outcome.isRetained {
         prompts[ending.key]?.state = .failed(reason: ending.reason ?? ending.outcome.rawValue)
       } else {
         prompts[ending.key] = nil
@@ -178,7 +178,7 @@ public struct StoredPrompt: QueuedItem, Codable {
   }
 
   /// The conversation, in which one prompt is in progress at a time.
-  public var lane: String { conversation }
+  public var orderingKey: String { conversation }
 }
 
 /// The progress of a client in a conversation.
@@ -239,7 +239,7 @@ public struct SessionEnding: Sendable, Hashable, Codable {
     case unsure
 
     /// Whether the prompt stays stored until it is resent or discarded.
-    public var isKept: Bool { self == .failed || self == .unsure }
+    public var isRetained: Bool { self == .failed || self == .unsure }
   }
 
   public init(

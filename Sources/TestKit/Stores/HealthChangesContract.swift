@@ -62,7 +62,7 @@ private func remove(
   try await store.mark(HealthMarks(places: places))
   let interval = CoverageInterval(
     type: steps, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
-  _ = try await store.settle(ImportReconciliation(intervals: [interval]))
+  _ = try await store.reconcile(ImportReconciliation(intervals: [interval]))
 }
 
 func tellsChangesInPages(_ store: any HealthStore) async throws {

@@ -220,7 +220,7 @@ private func countsAll(_ store: any HealthStore) async throws {
     try await store.totals(),
     is: [steps: count(all[0], all[1], all[2], all[3]), "b": count(sample("b", from: 1))],
     "each sample is counted once, in any order")
-  _ = try await store.settle(ImportReconciliation(intervals: [interval(from: 2, to: 3)]))
+  _ = try await store.reconcile(ImportReconciliation(intervals: [interval(from: 2, to: 3)]))
   try ContractViolation.unless(
     try await store.totals()[steps], is: count(all[0], all[3]), "a removal is taken off")
 }
@@ -228,7 +228,7 @@ private func countsAll(_ store: any HealthStore) async throws {
 private func findsWhatIsMissing(_ store: any HealthStore) async throws {
   try ContractViolation.unless(try await store.coverages(), is: [], "no reading was settled")
   let covered = [interval(from: 2, to: 4), interval("none", from: 0, to: 9)]
-  _ = try await store.settle(
+  _ = try await store.reconcile(
     ImportReconciliation(exported: Timestamp(nanoseconds: 9), covered: covered))
   try ContractViolation.unless(
     try await store.coverages(),
@@ -261,11 +261,12 @@ private func forgetsMarks(_ store: any HealthStore) async throws {
   try await store.mark(marks(2))
   var reconciliation = ImportReconciliation(intervals: [interval()])
   try ContractViolation.unless(
-    try await store.settle(reconciliation), is: [steps: 1], "only marks that were not cleared count"
+    try await store.reconcile(reconciliation), is: [steps: 1],
+    "only marks that were not cleared count"
   )
   reconciliation.intervals = [interval(from: 3)]
   try ContractViolation.unless(
-    try await store.settle(reconciliation), is: [steps: 1],
+    try await store.reconcile(reconciliation), is: [steps: 1],
     "marks do not outlive what they were for")
   try ContractViolation.unless(
     try await store.samples(query()).samples, is: [all[1]], "what is not in a stretch stays")
@@ -282,7 +283,7 @@ private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
   try ContractViolation.unless(try await store.newestExport(), is: nil, "no reading was settled")
   try await store.mark(
     HealthMarks(places: [HealthSamplePlace(type: steps, start: all[2].start, key: all[2].key)]))
-  let removed = try await store.settle(
+  let removed = try await store.reconcile(
     ImportReconciliation(
       intervals: [
         interval(from: 2, to: 3), interval(HealthSample.workoutType, from: 2, to: 3),
@@ -295,10 +296,10 @@ private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
   try ContractViolation.unless(
     try await store.summary().map { "\($0.type) \($0.count) \($0.first.nanoseconds)" },
     is: ["\(steps) 3 1", "b 1 2"], "the summary follows")
-  _ = try await store.settle(ImportReconciliation(exported: Timestamp(nanoseconds: 5)))
+  _ = try await store.reconcile(ImportReconciliation(exported: Timestamp(nanoseconds: 5)))
   try ContractViolation.unless(
     try await store.newestExport(), is: Timestamp(nanoseconds: 9), "the newest date counts")
-  _ = try await store.settle(
+  _ = try await store.reconcile(
     ImportReconciliation(exported: Timestamp(nanoseconds: 8), replaces: true))
   try ContractViolation.unless(
     try await store.newestExport(), is: Timestamp(nanoseconds: 8),

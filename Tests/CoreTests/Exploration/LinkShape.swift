@@ -43,7 +43,7 @@ struct LinkShape: Hashable {
       isOlder = ready.generation < link.gate.credentials.generation
       isStable = ready.stableAt == nil
       isAsked = ready.drainWindow != nil
-    case .idle, .held, .settling, .waiting, .refreshing, .resting, .failed:
+    case .idle, .held, .debouncing, .waiting, .refreshing, .resting, .failed:
       break
     }
   }
@@ -52,7 +52,7 @@ struct LinkShape: Hashable {
     switch state {
     case .idle(let reason): (.idle(reason.map(kind)), nil)
     case .held(let held): (held.blockedReason == .background ? .left : .held, held.series)
-    case .settling(let settling): (.settling, settling.series)
+    case .debouncing(let debouncing): (.debouncing, debouncing.series)
     case .waiting(let waiting): (.waiting, waiting.series)
     case .refreshing(let refreshing):
       (.refreshing(isFirst: refreshing.failure == nil), refreshing.series)
@@ -72,21 +72,21 @@ struct LinkShape: Hashable {
     case .signIn: .signIn
     case .exhausted: .exhausted
     case .ended: .ended
-    case .settling: .settling
+    case .debouncing: .debouncing
     case .limited: .limited
     }
   }
 
   enum State: Hashable {
     case idle(Kind?)
-    case held, left, settling, waiting
+    case held, left, debouncing, waiting
     case refreshing(isFirst: Bool)
     case preparing, opening, establishing, ready, resting
     case failed(Kind)
   }
 
   enum Kind: Hashable {
-    case blockedReason, failure, signIn, exhausted, ended, settling, limited
+    case blockedReason, failure, signIn, exhausted, ended, debouncing, limited
   }
 
   enum Standby: Hashable {

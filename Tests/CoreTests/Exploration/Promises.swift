@@ -67,7 +67,7 @@ enum Promises {
   private static func isTerminal(_ link: HeldLink) -> Bool {
     switch link.state {
     case .failed(.failure), .failed(.signIn): true
-    case .failed, .idle, .held, .settling, .waiting, .refreshing, .preparing, .opening,
+    case .failed, .idle, .held, .debouncing, .waiting, .refreshing, .preparing, .opening,
       .establishing, .ready, .resting:
       false
     }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LinkCore
 
-private struct Parcel: QueuedItem {
+private struct Item: QueuedItem {
   var id: UUID128
-  var lane = "a"
+  var orderingKey = "a"
   var state = SendState.queued(tries: 0)
 
   init(_ number: UInt64) { id = UUID128(high: 0, low: number) }
@@ -46,21 +46,21 @@ private struct Parcel: QueuedItem {
   }
 
   /// A queue of two stored items. A try of the first one is in progress.
-  private static var sending: SendQueue<Parcel> {
-    var queue = SendQueue<Parcel>(limit: 5)
+  private static var sending: SendQueue<Item> {
+    var queue = SendQueue<Item>(limit: 5)
     for number in UInt64(1)...2 {
-      _ = queue.add(Parcel(number))
-      _ = queue.stored(Parcel(number).id)
+      _ = queue.add(Item(number))
+      _ = queue.stored(Item(number).id)
     }
     _ = queue.take(at: .zero, timeout: .seconds(1))
     return queue
   }
 
   private static let stranger = UUID128(high: 9, low: 9)
-  private static let another = SendQueue<Parcel>.Try(
-    id: Parcel(2).id, number: TryID(9), lane: "a", until: .zero, credentials: 0)
+  private static let another = SendQueue<Item>.Try(
+    id: Item(2).id, number: TryID(9), orderingKey: "a", until: .zero, credentials: 0)
 
-  private static let sendPlants: [(String, @Sendable (inout SendQueue<Parcel>) -> Void)] = [
+  private static let sendPlants: [(String, @Sendable (inout SendQueue<Item>) -> Void)] = [
     (
       "send queue: what it knows of an item ends with the item",
       {
@@ -70,8 +70,8 @@ private struct Parcel: QueuedItem {
     ),
     ("send queue: an item is in it once", { $0.items.append($0.items[0]) }),
     ("send queue: it knows nothing of items that are gone", { $0.unstored = [stranger] }),
-    ("send queue: a lane has one try at a time", { $0.tries.append(another) }),
-    ("send queue: only a stored item that waits is tried", { $0.unstored = [Parcel(1).id] }),
+    ("send queue: an ordering key has one try at a time", { $0.tries.append(another) }),
+    ("send queue: only a stored item that waits is tried", { $0.unstored = [Item(1).id] }),
   ]
 
   @Test func `the invariant check detects a broken send queue`() {

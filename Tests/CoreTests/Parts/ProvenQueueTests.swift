@@ -17,11 +17,11 @@ import Testing
 
   @Test mutating func `only a message that could not be stored is dropped, which frees its bytes`()
   {
-    let kept = queue.add(.text("kept"), isStored: true)
+    let entry = queue.add(.text("kept"), isStored: true)
     let dropped = queue.add(.text("dropped"), isStored: false)
     queue.drop(dropped.id)
-    queue.drop(kept.id)
-    #expect(queue.entries == [kept])
+    queue.drop(entry.id)
+    #expect(queue.entries == [entry])
     #expect(queue.bytes == 4)
   }
 }

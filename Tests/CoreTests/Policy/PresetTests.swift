@@ -4,15 +4,16 @@ import Testing
 /// Every number of every preset, so that no constant changes by accident.
 @Suite struct PresetTests {
   @Test(arguments: zip(LinkPolicy.presets, presets))
-  func `each preset has the expected numbers and failure actions`(policy: LinkPolicy, words: String)
-  {
+  func `each preset has the expected numbers and failure actions`(
+    policy: LinkPolicy, summary: String
+  ) {
     let isRule = { (key: String) in key.hasPrefix("failure.") }
     let numbers = policy.values.filter { !isRule($0.key) }.map { "\($0.key) \($0.value)" }
     let rules = Dictionary(grouping: policy.values.filter { isRule($0.key) }) { $0.value }
     let actions = rules.filter { $0.key != "retry" }.sorted { $0.key < $1.key }.map {
       "\($0.key): " + $0.value.map { String($0.key.dropFirst(8)) }.joined(separator: " ")
     }
-    #expect(([policy.name] + numbers + actions).joined(separator: "\n") == words)
+    #expect(([policy.name] + numbers + actions).joined(separator: "\n") == summary)
   }
 }
 

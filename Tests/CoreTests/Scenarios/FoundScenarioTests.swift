@@ -45,7 +45,7 @@ import Testing
     let found = harness.link.nextAttempt
     harness.give(.found(found, established: true))
     switch stage {
-    case .preparing, .opening, .waiting, .refreshing, .settling, .resting:
+    case .preparing, .opening, .waiting, .refreshing, .debouncing, .resting:
       #expect(harness.link.currentAttempt == found)
       let closed = before.map { [HeldLink.Effect.close($0, .superseded)] } ?? []
       #expect(harness.log.filter { if case .close = $0 { true } else { false } } == closed)

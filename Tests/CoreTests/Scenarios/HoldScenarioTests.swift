@@ -7,7 +7,7 @@ import Testing
   private static let cell = Reachability.reachable(path: PathID("cell0"))
 
   enum Stage: CaseIterable {
-    case preparing, opening, waiting, refreshing, settling, resting, held, ready
+    case preparing, opening, waiting, refreshing, debouncing, resting, held, ready
 
     var harness: LinkHarness {
       var harness: LinkHarness
@@ -25,7 +25,7 @@ import Testing
         harness = .wanted(.messageStream)
         harness.give(.prepared(harness.attempt))
         harness.give(.lost(harness.attempt, .http(status: 401, retryAfter: nil, detail: "")))
-      case .settling:
+      case .debouncing:
         harness = .connected(.messageStream)
         harness.give(.reachability(cell))
       case .resting:
@@ -47,7 +47,7 @@ import Testing
     var isFirst: Bool {
       switch self {
       case .preparing, .opening, .waiting, .refreshing: true
-      case .settling, .resting, .held, .ready: false
+      case .debouncing, .resting, .held, .ready: false
       }
     }
   }

@@ -217,11 +217,11 @@ import Testing
   @Test(arguments: [404, 503])
   func `the status states why the link is missing until it is connected`(status: Int) {
     let failure = LinkFailure.http(status: status, retryAfter: nil, detail: "")
-    let told = LinkStatus(phase: .standby, mode: .polling, reason: .failure(failure))
+    let expected = LinkStatus(phase: .standby, mode: .polling, reason: .failure(failure))
     for (name, way) in Self.ways {
       var harness = Self.refused(failure)
       way(&harness)
-      #expect(harness.link.status == told, "\(name)")
+      #expect(harness.link.status == expected, "\(name)")
     }
     var harness = Self.refused(failure)
     harness.opens = []

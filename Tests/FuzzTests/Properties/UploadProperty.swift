@@ -134,7 +134,7 @@ enum UploadProperty {
       for _ in 0..<count { values.append(value(&choices)) }
       let places = values.map { _ in "?" }.joined(separator: ", ")
       try database.run("INSERT INTO \(name) VALUES (\(places))", values)
-      _ = try SyncQueueTables(database).kept()
+      _ = try SyncQueueTables(database).stored()
     } catch {
       guard case .corrupt = error else { throw Broken("a bad row is corrupt, not \(error)") }
     }

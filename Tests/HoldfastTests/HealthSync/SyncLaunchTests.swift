@@ -18,11 +18,11 @@ import Testing
     let scratch = try Scratch()
     let sync = try await Self.sync(scratch, lifecycle)
     sync.again()
-    await sync.settled { _ in true }
+    await sync.waitUntil { _ in true }
     #expect(await sync.snapshot.sending == [])
     #expect(await !sync.snapshot.canWork)
     lifecycle.tell(.foreground)
-    await sync.settled { !$0.sending.isEmpty }
+    await sync.waitUntil { !$0.sending.isEmpty }
     #expect(await sync.snapshot.sending == [Self.file])
     await sync.close()
   }
@@ -32,7 +32,7 @@ import Testing
       let scratch = try Scratch()
       let sync = try await Self.sync(scratch, FakeLifecycle(known: known))
       sync.again()
-      await sync.settled { !$0.sending.isEmpty }
+      await sync.waitUntil { !$0.sending.isEmpty }
       #expect(await sync.snapshot.sending == [Self.file])
       await sync.close()
     }
@@ -46,10 +46,10 @@ import Testing
     let system = FakeUploadQueue(running: [files[0]]) { _ in nil }
     let sync = try await Self.sync(scratch, FakeLifecycle(known: []), files, system)
     sync.again()
-    await sync.settled { $0.sending.count == 3 }
+    await sync.waitUntil { $0.sending.count == 3 }
     #expect(system.enqueued.map(\.file) == Array(files.dropFirst()))
     for file in files { await system.end(file, .accepted) }
-    await sync.settled { $0.standing == .done(quarantined: 0) }
+    await sync.waitUntil { $0.standing == .done(quarantined: 0) }
     await sync.close()
   }
 
@@ -66,7 +66,7 @@ import Testing
       try scratch.write(Array("{}".utf8), to: file)
       let place = QueuedBatch.distance * UInt64(batches.count + 1)
       batches.append(
-        QueuedBatch(file: file, type: "a", place: place, records: 1, deletions: 0, bytes: 2))
+        QueuedBatch(file: file, type: "a", position: place, records: 1, deletions: 0, bytes: 2))
     }
     let kept = StoredSyncQueue(
       asked: [], types: [], batches: batches, stamp: Timestamp(nanoseconds: 0))

@@ -17,7 +17,7 @@ import Testing
     let plan = [PlanEntry(expect: 1, send: [.text("a"), .binary(3)])]
     try await PeerServer.run(.holdfast, plan) { server in
       let socket = try await HeldSocket(server.url, policy: try Self.policy())
-      await socket.settled(\.isConnected)
+      await socket.waitUntil(\.isConnected)
       socket.send("hello")
       var events: [HeldSocket.Event] = []
       for await event in socket {
@@ -69,7 +69,7 @@ import Testing
     let first = try await HeldSocket(
       "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: options)
     for text in ["1", "2", "3"] { first.send(text) }
-    await first.settled { $0.queue.entries.count == 3 }
+    await first.waitUntil { $0.queue.entries.count == 3 }
     await first.close()
     await store.close()
     store = try await Platform.outbox(in: scratch.path)
@@ -81,7 +81,7 @@ import Testing
         "ws://127.0.0.1:\(port)/", policy: try Self.policy(), options: again)
       second.send("4")
       #expect(try await server.got(4) == ["1", "2", "3", "4"])
-      await second.settled { $0.queue.entries.isEmpty }
+      await second.waitUntil { $0.queue.entries.isEmpty }
       await second.close()
     }
     #expect(try await store.load() == [])

@@ -41,7 +41,7 @@ import Testing
     #expect(probe.request.url == "http://agent.example/healthz")
     #expect(probe.request.headers.isEmpty && probe.request.body.isEmpty)
     probe.respond(status: status, headers: headers)
-    await session.settled { $0.link.status.phase == .held }
+    await session.waitUntil { $0.link.status.phase == .held }
     #expect(await session.snapshot.link.status.reason == .blocked(.captivePortal))
     await session.close()
   }

@@ -25,7 +25,7 @@ import Testing
     let (session, store) = try await Self.session("ws://127.0.0.1:1/session", scratch)
     for (first, count, waiting) in [(1, 999, 999), (1_000, 1, 1_000), (1_001, 1, 1_000)] {
       for number in first..<first + count { session.prompt("\(number)") }
-      await session.settled { $0.queue.unstoredCount == 0 }
+      await session.waitUntil { $0.queue.unstoredCount == 0 }
       #expect(await session.snapshot.unanswered == waiting)
     }
     var refused: [String] = []

@@ -35,13 +35,13 @@ import Testing
         sent.withLock { $0 += 1 }
       }
     }
-    await session.settled { $0.connection?.isPaused == true }
+    await session.waitUntil { $0.connection?.isPaused == true }
     // The silence does not end the link, and the refused change is committed again.
     clock.advance(by: .seconds(600))
-    await session.settled { $0.deadline.map { $0 > clock.now } ?? true }
+    await session.waitUntil { $0.deadline.map { $0 > clock.now } ?? true }
     #expect((1_000..<2_000).contains(sent.withLock(\.self)))
     #expect(await session.snapshot.link.status.phase == .connected)
-    if refuses { await session.settled { $0.commits.failures == 2 } }
+    if refuses { await session.waitUntil { $0.commits.failures == 2 } }
     await store.release()
     clock.advance(by: .seconds(60))
     var shown: [String] = []
@@ -74,7 +74,7 @@ import Testing
     let connected = SessionConnected(
       message: "", session: "s", version: .newest, features: features, isRecovered: nil)
     await socket.send(text: SessionServerMessage.connected(connected).bytes)
-    await session.settled { $0.isConnected && $0.isSettled }
+    await session.waitUntil { $0.isConnected && $0.isIdle }
     return socket
   }
 

@@ -53,13 +53,13 @@ struct EventQueue {
   var count: Int { entries.count }
 
   mutating func add(_ event: Event, at time: Instant) {
-    let place = entries.lastIndex { $0.at > time }.map { $0 + 1 } ?? 0
-    entries.insert((time, event), at: place)
+    let index = entries.lastIndex { $0.at > time }.map { $0 + 1 } ?? 0
+    entries.insert((time, event), at: index)
   }
 
   mutating func pop() -> Event? { entries.popLast()?.event }
 
-  mutating func removeAll(where isGone: (Event) -> Bool) {
-    entries.removeAll { isGone($0.event) }
+  mutating func removeAll(where isRemoved: (Event) -> Bool) {
+    entries.removeAll { isRemoved($0.event) }
   }
 }

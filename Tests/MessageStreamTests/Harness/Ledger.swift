@@ -49,14 +49,14 @@ struct Ledger {
         blame("shown twice: \(message.text)")
         continue
       }
-      let place = shown.lastIndex { $0.key < message.key }.map { $0 + 1 } ?? 0
-      shown.insert(message, at: place)
+      let index = shown.lastIndex { $0.key < message.key }.map { $0 + 1 } ?? 0
+      shown.insert(message, at: index)
     }
   }
 
   /// Checks that every accepted message was shown in this run, and no other. If the log began anew,
   /// messages that the server no longer has may still be shown.
-  mutating func settle(with accepted: [Message], isWholeLog: Bool = true) {
+  mutating func compare(with accepted: [Message], isWholeLog: Bool = true) {
     let missing = accepted.filter { !ids.contains($0.id) }
     if !missing.isEmpty {
       blame("lost \(missing.count): \(missing.prefix(5).map(\.text))")

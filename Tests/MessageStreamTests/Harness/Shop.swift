@@ -59,8 +59,8 @@ struct Shop {
       id: UUID128(high: mixer.next(), low: lastNumber), shop: id, user: user, username: nil,
       text: text, createdAt: time, position: head)
     log.append(message)
-    let place = ordered.lastIndex { $0.key < message.key }.map { $0 + 1 } ?? 0
-    ordered.insert(message, at: place)
+    let index = ordered.lastIndex { $0.key < message.key }.map { $0 + 1 } ?? 0
+    ordered.insert(message, at: index)
     if let key { keys[key] = message }
     return (message, true)
   }
@@ -68,10 +68,10 @@ struct Shop {
   /// Begins the log anew under another epoch, with only the last `count` messages.
   mutating func beginAnew(keeping count: Int = 0) {
     epoch = "e\(lastNumber + 2)"
-    let kept = log.suffix(count)
+    let retained = log.suffix(count)
     log = []
     offset = 0
-    for var message in kept {
+    for var message in retained {
       offset += 1
       message.position = Position(epoch: epoch, offset: offset)
       log.append(message)
@@ -117,7 +117,7 @@ struct Shop {
   }
 
   /// Returns the backlog to send first on a new socket; nil if it cannot include everything missed.
-  func owed(after position: Position) -> [Message]? {
+  func missed(after position: Position) -> [Message]? {
     guard kind == .ours, let backlog, position.epoch == epoch, position.offset < offset,
       offset - position.offset <= UInt64(backlog)
     else { return nil }

@@ -125,7 +125,7 @@ extension StreamHarness {
       return
     }
     server.sockets.append(socket)
-    let missed = after.flatMap { shop.owed(after: $0) }
+    let missed = after.flatMap { shop.missed(after: $0) }
     let start = missed == nil ? nil : after
     add(.socket(socket, .opened(socket.attempt, head: shop.head, after: start)), after: net.delay)
     for message in missed ?? [] { deliver(.frame(socket.attempt, .message(message)), over: socket) }

@@ -19,16 +19,16 @@ struct Phone {
 
 /// The state that survives a kill, on a disk that can fail or be slow.
 struct Disk {
-  var kept = StoredTimeline()
+  var stored = StoredTimeline()
   /// The failure of every call while it is set.
   var failure: StoreFailure?
   /// The duration of a commit.
   var delay = Duration.milliseconds(2)
 
-  var messages: [MessageID: Message] { kept.messages }
-  var cursor: Cursor { kept.cursor }
-  var gaps: [Gap] { kept.gaps }
-  var outbox: [OutboxEntry] { kept.outbox }
+  var messages: [MessageID: Message] { stored.messages }
+  var cursor: Cursor { stored.cursor }
+  var gaps: [Gap] { stored.gaps }
+  var outbox: [OutboxEntry] { stored.outbox }
 }
 
 extension StreamHarness {
@@ -92,13 +92,13 @@ extension StreamHarness {
 
   mutating func load(_ limit: Int) {
     let input: StreamModel.Input =
-      disk.failure.map { .loadFailed($0) } ?? .loaded(disk.kept.load(limit: limit))
+      disk.failure.map { .loadFailed($0) } ?? .loaded(disk.stored.load(limit: limit))
     queue.add(.input(process: phone.process, input), at: now)
   }
 
   mutating func readOlder(_ key: TimelineKey, _ limit: Int) {
     let input: StreamModel.Input =
-      disk.failure.map { .olderFailed($0) } ?? .older(disk.kept.older(than: key, limit: limit))
+      disk.failure.map { .olderFailed($0) } ?? .older(disk.stored.older(than: key, limit: limit))
     queue.add(.input(process: phone.process, input), at: now.advanced(by: .milliseconds(1)))
   }
 
@@ -108,7 +108,7 @@ extension StreamHarness {
     if let failure = disk.failure {
       input = .commitFailed(id, failure)
     } else {
-      input = .committed(id, disk.kept.commit(change))
+      input = .committed(id, disk.stored.commit(change))
     }
     queue.add(.input(process: phone.process, input), at: now)
   }

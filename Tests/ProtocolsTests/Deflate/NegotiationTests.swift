@@ -74,9 +74,10 @@ import Testing
   }
 
   @Test(arguments: [(7, 8), (8, 8), (15, 15), (16, 15)])
-  func `window bits are clamped to the range of zlib and the protocol`(_ bits: Int, _ kept: Int) {
+  func `window bits are clamped to the range of zlib and the protocol`(_ bits: Int, _ expected: Int)
+  {
     let parameters = DeflateParameters(serverMaxWindowBits: bits, clientMaxWindowBits: bits)
-    #expect(parameters.serverMaxWindowBits == kept)
-    #expect(parameters.clientMaxWindowBits == kept)
+    #expect(parameters.serverMaxWindowBits == expected)
+    #expect(parameters.clientMaxWindowBits == expected)
   }
 }

@@ -96,9 +96,9 @@ import Testing
 
   @Test func `by default a head has at most 16 KiB, 100 fields and 8 KiB of target, a body 64 KiB`()
   {
-    let told = HTTPLimits(
+    let expected = HTTPLimits(
       maxHeadBytes: 16 << 10, maxHeaderCount: 100, maxTargetBytes: 8 << 10, maxBodyBytes: 64 << 10)
-    #expect(HTTPLimits() == told)
+    #expect(HTTPLimits() == expected)
   }
 
   @Test(arguments: [("/p", 3, nil), ("/p", 4, 413), ("/q", 4, nil), ("/q", 11, 413)])

@@ -73,16 +73,16 @@ import Testing
 
   @Test func `a reader reports whether it is within a request and within its body`() {
     var reader = HTTPRequestReader()
-    var told: [[Bool]] = []
+    var states: [[Bool]] = []
     let rest = " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"
     for piece in ["", "POST /p", rest, "x", "GET / HTTP/9.9\r\nHost: a\r\n\r\n"] {
       reader.receive(octets(piece))
       _ = reader.next()
-      told.append([!reader.isIdle, reader.isReadingBody])
+      states.append([!reader.isIdle, reader.isReadingBody])
     }
     // The last request is refused, so nothing more is read.
     #expect(
-      told == [[false, false], [true, false], [true, true], [false, false], [false, false]])
+      states == [[false, false], [true, false], [true, true], [false, false], [false, false]])
   }
 
   @Test func `one empty line before each request is ignored, also before the first`() {
@@ -217,9 +217,9 @@ import Testing
     ("GET / HTTP/1.0\r\n\r\n", false), ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
   ])
   func `a connection is persistent unless the request is HTTP 1.0 or asks to close it`(
-    _ text: String, _ kept: Bool
+    _ text: String, _ isKeptAlive: Bool
   ) {
-    #expect(heads(text).map(\.keepAlive) == [kept])
+    #expect(heads(text).map(\.keepAlive) == [isKeptAlive])
   }
 
   @Test(arguments: [

@@ -66,12 +66,13 @@ import Testing
     (String(repeating: "x", count: 121) + "😀", 121),
     (String(repeating: "x", count: 119) + "😀", 123), (String(repeating: "😀", count: 40), 120),
   ])
-  func `the reason of a sent close is cut at the end of a character`(_ reason: String, _ kept: Int)
-  {
+  func `the reason of a sent close is cut at the end of a character`(
+    _ reason: String, _ length: Int
+  ) {
     var connection = End.server.connection()
     var out: [UInt8] = []
     connection.close(code: 4000, reason: reason, into: &out)
-    let seen = String(decoding: octets(reason).prefix(kept), as: UTF8.self)
+    let seen = String(decoding: octets(reason).prefix(length), as: UTF8.self)
     #expect(End.client.events(out) == [.closed(code: 4000, reason: seen)])
   }
 

@@ -13,8 +13,8 @@ import Testing
   }
 
   @Test func `by default a message has at most 1 MiB in 1024 frames`() {
-    let told = WebSocketLimits(maxMessageBytes: 1 << 20, maxFragments: 1024, oversize: .skip)
-    #expect(WebSocketLimits(oversize: .skip) == told)
+    let explicit = WebSocketLimits(maxMessageBytes: 1 << 20, maxFragments: 1024, oversize: .skip)
+    #expect(WebSocketLimits(oversize: .skip) == explicit)
   }
 
   @Test func `limits are raised to at least an empty message in one frame`() {
@@ -105,8 +105,8 @@ import Testing
   @Test func `the buffered part of a message is released as soon as it is skipped`() {
     var connection = Self.end(.skip).connection()
     var events: [WebSocketEvent] = []
-    let kept = frame(2, [1, 2, 3, 4, 5], final: false)
-    connection.receive(kept + frame(0, [6, 7, 8, 9, 10, 11], final: false), into: &events)
+    let beginning = frame(2, [1, 2, 3, 4, 5], final: false)
+    connection.receive(beginning + frame(0, [6, 7, 8, 9, 10, 11], final: false), into: &events)
     let message = connection.message
     #expect(message?.fate == .skipped && message?.heldBytes == 0)
     #expect(events == [])

@@ -116,10 +116,10 @@ import Testing
 
   @Test func `one wrong octet anywhere in a long text fails with 1007`() {
     let text = [UInt8](repeating: 0x61, count: 140)
-    for place in text.indices {
+    for index in text.indices {
       var damaged = text
-      damaged[place] = 0xFF
-      #expect(End.client.failure(frame(1, damaged)) == 1007, "\(place)")
+      damaged[index] = 0xFF
+      #expect(End.client.failure(frame(1, damaged)) == 1007, "\(index)")
     }
   }
 

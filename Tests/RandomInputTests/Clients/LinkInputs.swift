@@ -115,7 +115,7 @@ extension LinkInputs {
       give(
         held.blockedReason == .background
           ? .lifecycle(.foreground) : .reachability(.reachable(path: PathID("wifi"))))
-    case .settling, .waiting: give(oneIn(5) ? trigger() : nil)
+    case .debouncing, .waiting: give(oneIn(5) ? trigger() : nil)
     case .refreshing: give(.credentials(credentialsEvent()))
     case .preparing: give(.prepared(likelyAttempt()))
     case .opening: give(.opened(likelyAttempt()))

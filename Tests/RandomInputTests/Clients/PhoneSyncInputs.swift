@@ -99,7 +99,7 @@ extension PhoneSyncInputs {
       let isQuarantined = oneIn(4)
       batches.append(
         QueuedBatch(
-          file: "old-\(index)", type: type(), place: UInt64(number(1...4)) << 20 + UInt64(index),
+          file: "old-\(index)", type: type(), position: UInt64(number(1...4)) << 20 + UInt64(index),
           records: number(0...9), deletions: number(0...3), bytes: number(1...999),
           quarantined: isQuarantined ? "400" : nil))
     }

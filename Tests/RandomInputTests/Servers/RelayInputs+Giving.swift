@@ -57,7 +57,7 @@ extension RelayInputs {
 
   mutating func ask() {
     if let question = kept.questions.first, oneIn(4) {
-      return give(.question(question.question), bearer: question.asker)
+      return give(.question(question.question), bearer: question.caller)
     }
     let bearer = tokens.isEmpty || oneIn(30) ? nil : one(tokens)
     give(oneIn(12) ? .logout : .question(question()), bearer: bearer)

@@ -28,7 +28,7 @@ struct RelayLifeTests {
 
   private func question() -> StoredQuestion {
     StoredQuestion(
-      id: RelayStage.request("old-1"), phone: phone, asker: RelayStage.hash("token-1"),
+      id: RelayStage.request("old-1"), phone: phone, caller: RelayStage.hash("token-1"),
       question: RelayStage.question(), deadline: RelayStage.dawn.advanced(by: .seconds(45)))
   }
 

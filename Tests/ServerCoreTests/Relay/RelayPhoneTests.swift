@@ -57,7 +57,7 @@ struct RelayPhoneTests {
     let (id, asked) = relay.question()
     let left = relay.gone(1)
     let question = StoredQuestion(
-      id: RelayStage.request("a-1"), phone: phone, asker: RelayStage.hash("token-1"),
+      id: RelayStage.request("a-1"), phone: phone, caller: RelayStage.hash("token-1"),
       question: RelayStage.question(), deadline: relay.wall.advanced(by: .seconds(45)))
     #expect(left.unstored == [])
     #expect(left.changes == [.phone(kept(leftAt: relay.wall)), .question(question)])

@@ -30,7 +30,7 @@ struct RelayRestoredTests {
   ) -> StoredQuestion {
     StoredQuestion(
       id: RelayStage.request("old-\(number)"), phone: RelayStage.phone(1),
-      asker: RelayStage.hash("token-1"), question: RelayStage.question(number),
+      caller: RelayStage.hash("token-1"), question: RelayStage.question(number),
       deadline: RelayStage.dawn.advanced(by: time))
   }
 

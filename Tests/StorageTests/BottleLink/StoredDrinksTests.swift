@@ -35,62 +35,62 @@ import Testing
   }
 
   @Test func `identifies a record by its id and its time together`() {
-    var kept = StoredDrinks()
+    var stored = StoredDrinks()
     let all = [Self.record(1), Self.record(1, at: 10), Self.record(2), Self.record(1)]
     #expect(
-      kept.commit(Self.change(all))
+      stored.commit(Self.change(all))
         == [
           Self.drink(1, all[0]), Self.drink(2, all[1]), Self.drink(3, all[2]),
         ])
-    #expect(kept.commit(Self.change(all, via: .live)) == [])
+    #expect(stored.commit(Self.change(all, via: .live)) == [])
     #expect(
-      kept.commit(Self.change([Self.record(3)], via: .live))
+      stored.commit(Self.change([Self.record(3)], via: .live))
         == [Self.drink(4, Self.record(3), via: .live)])
-    #expect(kept.drinks(before: nil, limit: 9).map(\.number) == [1, 2, 3, 4])
+    #expect(stored.drinks(before: nil, limit: 9).map(\.number) == [1, 2, 3, 4])
   }
 
   @Test func `a deletion marks only the newest drink with its id`() {
-    var kept = StoredDrinks()
-    _ = kept.commit(Self.change([Self.record(1), Self.record(2), Self.record(1, at: 10)]))
-    #expect(kept.commit(Self.change(deleting: 1)) == [])
-    #expect(kept.drinks(before: nil, limit: 9).map(\.isDeleted) == [false, false, true])
-    _ = kept.commit(Self.change([Self.record(3)], deleting: 9))
-    #expect(kept.drinks(before: nil, limit: 9).map(\.isDeleted) == [false, false, true, false])
+    var stored = StoredDrinks()
+    _ = stored.commit(Self.change([Self.record(1), Self.record(2), Self.record(1, at: 10)]))
+    #expect(stored.commit(Self.change(deleting: 1)) == [])
+    #expect(stored.drinks(before: nil, limit: 9).map(\.isDeleted) == [false, false, true])
+    _ = stored.commit(Self.change([Self.record(3)], deleting: 9))
+    #expect(stored.drinks(before: nil, limit: 9).map(\.isDeleted) == [false, false, true, false])
   }
 
   @Test func `the bottle stays until another one is set`() {
-    var kept = StoredDrinks()
-    #expect(kept.snapshot == DrinkSnapshot())
+    var stored = StoredDrinks()
+    #expect(stored.snapshot == DrinkSnapshot())
     var change = Self.change()
     change.bottle = KnownBottle(PeripheralID(UUID128(high: 1, low: 2)), name: "Bottle")
-    _ = kept.commit(change)
-    _ = kept.commit(Self.change())
-    #expect(kept.snapshot.bottle == change.bottle)
+    _ = stored.commit(change)
+    _ = stored.commit(Self.change())
+    #expect(stored.snapshot.bottle == change.bottle)
     change.bottle = KnownBottle(PeripheralID(UUID128(high: 3, low: 4)))
-    _ = kept.commit(change)
-    #expect(kept.snapshot.bottle == change.bottle)
+    _ = stored.commit(change)
+    #expect(stored.snapshot.bottle == change.bottle)
   }
 
   @Test func `never shows confirmed drinks again, whatever is confirmed later`() {
-    var kept = StoredDrinks()
-    _ = kept.commit(Self.change((1...4).map { Self.record($0) }))
-    func unshown() -> [UInt64] { kept.snapshot.unshown.map(\.number) }
+    var stored = StoredDrinks()
+    _ = stored.commit(Self.change((1...4).map { Self.record($0) }))
+    func unshown() -> [UInt64] { stored.snapshot.unshown.map(\.number) }
     #expect(unshown() == [1, 2, 3, 4])
-    kept.confirm(2)
+    stored.confirm(2)
     #expect(unshown() == [3, 4])
-    kept.confirm(1)
+    stored.confirm(1)
     #expect(unshown() == [3, 4])
-    kept.confirm(99)
+    stored.confirm(99)
     #expect(unshown() == [])
-    _ = kept.commit(Self.change([Self.record(5)]))
+    _ = stored.commit(Self.change([Self.record(5)]))
     #expect(unshown() == [5], "a drink that did not exist cannot have been shown")
   }
 
   @Test func `a snapshot contains all unshown drinks`() {
-    var kept = StoredDrinks()
-    _ = kept.commit(Self.change((1...1_801).map { Self.record($0) }))
-    kept.confirm(1)
-    #expect(kept.snapshot.unshown.map(\.number) == (2...1_801).map(\.self))
+    var stored = StoredDrinks()
+    _ = stored.commit(Self.change((1...1_801).map { Self.record($0) }))
+    stored.confirm(1)
+    #expect(stored.snapshot.unshown.map(\.number) == (2...1_801).map(\.self))
   }
 
   @Test(
@@ -99,15 +99,15 @@ import Testing
       (3, 1, [2]), (1, 9, []), (0, 9, []), (5, 1, [4]), (99, 1, [4]), (.max, 1, [4]),
     ] as [(UInt64?, Int, [UInt64])])
   func `drinks are listed before a number`(before: UInt64?, limit: Int, numbers: [UInt64]) {
-    var kept = StoredDrinks()
-    _ = kept.commit(Self.change((1...4).map { Self.record($0) }))
-    #expect(kept.drinks(before: before, limit: limit).map(\.number) == numbers)
+    var stored = StoredDrinks()
+    _ = stored.commit(Self.change((1...4).map { Self.record($0) }))
+    #expect(stored.drinks(before: before, limit: limit).map(\.number) == numbers)
   }
 
   @Test func `a program may leave a note`() {
-    var kept = StoredDrinks()
-    #expect(kept.status == nil)
-    kept.status = "it runs"
-    #expect(kept.status == "it runs")
+    var stored = StoredDrinks()
+    #expect(stored.status == nil)
+    stored.status = "it runs"
+    #expect(stored.status == "it runs")
   }
 }

@@ -10,10 +10,10 @@ import Testing
     Timestamp(nanoseconds: second * 1_000_000_000)
   }
 
-  private static func batch(_ file: String, _ type: String = "b", _ place: UInt64 = 1)
+  private static func batch(_ file: String, _ type: String = "b", _ position: UInt64 = 1)
     -> QueuedBatch
   {
-    QueuedBatch(file: file, type: type, place: place, records: 10, deletions: 2, bytes: 99)
+    QueuedBatch(file: file, type: type, position: position, records: 10, deletions: 2, bytes: 99)
   }
 
   private static func queue(_ steps: SyncQueueStep...) -> StoredSyncQueue {

@@ -38,16 +38,16 @@ import Testing
     ("8", true), ("3", true), ("tus", true), ("2", false), ("9", false), ("+8", false),
     ("08", false), ("x", false), ("", false),
   ])
-  func `a ticket names its protocol by a short name`(word: String, isRead: Bool) {
-    let text = #"{"protocol":"\#(word)","url":"x","size":1,"gzip":true,"sum":"1"}"#
+  func `a ticket names its protocol by a short name`(name: String, isRead: Bool) {
+    let text = #"{"protocol":"\#(name)","url":"x","size":1,"gzip":true,"sum":"1"}"#
     #expect(((try? UploadTicket.read(Array(text.utf8))) != nil) == isRead)
   }
 
   @Test(arguments: ["draft-08", "draft-008"])
-  func `a ticket with another protocol name reports why it is not read`(word: String) {
-    let text = #"{"protocol":"\#(word)","url":"x","size":1,"gzip":true,"sum":"1"}"#
+  func `a ticket with another protocol name reports why it is not read`(name: String) {
+    let text = #"{"protocol":"\#(name)","url":"x","size":1,"gzip":true,"sum":"1"}"#
     let fault: FieldFault =
-      word.utf8.count > 8 ? .outOfBounds(field: "protocol") : .missing(field: "protocol")
+      name.utf8.count > 8 ? .outOfBounds(field: "protocol") : .missing(field: "protocol")
     #expect(throws: fault) { try UploadTicket.read(Array(text.utf8)) }
   }
 

@@ -89,7 +89,7 @@ extension RandomSource {
       .endAccess(hash),
       .question(
         StoredQuestion(
-          id: id, phone: phone, asker: hash, question: question(),
+          id: id, phone: phone, caller: hash, question: question(),
           deadline: timestamp())),
       .endQuestion(id),
     ])
@@ -101,7 +101,7 @@ extension RandomSource {
       .ask([type]), .anchor(type: type, maybe { HealthAnchor([1, UInt8($0.number() & 0xFF)]) }),
       .add(
         QueuedBatch(
-          file: file, type: type, place: number(), records: 1, deletions: 2, bytes: 3,
+          file: file, type: type, position: number(), records: 1, deletions: 2, bytes: 3,
           quarantined: maybe { $0.text(upTo: 2) })),
       .accept(file: file, at: timestamp()), .remove(file: file),
       .quarantine(file: file, reason: maybe { $0.text(upTo: 2) }), .stamp(timestamp()),

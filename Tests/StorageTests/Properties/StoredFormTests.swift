@@ -47,14 +47,14 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
       return snapshot
     },
     StoredForm("session") { generator in
-      var kept = StoredSessions()
-      for _ in 0..<6 { kept.apply(generator.sessionChange()) }
-      return kept
+      var stored = StoredSessions()
+      for _ in 0..<6 { stored.apply(generator.sessionChange()) }
+      return stored
     },
     StoredForm("relay") { generator in
-      var kept = StoredRelay()
-      for _ in 0..<8 { kept.apply(generator.relayChange()) }
-      return kept
+      var stored = StoredRelay()
+      for _ in 0..<8 { stored.apply(generator.relayChange()) }
+      return stored
     },
     StoredForm("change of a relay") { $0.relayChange() },
     StoredForm("queue of a sync") { generator in
@@ -112,12 +112,12 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
 
   @Test func `changes keep a relay sorted, with the latest values`() {
     var generator = RandomSource(seed: 32)
-    var kept = StoredRelay()
+    var stored = StoredRelay()
     var phones: [PhoneID: StoredPhone] = [:]
     var accesses: [TokenHash: StoredAccess] = [:]
     for _ in 0..<500 {
       let change = generator.relayChange()
-      kept.apply(change)
+      stored.apply(change)
       switch change {
       case .phone(let phone): phones[phone.id] = phone
       case .endPhone(let id): phones[id] = nil
@@ -125,11 +125,11 @@ struct StoredForm: Sendable, CustomTestStringConvertible {
       case .endAccess(let token): accesses[token] = nil
       case .question, .endQuestion: break
       }
-      #expect(kept.phones == phones.values.sorted { $0.id < $1.id })
-      #expect(kept.accesses == accesses.values.sorted { $0.token < $1.token })
-      let ids = kept.questions.map(\.id)
+      #expect(stored.phones == phones.values.sorted { $0.id < $1.id })
+      #expect(stored.accesses == accesses.values.sorted { $0.token < $1.token })
+      let ids = stored.questions.map(\.id)
       #expect(Set(ids).count == ids.count)
-      if case .endPhone(let id) = change { #expect(!kept.questions.map(\.phone).contains(id)) }
+      if case .endPhone(let id) = change { #expect(!stored.questions.map(\.phone).contains(id)) }
     }
   }
 }
@@ -150,11 +150,11 @@ extension JSONTree {
       }
       return .object(members)
     case .array(var elements):
-      let places = elements.indices.filter { elements[$0].kind == "object" }
-      guard let place = places.randomElement(using: &generator),
-        let inner = elements[place].damaged(by: &generator, isDropped: isDropped)
+      let objects = elements.indices.filter { elements[$0].kind == "object" }
+      guard let index = objects.randomElement(using: &generator),
+        let inner = elements[index].damaged(by: &generator, isDropped: isDropped)
       else { return nil }
-      elements[place] = inner
+      elements[index] = inner
       return .array(elements)
     case .string, .int, .double, .bool, .null: return nil
     }

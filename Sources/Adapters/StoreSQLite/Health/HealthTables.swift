@@ -619,7 +619,7 @@ extension HealthTables {
     }
   }
 
-  func settle(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int] {
+  func reconcile(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int] {
     try prepareMarks()
     // A removal makes the store forget all spans. The marked spans that were stored remain valid,
     // since no sample of the reading is removed.

@@ -57,9 +57,10 @@ extension SQLiteFile: HealthStore where T == HealthTables {
     try write { tables throws(StoreFailure) in try tables.mark(marks) }
   }
 
-  package func settle(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String: Int]
+  package func reconcile(_ reconciliation: ImportReconciliation) throws(StoreFailure) -> [String:
+    Int]
   {
-    try write { tables throws(StoreFailure) in try tables.settle(reconciliation) }
+    try write { tables throws(StoreFailure) in try tables.reconcile(reconciliation) }
   }
 
   package func changes(_ query: HealthChangeQuery) throws(StoreFailure) -> HealthChangePage {

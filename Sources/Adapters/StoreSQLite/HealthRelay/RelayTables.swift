@@ -55,7 +55,7 @@ package final class RelayTables: Tables {
 
   package func finish() { clean() }
 
-  func kept() throws(StoreFailure) -> StoredRelay {
+  func stored() throws(StoreFailure) -> StoredRelay {
     StoredRelay(phones: try phones(), accesses: try accesses(), questions: try questions())
   }
 
@@ -108,7 +108,7 @@ package final class RelayTables: Tables {
         question = excluded.question, deadline = excluded.deadline
       """,
       [
-        .text(question.id.text), .uuid(question.phone.uuid), .blob(question.asker.bytes),
+        .text(question.id.text), .uuid(question.phone.uuid), .blob(question.caller.bytes),
         .blob(text), .time(question.deadline),
       ])
   }
@@ -140,7 +140,7 @@ package final class RelayTables: Tables {
         case .question(let id, let question)? = try? BackendMessage.read(text)
       else { throw row.garbage(2, expected: "a question") }
       return StoredQuestion(
-        id: id, phone: PhoneID(try row.uuid(0)), asker: try hash(row, 1), question: question,
+        id: id, phone: PhoneID(try row.uuid(0)), caller: try hash(row, 1), question: question,
         deadline: try row.time(3))
     }
   }
@@ -170,8 +170,8 @@ package final class RelayTables: Tables {
 package typealias SQLiteRelayStore = SQLiteFile<RelayTables>
 
 extension SQLiteFile: RelayStore where T == RelayTables {
-  package func kept() throws(StoreFailure) -> StoredRelay {
-    try read { tables throws(StoreFailure) in try tables.kept() }
+  package func stored() throws(StoreFailure) -> StoredRelay {
+    try read { tables throws(StoreFailure) in try tables.stored() }
   }
 
   package func apply(_ changes: [RelayChange]) throws(StoreFailure) {

@@ -31,7 +31,7 @@ package struct SyncQueueTables: Tables {
     self.database = database
   }
 
-  func kept() throws(StoreFailure) -> StoredSyncQueue {
+  func stored() throws(StoreFailure) -> StoredSyncQueue {
     let asked = try database.query("SELECT type FROM asked ORDER BY place") {
       row throws(StoreFailure) in try row.text(0)
     }
@@ -47,7 +47,7 @@ package struct SyncQueueTables: Tables {
       "SELECT file, type, place, records, deletions, bytes, quarantined FROM batches"
     ) { row throws(StoreFailure) in
       QueuedBatch(
-        file: try row.text(0), type: try row.text(1), place: try row.unsigned(2),
+        file: try row.text(0), type: try row.text(1), position: try row.unsigned(2),
         records: Int(try row.integer(3)), deletions: Int(try row.integer(4)),
         bytes: Int(try row.integer(5)), quarantined: try row.optionalText(6))
     }
@@ -117,7 +117,7 @@ package struct SyncQueueTables: Tables {
     try database.run(
       "INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)",
       [
-        .text(batch.file), .text(batch.type), .integer(Int64(clamping: batch.place)),
+        .text(batch.file), .text(batch.type), .integer(Int64(clamping: batch.position)),
         .integer(batch.records), .integer(batch.deletions), .integer(batch.bytes),
         .text(batch.quarantined),
       ])
@@ -142,8 +142,8 @@ package struct SyncQueueTables: Tables {
 package typealias SQLiteSyncQueueStore = SQLiteFile<SyncQueueTables>
 
 extension SQLiteFile: SyncQueueStore where T == SyncQueueTables {
-  package func kept() throws(StoreFailure) -> StoredSyncQueue {
-    try read { tables throws(StoreFailure) in try tables.kept() }
+  package func stored() throws(StoreFailure) -> StoredSyncQueue {
+    try read { tables throws(StoreFailure) in try tables.stored() }
   }
 
   package func apply(_ steps: [SyncQueueStep]) throws(StoreFailure) {

@@ -421,7 +421,7 @@ extension SyncTables {
     ) { row throws(StoreFailure) in
       guard let bytes = try row.optionalBlob(2) else { throw row.garbage(2, expected: "JSON") }
       return SyncRaw(
-        place: HealthSamplePlace(type: type, start: try row.time(0), key: try hash(row, 1).key),
+        position: HealthSamplePlace(type: type, start: try row.time(0), key: try hash(row, 1).key),
         bytes: bytes)
     }
   }

@@ -265,7 +265,7 @@ package struct ClientSessionTables: Tables {
 
   /// Deletes a prompt that has ended, unless it remains until it is sent again or discarded.
   private func end(_ ending: SessionEnding) throws(StoreFailure) {
-    guard ending.outcome.isKept else { return try forget(ending.key) }
+    guard ending.outcome.isRetained else { return try forget(ending.key) }
     try database.run(
       "UPDATE prompts SET tries = NULL, failure = ? WHERE key = ?",
       [.text(ending.reason ?? ending.outcome.rawValue), .uuid(ending.key)])

@@ -32,15 +32,15 @@ package final class SessionTables: Tables {
     self.database = database
   }
 
-  func kept() throws(StoreFailure) -> StoredSessions {
-    var kept = StoredSessions()
-    for client in try clients() { kept.clients[client.id] = client }
-    for prompt in try prompts() { kept.prompts[prompt.id] = prompt }
+  func stored() throws(StoreFailure) -> StoredSessions {
+    var stored = StoredSessions()
+    for client in try clients() { stored.clients[client.id] = client }
+    for prompt in try prompts() { stored.prompts[prompt.id] = prompt }
     try database.query("SELECT id, signature FROM conversations") { row throws(StoreFailure) in
       (try row.text(0), StoredConversation(signature: try row.text(1)))
-    }.forEach { kept.conversations[$0] = $1 }
-    for entry in try entries() { kept.apply(.entry(entry)) }
-    return kept
+    }.forEach { stored.conversations[$0] = $1 }
+    for entry in try entries() { stored.apply(.entry(entry)) }
+    return stored
   }
 
   func apply(_ change: SessionChange) throws(StoreFailure) {
@@ -86,8 +86,8 @@ package final class SessionTables: Tables {
       ])
   }
 
-  private func keep(_ kept: StoredSessionPrompt) throws(StoreFailure) {
-    let prompt = kept.prompt
+  private func keep(_ stored: StoredSessionPrompt) throws(StoreFailure) {
+    let prompt = stored.prompt
     try database.run(
       """
       INSERT OR REPLACE INTO prompts(
@@ -96,12 +96,12 @@ package final class SessionTables: Tables {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .number(kept.id.number), .text(kept.client), .text(prompt.conversation),
+        .number(stored.id.number), .text(stored.client), .text(prompt.conversation),
         .integer(prompt.isNew ? 1 : 0), .text(prompt.idempotencyKey), .number(prompt.number),
         .text(prompt.text), .text(prompt.workingDirectory), .text(prompt.provider),
-        .text(prompt.systemPrompt), .time(kept.at), .integer(kept.stage == .accepted ? 0 : 1),
+        .text(prompt.systemPrompt), .time(stored.at), .integer(stored.stage == .accepted ? 0 : 1),
       ])
-    if case .ended(let answer) = kept.stage { try keep(answer, of: kept.id) }
+    if case .ended(let answer) = stored.stage { try keep(answer, of: stored.id) }
   }
 
   private func keep(
@@ -209,8 +209,8 @@ extension Row {
 package typealias SQLiteSessionStore = SQLiteFile<SessionTables>
 
 extension SQLiteFile: SessionStore where T == SessionTables {
-  package func kept() throws(StoreFailure) -> StoredSessions {
-    try read { tables throws(StoreFailure) in try tables.kept() }
+  package func stored() throws(StoreFailure) -> StoredSessions {
+    try read { tables throws(StoreFailure) in try tables.stored() }
   }
 
   package func apply(_ changes: [SessionChange]) throws(StoreFailure) {

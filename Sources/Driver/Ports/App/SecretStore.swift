@@ -59,7 +59,7 @@ public struct SecretName: Sendable, Hashable, CustomStringConvertible {
 /// Secrets in memory. Tests can lock them in the same way as a device.
 public final class MemorySecretStore: SecretStore {
   private struct State {
-    var kept: [SecretName: (secret: Secret, access: SecretAccess)] = [:]
+    var secrets: [SecretName: (secret: Secret, access: SecretAccess)] = [:]
     var isLocked = false
   }
 
@@ -72,7 +72,7 @@ public final class MemorySecretStore: SecretStore {
   public func setLocked(_ isLocked: Bool) { state.withLock { $0.isLocked = isLocked } }
 
   public func read(_ name: SecretName) throws(StoreFailure) -> Secret? {
-    let (found, isLocked) = state.withLock { ($0.kept[name], $0.isLocked) }
+    let (found, isLocked) = state.withLock { ($0.secrets[name], $0.isLocked) }
     guard let found else { return nil }
     if isLocked, found.access == .whileUnlocked { throw Self.locked(name) }
     return found.secret
@@ -83,7 +83,7 @@ public final class MemorySecretStore: SecretStore {
   ) throws(StoreFailure) {
     let isRefused = state.withLock { state in
       if state.isLocked, access == .whileUnlocked { return true }
-      state.kept[name] = secret.map { ($0, access) }
+      state.secrets[name] = secret.map { ($0, access) }
       return false
     }
     if isRefused { throw Self.locked(name) }

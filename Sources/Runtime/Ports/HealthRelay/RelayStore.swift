@@ -10,7 +10,7 @@ public import LinkStorage
 public protocol RelayStore: Store {
   /// Returns everything that is stored: phones by id, accesses by token, questions in order of
   /// arrival.
-  func kept() async throws(StoreFailure) -> StoredRelay
+  func stored() async throws(StoreFailure) -> StoredRelay
 
   /// Applies changes in this order. Removing a missing item changes nothing.
   func apply(_ changes: [RelayChange]) async throws(StoreFailure)
@@ -23,11 +23,11 @@ extension MemoryStore: RelayStore where Value == StoredRelay {
   /// Creates an empty store.
   public init() { self.init(StoredRelay()) }
 
-  public func kept() throws(StoreFailure) -> StoredRelay { try use { $0 } }
+  public func stored() throws(StoreFailure) -> StoredRelay { try use { $0 } }
 
   public func apply(_ changes: [RelayChange]) throws(StoreFailure) {
-    try use { kept in
-      for change in changes { kept.apply(change) }
+    try use { stored in
+      for change in changes { stored.apply(change) }
     }
   }
 }

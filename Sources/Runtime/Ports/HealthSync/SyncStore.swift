@@ -103,7 +103,7 @@ public protocol HealthSource: Sendable {
 /// `StoredSyncQueue` documents the effect of a step.
 public protocol SyncQueueStore: Store {
   /// Returns everything that is stored.
-  func kept() async throws(StoreFailure) -> StoredSyncQueue
+  func stored() async throws(StoreFailure) -> StoredSyncQueue
 
   /// Applies changes in this order, in one transaction.
   func apply(_ steps: [SyncQueueStep]) async throws(StoreFailure)
@@ -116,7 +116,7 @@ extension MemoryStore: SyncQueueStore where Value == StoredSyncQueue {
   /// Creates an empty queue.
   public init() { self.init(StoredSyncQueue()) }
 
-  public func kept() throws(StoreFailure) -> StoredSyncQueue { try use { $0 } }
+  public func stored() throws(StoreFailure) -> StoredSyncQueue { try use { $0 } }
 
   public func apply(_ steps: [SyncQueueStep]) throws(StoreFailure) {
     try use { queue in

@@ -53,7 +53,7 @@ extension MemoryStore: ClientSessionStore where Value == StoredClientSession {
 /// Changes are atomic and durable when `apply` returns, in the order of the calls.
 public protocol SessionStore: Store {
   /// Returns everything that is stored.
-  func kept() async throws(StoreFailure) -> StoredSessions
+  func stored() async throws(StoreFailure) -> StoredSessions
 
   /// Applies changes in this order. Changing a missing item changes nothing.
   func apply(_ changes: [SessionChange]) async throws(StoreFailure)
@@ -66,11 +66,11 @@ extension MemoryStore: SessionStore where Value == StoredSessions {
   /// Creates an empty store.
   public init() { self.init(StoredSessions()) }
 
-  public func kept() throws(StoreFailure) -> StoredSessions { try use { $0 } }
+  public func stored() throws(StoreFailure) -> StoredSessions { try use { $0 } }
 
   public func apply(_ changes: [SessionChange]) throws(StoreFailure) {
-    try use { kept in
-      for change in changes { kept.apply(change) }
+    try use { stored in
+      for change in changes { stored.apply(change) }
     }
   }
 }

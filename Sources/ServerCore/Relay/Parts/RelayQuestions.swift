@@ -77,7 +77,7 @@ struct RelayQuestion: Sendable {
 
   /// The stored form of the question.
   var kept: StoredQuestion {
-    StoredQuestion(id: id, phone: phone, asker: caller, question: question, deadline: deadlineWall)
+    StoredQuestion(id: id, phone: phone, caller: caller, question: question, deadline: deadlineWall)
   }
 
   /// Returns the question to the queue and discards the parts of its answer.
@@ -195,7 +195,7 @@ extension RelayQuestions {
     }
     lastQuestion += 1
     var question = RelayQuestion(
-      id: kept.id, phone: kept.phone, caller: kept.asker, question: kept.question, call: nil,
+      id: kept.id, phone: kept.phone, caller: kept.caller, question: kept.question, call: nil,
       since: now, deadline: min(deadline, now.advanced(by: policy.callLimit)),
       deadlineWall: kept.deadline, stage: .waiting(since: now))
     question.isKept = true

@@ -57,13 +57,13 @@ private enum RelaySamples {
       start: moment(1), end: moment(2),
       metrics: [SummaryMetric(valueType: .sleep), SummaryMetric(valueType: .steps)])
     return StoredQuestion(
-      id: id, phone: self.id(phone), asker: try token(number, 2), question: .summary(query),
+      id: id, phone: self.id(phone), caller: try token(number, 2), question: .summary(query),
       deadline: Timestamp(nanoseconds: deadline))
   }
 }
 
 private func relayStartsEmpty(_ store: any RelayStore) async throws {
-  try ContractViolation.unless(try await store.kept(), is: StoredRelay(), "it begins empty")
+  try ContractViolation.unless(try await store.stored(), is: StoredRelay(), "it begins empty")
 }
 
 private func keepsInOrder(_ store: any RelayStore) async throws {
@@ -81,7 +81,7 @@ private func keepsInOrder(_ store: any RelayStore) async throws {
     + questions.map { .question($0) }
   try await store.apply(changes)
   try ContractViolation.unless(
-    try await store.kept(),
+    try await store.stored(),
     is: StoredRelay(phones: phones, accesses: accesses, questions: questions),
     "phones by id, accesses by token, questions as they came")
 }
@@ -96,7 +96,7 @@ private func keepsTheNewest(_ store: any RelayStore) async throws {
   let question = try RelaySamples.question(1, deadline: 8)
   try await store.apply([.phone(phone), .access(access), .question(question)])
   try ContractViolation.unless(
-    try await store.kept(),
+    try await store.stored(),
     is: StoredRelay(
       phones: [phone], accesses: [access], questions: [question, try RelaySamples.question(2)]),
     "what is kept again takes the place of the former")
@@ -113,7 +113,7 @@ private func endsOnlyWhatItNames(_ store: any RelayStore) async throws {
     .endPhone(RelaySamples.id(2)),
   ])
   try ContractViolation.unless(
-    try await store.kept(),
+    try await store.stored(),
     is: StoredRelay(
       phones: [try RelaySamples.phone(1)], accesses: [try RelaySamples.access(2)],
       questions: [try RelaySamples.question(1)]),
@@ -126,7 +126,7 @@ private func endsWhatIsNotThere(_ store: any RelayStore) async throws {
     .endQuestion(try RelaySamples.question(1).id),
   ])
   try ContractViolation.unless(
-    try await store.kept(), is: StoredRelay(), "to end what is not there changes nothing")
+    try await store.stored(), is: StoredRelay(), "to end what is not there changes nothing")
 }
 
 private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
@@ -136,7 +136,7 @@ private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
     .endPhone(RelaySamples.id(1)),
   ])
   try ContractViolation.unless(
-    try await store.kept(),
+    try await store.stored(),
     is: StoredRelay(
       accesses: [try RelaySamples.access(1)],
       questions: [try RelaySamples.question(2, phone: 2)]),
@@ -144,5 +144,5 @@ private func endsQuestionsWithTheirPhone(_ store: any RelayStore) async throws {
 }
 
 private func relayFailsWhenClosed(_ store: any RelayStore) async throws {
-  try await closes(store) { _ = try await store.kept() }
+  try await closes(store) { _ = try await store.stored() }
 }

@@ -23,8 +23,9 @@ public func syncQueueStoreContract(
   }
 }
 
-private func batch(_ file: String, _ type: String = "steps", _ place: UInt64 = 1) -> QueuedBatch {
-  QueuedBatch(file: file, type: type, place: place, records: 3, deletions: 2, bytes: 100)
+private func batch(_ file: String, _ type: String = "steps", _ position: UInt64 = 1) -> QueuedBatch
+{
+  QueuedBatch(file: file, type: type, position: position, records: 3, deletions: 2, bytes: 100)
 }
 
 private func time(_ nanoseconds: Int64) -> Timestamp { Timestamp(nanoseconds: nanoseconds) }
@@ -34,13 +35,13 @@ private func expect(
 ) async throws {
   var wanted = StoredSyncQueue()
   for step in steps { wanted.apply(step) }
-  try ContractViolation.unless(try await store.kept(), is: wanted, promise)
+  try ContractViolation.unless(try await store.stored(), is: wanted, promise)
 }
 
 private func queueStartsEmpty(_ store: any SyncQueueStore) async throws {
   try await store.apply([])
   try ContractViolation.unless(
-    try await store.kept(), is: StoredSyncQueue(), "a new queue holds nothing")
+    try await store.stored(), is: StoredSyncQueue(), "a new queue holds nothing")
 }
 
 private func queueKeepsEveryField(_ store: any SyncQueueStore) async throws {
@@ -62,7 +63,7 @@ private func queueOrdersByPlace(_ store: any SyncQueueStore) async throws {
     .add(batch("a", "b", 9)), .add(batch("c", "a", 5)), .add(batch("b", "b", 1)),
   ])
   try ContractViolation.unless(
-    try await store.kept().batches.map(\.file), is: ["c", "b", "a"],
+    try await store.stored().batches.map(\.file), is: ["c", "b", "a"],
     "batches come by type and place")
 }
 
@@ -73,10 +74,10 @@ private func queueAccepts(_ store: any SyncQueueStore) async throws {
   ])
   try await store.apply([.accept(file: "a", at: time(10)), .accept(file: "c", at: time(11))])
   try await store.apply([.accept(file: "b", at: time(12)), .accept(file: "a", at: time(13))])
-  let kept = try await store.kept()
-  try ContractViolation.unless(kept.batches, is: [], "accepted batches leave the queue")
+  let stored = try await store.stored()
+  try ContractViolation.unless(stored.batches, is: [], "accepted batches leave the queue")
   try ContractViolation.unless(
-    kept.types,
+    stored.types,
     is: [
       SyncedType(type: "heart", synced: 3, lastAccepted: time(11)),
       SyncedType(type: "steps", anchor: HealthAnchor([1]), synced: 6, lastAccepted: time(12)),
@@ -91,7 +92,7 @@ private func queueParks(_ store: any SyncQueueStore) async throws {
   try await store.apply(steps)
   try await expect(store, steps, "a quarantined batch stays, with its reason, until it is released")
   try ContractViolation.unless(
-    try await store.kept().batches.map(\.quarantined), is: ["400", nil], "each by itself")
+    try await store.stored().batches.map(\.quarantined), is: ["400", nil], "each by itself")
 }
 
 private func queueForgetsAType(_ store: any SyncQueueStore) async throws {
@@ -99,10 +100,10 @@ private func queueForgetsAType(_ store: any SyncQueueStore) async throws {
     .anchor(type: "steps", HealthAnchor([1])), .add(batch("a")), .add(batch("b")),
     .accept(file: "a", at: time(1)), .anchor(type: "steps", nil),
   ])
-  let kept = try await store.kept()
-  try ContractViolation.unless(kept.types, is: [], "a type without an anchor is read anew")
+  let stored = try await store.stored()
+  try ContractViolation.unless(stored.types, is: [], "a type without an anchor is read anew")
   try ContractViolation.unless(
-    kept.batches.map(\.file), is: ["b"], "batches that wait stay")
+    stored.batches.map(\.file), is: ["b"], "batches that wait stay")
 }
 
 private func queueChangesOwners(_ store: any SyncQueueStore) async throws {
@@ -116,12 +117,12 @@ private func queueChangesOwners(_ store: any SyncQueueStore) async throws {
   try await expect(store, steps, "an owner is kept with all that is there")
   let other = SyncOwner(server: "https://b.example")
   try await store.apply([.own(other, again: true)])
-  let kept = try await store.kept()
-  try ContractViolation.unless(kept.owner, is: other, "the next owner replaces it")
+  let stored = try await store.stored()
+  try ContractViolation.unless(stored.owner, is: other, "the next owner replaces it")
   try ContractViolation.unless(
-    kept.types, is: [SyncedType(type: "heart"), SyncedType(type: "steps", earliest: time(5))],
+    stored.types, is: [SyncedType(type: "heart"), SyncedType(type: "steps", earliest: time(5))],
     "what was read and counted is forgotten, but for the earliest sample")
-  try ContractViolation.unless(kept.batches.map(\.file), is: ["b"], "batches that wait stay")
+  try ContractViolation.unless(stored.batches.map(\.file), is: ["b"], "batches that wait stay")
 }
 
 private func queueKeepsEarliest(_ store: any SyncQueueStore) async throws {
@@ -129,16 +130,16 @@ private func queueKeepsEarliest(_ store: any SyncQueueStore) async throws {
     try await store.apply([.earliest(type: "steps", time(start))])
   }
   try ContractViolation.unless(
-    try await store.kept().types, is: [SyncedType(type: "steps", earliest: time(-3))],
+    try await store.stored().types, is: [SyncedType(type: "steps", earliest: time(-3))],
     "a later start changes nothing")
   try await store.apply([.anchor(type: "steps", nil)])
-  try ContractViolation.unless(try await store.kept().types, is: [], "a reset forgets it")
+  try ContractViolation.unless(try await store.stored().types, is: [], "a reset forgets it")
 }
 
 private func queueStampsAscend(_ store: any SyncQueueStore) async throws {
   for stamp in [5, -7, 6, 2] as [Int64] { try await store.apply([.stamp(time(stamp))]) }
   try ContractViolation.unless(
-    try await store.kept().stamp, is: time(6), "an earlier stamp changes nothing")
+    try await store.stored().stamp, is: time(6), "an earlier stamp changes nothing")
 }
 
 private func queueIgnoresWhatIsNotThere(_ store: any SyncQueueStore) async throws {
@@ -147,11 +148,11 @@ private func queueIgnoresWhatIsNotThere(_ store: any SyncQueueStore) async throw
     .anchor(type: "x", nil),
   ])
   try ContractViolation.unless(
-    try await store.kept(), is: StoredSyncQueue(), "changing what is not there changes nothing")
+    try await store.stored(), is: StoredSyncQueue(), "changing what is not there changes nothing")
   try await store.apply([.add(batch("a")), .remove(file: "a")])
-  try ContractViolation.unless(try await store.kept().batches, is: [], "what was removed is gone")
+  try ContractViolation.unless(try await store.stored().batches, is: [], "what was removed is gone")
 }
 
 private func queueFailsWhenClosed(_ store: any SyncQueueStore) async throws {
-  try await closes(store) { _ = try await store.kept() }
+  try await closes(store) { _ = try await store.stored() }
 }

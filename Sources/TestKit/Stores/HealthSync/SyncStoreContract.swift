@@ -281,7 +281,7 @@ private func keepsRecordsAsSent(_ store: any SyncStore) async throws {
   try ContractViolation.unless(
     first.map(\.bytes), is: [Array((body + rest)[reading.recordRanges[0]])],
     "a record is kept as it was sent")
-  let next = try await store.raw("x", after: first.first?.place, limit: 5, of: "ann")
+  let next = try await store.raw("x", after: first.first?.position, limit: 5, of: "ann")
   try ContractViolation.unless(next.count, is: 1, "the next ones follow")
   try ContractViolation.unless(
     try await store.raw("y", after: nil, limit: 5, of: "ann"), is: [], "none of other types")

@@ -10,17 +10,17 @@ import LinkWire
 public func sessionStoreContract(make: () async throws -> any SessionStore) async throws {
   for (name, steps) in SessionSamples.scripts {
     let store = try await make()
-    try ContractViolation.unless(try await store.kept(), is: StoredSessions(), "it begins empty")
+    try ContractViolation.unless(try await store.stored(), is: StoredSessions(), "it begins empty")
     var expected = StoredSessions()
     for changes in steps {
       try await store.apply(changes)
       for change in changes { expected.apply(change) }
-      try ContractViolation.unless(try await store.kept(), is: expected, name)
+      try ContractViolation.unless(try await store.stored(), is: expected, name)
     }
     await store.close()
   }
   let store = try await make()
-  try await closes(store) { _ = try await store.kept() }
+  try await closes(store) { _ = try await store.stored() }
 }
 
 /// The sequences of changes, each with the promise that it checks.

@@ -72,7 +72,7 @@ struct RelayService: Service {
       try await SQLiteRelayStore.open(in: directory)
     }
     do throws(StoreFailure) {
-      return RelayService(setup, store, try await store.kept())
+      return RelayService(setup, store, try await store.stored())
     } catch {
       await store.close()
       throw .store(error)

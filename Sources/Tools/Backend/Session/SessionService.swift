@@ -44,7 +44,7 @@ struct SessionService: Service {
       return SessionService(
         rules: SessionServer(
           policy: configuration.session, seed: .random(in: 0 ... .max), at: BootClock().now),
-        store: store, kept: try await store.kept(), key: key,
+        store: store, kept: try await store.stored(), key: key,
         handlers: configuration.sessionHandler.map { SessionHandlers(command: $0) },
         originPolicy: configuration.assistantsHere.originPolicy, proxies: configuration.proxies)
     } catch {

@@ -42,7 +42,7 @@ extension CommandFailure {
     case .signIn: self = .signIn
     case .blocked(.captivePortal): self.init(.captivePortal)
     case .blocked(.unreachable): self.init(.unreachable(detail: "this device is offline"))
-    case .blocked(.background), .ended, .settling, .limited, nil:
+    case .blocked(.background), .ended, .debouncing, .limited, nil:
       self.init(.failed, "the connection has ended")
     }
   }

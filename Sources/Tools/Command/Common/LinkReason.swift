@@ -11,7 +11,7 @@ enum LinkReason {
     case .failure(let failure), .exhausted(let failure): word(failure)
     case .signIn: "sign-in"
     case .ended(let reason): word(reason)
-    case .settling: "settling"
+    case .debouncing: "settling"
     case .limited: "too-many-tries"
     }
   }
@@ -73,7 +73,7 @@ enum LinkReason {
     case .failure(let failure), .exhausted(let failure):
       detail(failure).map { String($0.printable.prefix(200)) }
     case .limited: "more would load the server"
-    case .blocked, .signIn, .ended, .settling: nil
+    case .blocked, .signIn, .ended, .debouncing: nil
     }
   }
 

@@ -133,7 +133,7 @@ enum SyncCommand {
     ) { group, end in
       if call[once] {
         group.addTask {
-          await sync.settled { $0.standing != .working }
+          await sync.waitUntil { $0.standing != .working }
           let standing = await sync.snapshot.standing
           reached.standing.withLock { $0 = standing }
           work.end(.done)

@@ -68,7 +68,7 @@ enum SyncQueueCommands {
   }
 
   private static func status(_ call: Invocation) async throws(CommandFailure) {
-    let queue = try await kept(in: try call.dataDirectory())
+    let queue = try await stored(in: try call.dataDirectory())
     let quarantined = queue.batches.filter { $0.quarantined != nil }
     guard !call[Shared.json] else {
       for report in reports(of: queue) { write(report.type, report.report, call) }
@@ -156,10 +156,10 @@ enum SyncQueueCommands {
   ) async throws(CommandFailure) {
     let directory = try call.dataDirectory()
     // Opened for reading first, so that no queue is created where there is none.
-    _ = try await kept(in: directory)
+    _ = try await stored(in: directory)
     let (queue, store) = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory)
-      return (try await store.kept(), store)
+      return (try await store.stored(), store)
     }
     let say = try await store.closing { () throws(CommandFailure) in
       let (changes, say) = try steps(queue)
@@ -171,10 +171,10 @@ enum SyncQueueCommands {
     say()
   }
 
-  private static func kept(in directory: String) async throws(CommandFailure) -> StoredSyncQueue {
+  private static func stored(in directory: String) async throws(CommandFailure) -> StoredSyncQueue {
     try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.syncQueue(in: directory, forReading: true)
-      return try await store.closing { () throws(StoreFailure) in try await store.kept() }
+      return try await store.closing { () throws(StoreFailure) in try await store.stored() }
     }
   }
 

@@ -155,7 +155,7 @@ enum SocketCommand {
       hasRoom: {
         // About one round trip of lines may be in flight, and at most half of the bytes that may
         // wait.
-        await socket.settled {
+        await socket.waitUntil {
           $0.isConnected && $0.queue.entries.count < 256
             && $0.queue.bytes < ProvenQueue.byteLimit / 2 || $0.isStopped
         }

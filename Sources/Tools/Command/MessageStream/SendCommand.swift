@@ -215,7 +215,7 @@ private struct Delivery: Sendable {
     switch await stream.snapshot.link.status.reason {
     case .signIn: .signIn
     case .failure(let failure): StreamEnding.failure(failure, shop)
-    case .blocked, .exhausted, .ended, .settling, .limited, nil:
+    case .blocked, .exhausted, .ended, .debouncing, .limited, nil:
       CommandFailure(.failed, "the message was refused: \(reason.printable)")
     }
   }

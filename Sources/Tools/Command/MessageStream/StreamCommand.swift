@@ -160,7 +160,7 @@ enum StreamCommand {
           await lookBack(shop, call[older], until: scrolled)
           guard call[once] else { return }
           if !Invocation.isTyped { _ = await sender?.value }
-          await shop.stream.settled { $0.isWhole && !$0.hasQueued }
+          await shop.stream.waitUntil { $0.isWhole && !$0.hasQueued }
           await shop.finish()
           guard waiting.isLast() else { return }
           work.end(.done)
@@ -319,7 +319,7 @@ enum StreamCommand {
       // Waits until earlier messages are stored and there is room. An outbox full of permanently
       // failed messages does not block: the stream then reports that it is full.
       hasRoom: {
-        await stream.settled {
+        await stream.waitUntil {
           $0.outbox.unstoredCount == 0
             && ($0.outbox.entries.count < $0.settings.outboxLimit || !$0.hasQueued)
         }

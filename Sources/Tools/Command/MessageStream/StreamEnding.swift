@@ -76,7 +76,7 @@ struct StreamEnding {
     case .blocked(.unreachable) where isOnce:
       return Self.failure(.unreachable(detail: "this device is offline"), shop)
     case .blocked(.captivePortal) where isOnce: return Self.failure(.captivePortal, shop)
-    case .signIn, .blocked, .ended, .settling, .limited, nil: return nil
+    case .signIn, .blocked, .ended, .debouncing, .limited, nil: return nil
     }
   }
 

@@ -116,7 +116,7 @@ enum SessionCommand {
       if call[once] {
         group.addTask {
           if !Invocation.isTyped { _ = await sending.value }
-          await session.settled { $0.isSettled && $0.isShown && $0.isCaughtUp }
+          await session.waitUntil { $0.isIdle && $0.isShown && $0.isCaughtUp }
           work.end(.done)
           await end()
         }
@@ -153,7 +153,7 @@ enum SessionCommand {
   private static func showHistory(
     _ session: HeldSession, _ store: any ClientSessionStore, _ view: any LinkView<SessionUpdate>
   ) async {
-    await session.settled { $0.client != nil }
+    await session.waitUntil { $0.client != nil }
     let conversation = await session.snapshot.conversation
     guard let kept = try? await store.history(of: conversation, before: nil, limit: 50) else {
       return
@@ -169,7 +169,7 @@ enum SessionCommand {
       longest: longestLine, fault: { _ in nil },
       // Waits until earlier prompts are stored and there is room.
       hasRoom: {
-        await session.settled {
+        await session.waitUntil {
           $0.queue.unstoredCount == 0 && $0.unanswered < 900 || $0.isStopped
         }
         return !Task.isCancelled

@@ -44,7 +44,7 @@ struct SessionRunEnding {
       return CommandFailure(
         .forbidden, "the server refuses this version (\(LinkReason.text(failure).printable))",
         remedy: "use a newer holdfast")
-    case .failure, .exhausted, .blocked, .ended, .settling, .limited, nil:
+    case .failure, .exhausted, .blocked, .ended, .debouncing, .limited, nil:
       return CommandFailure(status.reason)
     }
   }

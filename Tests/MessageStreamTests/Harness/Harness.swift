@@ -14,7 +14,7 @@ struct Harness {
   var effects: [StreamModel.Effect] = []
   private(set) var now = Instant.zero
   /// Whether each change is stored at once.
-  var keepsPromptly = true
+  var storesPromptly = true
 
   init(
     cursor: Cursor = Cursor(), user: String? = nil, outbox: [OutboxEntry] = [],
@@ -77,7 +77,7 @@ struct Harness {
   private mutating func carryOut(_ new: [StreamModel.Effect]) {
     #expect(model.brokenInvariants(.thorough) == [])
     effects += new
-    for case .commit(let id, let change) in new where keepsPromptly {
+    for case .commit(let id, let change) in new where storesPromptly {
       give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
     }
   }
@@ -96,7 +96,7 @@ struct Harness {
   }
 
   /// Reports the last change as stored.
-  mutating func keepLast() {
+  mutating func storeLast() {
     let last = effects.last { if case .commit = $0 { true } else { false } }
     guard case .commit(let id, let change) = last else { return }
     give(.committed(id, TimelineCommit(inserted: change.messages.map(\.id))))
@@ -113,12 +113,12 @@ struct Harness {
     if let attempt = model.link.currentAttempt { give(.opened(attempt, head: head)) }
   }
 
-  /// Loses the socket and opens the next one. If `settles`, the server accepts the position that
+  /// Loses the socket and opens the next one. If `accepts`, the server accepts the position that
   /// the upgrade named.
-  mutating func reconnect(head: UInt64, settles: Bool) {
+  mutating func reconnect(head: UInt64, accepts: Bool) {
     lose()
     guard let attempt = model.link.currentAttempt else { return }
-    give(.opened(attempt, head: Self.at(head), after: settles ? named : nil))
+    give(.opened(attempt, head: Self.at(head), after: accepts ? named : nil))
   }
 
   /// Loses the socket and waits until the next attempt is under way.
@@ -152,7 +152,7 @@ struct Harness {
     give(.postFailed(id, try: sending.number, failure))
   }
 
-  mutating func hear(_ message: Message) {
+  mutating func receive(_ message: Message) {
     if let attempt = model.link.currentAttempt { give(.frame(attempt, .message(message))) }
   }
 

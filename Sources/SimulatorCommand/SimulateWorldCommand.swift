@@ -68,7 +68,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
       let plan = try request.onePlan(for: "--trace")
       return try SimulateCommands.conclude(
         request.watched(plan) {
-          SimulateTrace(call: call, request: request).tell(plan).findings.count
+          SimulateTrace(call: call, request: request).play(plan).findings.count
         })
     }
     if call[Asked.shrink] {
@@ -95,11 +95,11 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   ) async -> (summary: RunSummary<Feature>, toShrink: RunOutcome<Feature>?) {
     let (simulation, output) = (request.simulation, request.watch.output)
     let shrinks = call[Asked.shrink]
-    let account = account(of: request, shrinks: shrinks)
+    let results = results(of: request, shrinks: shrinks)
     let progress = SimulateProgress(total: request.runs, isWanted: !call[Shared.json])
     let show = { @Sendable (isStopped: Bool) in
       SimulateText(
-        request: request, summary: account.summary, elapsed: progress.elapsed, isStopped: isStopped
+        request: request, summary: results.summary, elapsed: progress.elapsed, isStopped: isStopped
       ).show(call)
     }
     output.begin {
@@ -108,7 +108,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     }
     let take = { @Sendable (outcome: RunOutcome<Feature>) in
       progress.add(outcome.findings.count)
-      return account.add(outcome)
+      return results.add(outcome)
     }
     var failure: RunOutcome<Feature>?
     if let plan = request.only {
@@ -120,20 +120,20 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     // This comes before `conclude`, for which a second signal waits.
     if isStopped { progress.abandon() } else { progress.end() }
     output.conclude { show(isStopped) }
-    let summary = account.summary
+    let summary = results.summary
     return (summary, shrinks ? failure ?? summary.failures.first : nil)
   }
 
-  /// Returns an account.
+  /// Returns the results.
   ///
   /// If a plan is to be shrunk, the first run that fails as expected is the last.
-  private static func account(
+  private static func results(
     of request: SimulateRequest<Feature>, shrinks: Bool
-  ) -> SimulateAccount<Feature> {
+  ) -> SimulateResults<Feature> {
     let kinds = request.simulation.setup.defect?.kinds ?? Feature.kinds
     let fails = { @Sendable (outcome: RunOutcome<Feature>) in
       outcome.kinds.contains(where: kinds.contains)
     }
-    return SimulateAccount(of: request, until: shrinks ? fails : nil)
+    return SimulateResults(of: request, until: shrinks ? fails : nil)
   }
 }

@@ -122,8 +122,8 @@ struct RelaySeam {
     return changed
   }
 
-  func restored(_ kept: StoredRelay) -> StoredRelay {
-    defect == .forgetsPairings ? StoredRelay() : kept
+  func restored(_ stored: StoredRelay) -> StoredRelay {
+    defect == .forgetsPairings ? StoredRelay() : stored
   }
 
   mutating func toBackend(_ input: RelayServer.Input) -> [RelayServer.Input] {
@@ -147,7 +147,7 @@ struct RelaySeam {
   mutating func fromBackend(_ effect: RelayServer.Effect) -> [RelayServer.Effect] {
     switch effect {
     case .answer(let ask, let outcome): return answers(ask, outcome)
-    case .store(let token, let changes): return [.store(token, changes.compactMap(kept))]
+    case .store(let token, let changes): return [.store(token, changes.compactMap(stored))]
     case .send(_, .connectionCode(let code)): shown = code
     case .send(_, .question): if defect == .asksTwice { return [effect, effect] }
     case .push: if defect == .wakesNone { return [] }
@@ -157,7 +157,7 @@ struct RelaySeam {
   }
 
   /// Returns the change that the store receives, or `nil` if it receives none.
-  private func kept(_ change: RelayChange) -> RelayChange? {
+  private func stored(_ change: RelayChange) -> RelayChange? {
     switch change {
     case .endQuestion: return defect == .keepsQuestions ? nil : change
     case .question(var question):

@@ -44,7 +44,7 @@ struct RelayDues: Sendable {
   private static let rest = Duration.seconds(60)
 
   /// Records that a question reached the backend.
-  mutating func asked(
+  mutating func called(
     _ ask: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) {
     let (phone, now) = (facts.phone, phoneState.now)
@@ -72,7 +72,7 @@ struct RelayDues: Sendable {
   /// Checks the outcome of a question.
   ///
   /// - Parameter isEntitled: Whether its assistant is signed in and has not canceled anything.
-  mutating func told(
+  mutating func answered(
     _ ask: RequestID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
     _ found: inout Findings
   ) {
@@ -90,8 +90,8 @@ struct RelayDues: Sendable {
     } else if time > limit {
       found.add(
         .withheld, at: now,
-        "\(ask) got data of phone \(due.phone) after \(Words.length(time)), not "
-          + Words.length(limit))
+        "\(ask) got data of phone \(due.phone) after \(TraceText.length(time)), not "
+          + TraceText.length(limit))
     }
   }
 
@@ -110,7 +110,7 @@ struct RelayDues: Sendable {
   }
 
   mutating func ended(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
-    if let place = troubles.firstIndex(of: event) { troubles.remove(at: place) }
+    if let index = troubles.firstIndex(of: event) { troubles.remove(at: index) }
     trouble(event, now)
   }
 

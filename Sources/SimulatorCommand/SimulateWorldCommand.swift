@@ -6,7 +6,7 @@ import Synchronization
 
 /// The command `holdfast-sim simulate WORLD`, declared once for every world.
 enum SimulateWorldCommand<Feature: SimulatedFeature> {
-  private typealias Asked = SimulateParameters
+  private typealias Options = SimulateParameters
 
   static var command: Command {
     let server = SimulateParameters.server(Feature.Server.self)
@@ -16,10 +16,10 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   private static func command<each Value>(_ more: repeat Parameter<each Value>) -> Command {
     Command(
       Feature.name, Feature.summary, details: details, examples: examples,
-      takes: repeat each more, Asked.preset(Feature.presets), Asked.seeds,
-      Asked.policy(Feature.policy), Shared.settings, Asked.defect(Feature.Defect.self),
-      Asked.jobs, Asked.runLimit, Asked.trace, Asked.isVerbose, Asked.shrink,
-      Asked.corpus, Asked.plan, Shared.json, action: run)
+      takes: repeat each more, Options.preset(Feature.presets), Options.seeds,
+      Options.policy(Feature.policy), Shared.settings, Options.defect(Feature.Defect.self),
+      Options.jobs, Options.runLimit, Options.trace, Options.isVerbose, Options.shrink,
+      Options.corpus, Options.plan, Shared.json, action: run)
   }
 
   private static var details: [String] {
@@ -61,18 +61,18 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   static func work(
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async throws(CommandFailure) {
-    if call[Asked.defect(Feature.Defect.self)] == .all {
+    if call[Options.defect(Feature.Defect.self)] == .all {
       return try await SimulateBreaks(call: call, request: request).run()
     }
-    if call[Asked.trace] {
+    if call[Options.trace] {
       let plan = try request.onePlan(for: "--trace")
       return try SimulateCommands.conclude(
         request.watched(plan) {
           SimulateTrace(call: call, request: request).play(plan).findings.count
         })
     }
-    if call[Asked.shrink] {
-      try TextFile.mustBeWritable(call[Asked.corpus] ?? SimulateParameters.usualCorpus)
+    if call[Options.shrink] {
+      try TextFile.mustBeWritable(call[Options.corpus] ?? SimulateParameters.usualCorpus)
     }
     let (summary, failure) = await play(request, call)
     if let failure {
@@ -94,7 +94,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async -> (summary: RunSummary<Feature>, toShrink: RunOutcome<Feature>?) {
     let (simulation, output) = (request.simulation, request.watch.output)
-    let shrinks = call[Asked.shrink]
+    let shrinks = call[Options.shrink]
     let results = results(of: request, shrinks: shrinks)
     let progress = SimulateProgress(total: request.runs, isWanted: !call[Shared.json])
     let show = { @Sendable (isStopped: Bool) in

@@ -126,8 +126,8 @@ struct BottleScans: Sendable {
     // Without a known bottle the system searches for any bottle, without a time limit.
     guard phoneState.own.isKnown else { return }
     scanning = phoneState.now
-    let isAsked = open.values.contains { $0.advanced(by: Self.looks) > phoneState.now }
-    if let due, phoneState.now < due.at, prompted != phoneState.now, !isAsked {
+    let isOutstanding = open.values.contains { $0.advanced(by: Self.looks) > phoneState.now }
+    if let due, phoneState.now < due.at, prompted != phoneState.now, !isOutstanding {
       found.add(.storm, at: phoneState.now, "a scan begins too soon after \(due.why)")
     }
     due = nil

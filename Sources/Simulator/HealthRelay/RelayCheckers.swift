@@ -88,10 +88,10 @@ public struct RelayCheckers: FeatureCheckers {
   private mutating func see(_ fact: RelayFact, _ phoneState: PhoneState<RelayFeature>) {
     let now = phoneState.now
     switch fact {
-    case .called(let ask, let facts): called(ask, facts, phoneState)
-    case .answered(let ask, let outcome): answered(ask, outcome, phoneState)
-    case .left(let ask): leave(ask, now)
-    case .filed(let ask, let question): checkFiled(ask, question, now)
+    case .called(let callID, let facts): called(callID, facts, phoneState)
+    case .answered(let callID, let outcome): answered(callID, outcome, phoneState)
+    case .left(let callID): leave(callID, now)
+    case .filed(let callID, let question): checkFiled(callID, question, now)
     case .backendEnded: endBackend(now)
     case .greeted(let phone, let attempt, _): greeted[phone, default: []].insert(attempt)
     case .unpaired(let phone):
@@ -118,22 +118,22 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   private mutating func called(
-    _ ask: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
+    _ callID: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) {
-    open[ask] = (phoneState.now, facts)
+    open[callID] = (phoneState.now, facts)
     if facts.isLogout, let token = facts.token { grants[token]?.isEnding = true }
     guard facts.question != nil else { return }
-    queues.called(ask, facts, isPaired: isPaired(facts), phoneState.now)
-    dues.called(ask, facts, phoneState)
+    queues.called(callID, facts, isPaired: isPaired(facts), phoneState.now)
+    dues.called(callID, facts, phoneState)
   }
 
-  private mutating func leave(_ ask: RequestID, _ now: Instant) {
-    left.insert(ask)
-    dues.forget(ask)
-    guard let (since, facts) = open.removeValue(forKey: ask) else { return }
-    checkTime(ask, since, now)
+  private mutating func leave(_ callID: RequestID, _ now: Instant) {
+    left.insert(callID)
+    dues.forget(callID)
+    guard let (since, facts) = open.removeValue(forKey: callID) else { return }
+    checkTime(callID, since, now)
     noteUnanswered(facts, now)
-    queues.ended(ask, of: facts.phone, now, &found)
+    queues.ended(callID, of: facts.phone, now, &found)
     dues.hold(facts.phone, until: queues.leased(facts.phone), now)
   }
 
@@ -143,10 +143,10 @@ public struct RelayCheckers: FeatureCheckers {
 
   /// Ends all calls, since waiting assistants lose their connection.
   private mutating func endBackend(_ now: Instant) {
-    for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
-      checkTime(ask, call.at, now)
+    for (callID, call) in open.sorted(by: { $0.key < $1.key }) {
+      checkTime(callID, call.at, now)
       noteUnanswered(call.facts, now)
-      dues.forget(ask)
+      dues.forget(callID)
     }
     open = [:]
     queues.backendEnded()
@@ -164,11 +164,12 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   /// Checks that a question is stored with the assistant that asks it.
-  private mutating func checkFiled(_ ask: RequestID, _ question: StoredQuestion, _ now: Instant) {
-    guard let facts = open[ask]?.facts, facts.question == question.question.number,
+  private mutating func checkFiled(_ callID: RequestID, _ question: StoredQuestion, _ now: Instant)
+  {
+    guard let facts = open[callID]?.facts, facts.question == question.question.number,
       let token = facts.token, TokenHash.of(token) != question.asker
     else { return }
-    found.add(.wrongAnswer, at: now, "\(ask) is kept as a question of another assistant")
+    found.add(.wrongAnswer, at: now, "\(callID) is kept as a question of another assistant")
   }
 
   /// Checks that a phone runs only over a socket on which the backend sent it a code.
@@ -184,20 +185,20 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   private mutating func answered(
-    _ ask: RequestID, _ outcome: RelayOutcome, _ phoneState: PhoneState<RelayFeature>
+    _ callID: RequestID, _ outcome: RelayOutcome, _ phoneState: PhoneState<RelayFeature>
   ) {
     let now = phoneState.now
-    guard !left.contains(ask) else {
-      return found.add(.afterLeaving, at: now, "\(ask) was told an outcome after it had left")
+    guard !left.contains(callID) else {
+      return found.add(.afterLeaving, at: now, "\(callID) was told an outcome after it had left")
     }
-    guard let (since, facts) = open.removeValue(forKey: ask) else {
-      return found.add(.doubled, at: now, "\(ask) was told a second outcome")
+    guard let (since, facts) = open.removeValue(forKey: callID) else {
+      return found.add(.doubled, at: now, "\(callID) was told a second outcome")
     }
-    checkTime(ask, since, now)
-    queues.ended(ask, of: facts.phone, now, &found)
+    checkTime(callID, since, now)
+    queues.ended(callID, of: facts.phone, now, &found)
     dues.hold(facts.phone, until: queues.leased(facts.phone), now)
     dues.answered(
-      ask, outcome, isEntitled: isEntitled(facts, phoneState) && isPaired(facts), now, &found)
+      callID, outcome, isEntitled: isEntitled(facts, phoneState) && isPaired(facts), now, &found)
     loginChecker.answered(facts, outcome, now, &found)
     switch outcome {
     case .loggedIn(let grant):
@@ -213,15 +214,15 @@ public struct RelayCheckers: FeatureCheckers {
       case .refused: true
       }
     if !isFit {
-      found.add(.wrongAnswer, at: now, "\(ask) received the outcome of another kind of call")
+      found.add(.wrongAnswer, at: now, "\(callID) received the outcome of another kind of call")
     }
   }
 
   /// Checks that a call had its outcome within the limit, however it ended.
-  private mutating func checkTime(_ ask: RequestID, _ since: Instant, _ now: Instant) {
+  private mutating func checkTime(_ callID: RequestID, _ since: Instant, _ now: Instant) {
     let time = since.duration(to: now)
     guard time > Self.limit else { return }
-    found.add(.unanswered, at: now, "\(ask) had no outcome for \(TraceText.length(time))")
+    found.add(.unanswered, at: now, "\(callID) had no outcome for \(TraceText.length(time))")
   }
 
   private static var limit: Duration { RelayServerPolicy().callLimit + slack }
@@ -305,8 +306,8 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   public mutating func conclude(_ phoneState: PhoneState<RelayFeature>) {
-    for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
-      checkTime(ask, call.at, phoneState.now)
+    for (callID, call) in open.sorted(by: { $0.key < $1.key }) {
+      checkTime(callID, call.at, phoneState.now)
     }
   }
 }

@@ -128,15 +128,15 @@ struct RelaySeam {
 
   mutating func toBackend(_ input: RelayServer.Input) -> [RelayServer.Input] {
     switch input {
-    case .call(let ask, .question, _, _, _):
-      newest = ask
+    case .call(let callID, .question, _, _, _):
+      newest = callID
       guard defect == .asksNewestFirst else { return [input] }
       defer { held = held == nil ? input : nil }
       return held.map { [input, $0] } ?? []
-    case .call(let ask, .login, let bearer, let address, let wall):
+    case .call(let callID, .login, let bearer, let address, let wall):
       guard defect == .admitsAnyPair, let shown else { return [input] }
       let login = RelayCall.login(word: shown.word, code: shown.code)
-      return [.call(ask, login, bearer: bearer, from: address, wall: wall)]
+      return [.call(callID, login, bearer: bearer, from: address, wall: wall)]
     case .abandoned: return defect == .ignoresLeaving ? [] : [input]
     case .restored, .phoneOpened, .heard, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
       .call, .pull, .tokenDrawn, .stored, .pushed, .drain:
@@ -146,7 +146,7 @@ struct RelaySeam {
 
   mutating func fromBackend(_ effect: RelayServer.Effect) -> [RelayServer.Effect] {
     switch effect {
-    case .answer(let ask, let outcome): return answers(ask, outcome)
+    case .answer(let callID, let outcome): return answers(callID, outcome)
     case .store(let token, let changes): return [.store(token, changes.compactMap(stored))]
     case .send(_, .connectionCode(let code)): shown = code
     case .send(_, .question): if defect == .asksTwice { return [effect, effect] }
@@ -167,12 +167,14 @@ struct RelaySeam {
     }
   }
 
-  private func answers(_ ask: RequestID, _ outcome: RelayOutcome) -> [RelayServer.Effect] {
-    let effect = RelayServer.Effect.answer(ask, outcome)
+  private func answers(_ callID: RequestID, _ outcome: RelayOutcome) -> [RelayServer.Effect] {
+    let effect = RelayServer.Effect.answer(callID, outcome)
     if defect == .answersTwice { return [effect, effect] }
-    if defect == .answersNewest, case .data = outcome { return [.answer(newest ?? ask, outcome)] }
+    if defect == .answersNewest, case .data = outcome {
+      return [.answer(newest ?? callID, outcome)]
+    }
     if defect == .refusesHealthy, case .data = outcome {
-      return [.answer(ask, .refused(.phoneAway(since: .zero, .mayReturn)))]
+      return [.answer(callID, .refused(.phoneAway(since: .zero, .mayReturn)))]
     }
     guard defect == .staysSilent, case .refused(let reason) = outcome else { return [effect] }
     if case .phoneAway = reason { return [] }

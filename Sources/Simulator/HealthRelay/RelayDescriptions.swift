@@ -102,9 +102,9 @@ extension RelayFeature {
     case .backendStarted: [(.server, "starts with what it kept")]
     case .backendEnded: [(.server, "its process ends")]
     case .called(_, let facts): [(.user, "assistant \(facts.assistant) \(describe(facts))")]
-    case .answered(let ask, let outcome):
-      [(.server, "tells call \(ask.number): \(describe(outcome))")]
-    case .left(let ask): [(.user, "the assistant of call \(ask.number) is gone")]
+    case .answered(let callID, let outcome):
+      [(.server, "tells call \(callID.number): \(describe(outcome))")]
+    case .left(let callID): [(.user, "the assistant of call \(callID.number) is gone")]
     case .greeted(let phone, let attempt, let isResumed):
       [
         (
@@ -115,7 +115,7 @@ extension RelayFeature {
       ]
     case .unpaired(let phone): [(.phone, "phone \(phone) may have lost its pairings")]
     case .stored, .joined, .parted: []
-    case .filed(let ask, _): [(.server, "keeps the question of call \(ask.number)")]
+    case .filed(let callID, _): [(.server, "keeps the question of call \(callID.number)")]
     case .sent(let phone, _, let question, _):
       [(.server, "asks phone \(phone) question \(question)")]
     case .leased(let phone, let leased):

@@ -7,7 +7,7 @@ import LinkWire
 struct RelayQueues: Sendable {
   /// A question without an outcome.
   private struct Entry: Sendable {
-    let ask: RequestID
+    let callID: RequestID
     let token: String?
     let number: Int
     /// Whether the same assistant asked the same question before a restart of the backend. The
@@ -61,21 +61,23 @@ struct RelayQueues: Sendable {
   /// Records that a question reached the backend.
   ///
   /// - Parameter isPaired: Whether the phone is certainly the one that the assistant paired with.
-  mutating func called(_ ask: RequestID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant) {
+  mutating func called(_ callID: RequestID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant)
+  {
     guard let number = facts.question else { return }
     times[number, default: 0] += 1
     let question = QuestionKey(token: facts.token, number: number)
     let isRepeated = before.contains(question)
     since.insert(question)
     var entry = Entry(
-      ask: ask, token: facts.token, number: number, isRepeated: isRepeated, isApart: !isPaired)
+      callID: callID, token: facts.token, number: number, isRepeated: isRepeated, isApart: !isPaired
+    )
     if phones[facts.phone]?.here == nil { entry.absentSince = now }
     phones[facts.phone, default: Phone()].queue.append(entry)
   }
 
   /// Removes a question that has its outcome or whose assistant left.
-  mutating func ended(_ ask: RequestID, of phone: Int, _ now: Instant, _ found: inout Findings) {
-    guard let index = phones[phone]?.queue.firstIndex(where: { $0.ask == ask }),
+  mutating func ended(_ callID: RequestID, of phone: Int, _ now: Instant, _ found: inout Findings) {
+    guard let index = phones[phone]?.queue.firstIndex(where: { $0.callID == callID }),
       let entry = phones[phone]?.queue.remove(at: index)
     else { return }
     checkWoken(entry, of: phone, now, &found)
@@ -154,7 +156,9 @@ struct RelayQueues: Sendable {
       case .waiting, .sent, .leased: break
       }
     }
-    let isBusy = entries.contains { $0.stage == .sent(over: line) && $0.ask != entries[index].ask }
+    let isBusy = entries.contains {
+      $0.stage == .sent(over: line) && $0.callID != entries[index].callID
+    }
     if isBusy { found.add(.reordered, at: now, "phone \(phone) is asked two questions at once") }
     checkOrder(entries, index, phone, now, &found)
     phones[phone]?.queue[index].id = id

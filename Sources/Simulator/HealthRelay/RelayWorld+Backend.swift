@@ -82,10 +82,10 @@ extension RelayWorld {
     case .drop(let id):
       send(.failed(.reset), bytes: 60, over: id.number)
       kernel.add(.hungUp(id.number, code: 1006), after: .zero)
-    case .answer(let ask, let outcome):
+    case .answer(let callID, let outcome):
       // A description costs more than an answer, and only a grant is made from a secret.
       if backend.logged.takesNext() || outcome.isGrant { checkLog("\(effect)") }
-      deliver(ask, outcome)
+      deliver(callID, outcome)
     case .respond(let request, let reply): respond(request.number, reply)
     case .drawToken(let drawToken): draw(drawToken)
     case .store(let token, let changes): store(token, changes)
@@ -127,7 +127,7 @@ extension RelayWorld {
       case .phone(let id):
         .phone(id, PhoneID(UUID128(high: 0xF, low: UInt64(lastSecret))), drawn, pair)
       case .pair(let id): .pair(id, pair)
-      case .access(let ask): .access(ask, drawn)
+      case .access(let callID): .access(callID, drawn)
       }
     kernel.later(.tokenDrawn(tokenDrawn), on: server, after: .zero)
   }
@@ -156,8 +156,8 @@ extension RelayWorld {
   // The store.
 
   private mutating func store(_ token: StoreToken, _ changes: [RelayChange]) {
-    if let ask = backend.taking {
-      for case .question(let question) in changes { note(.filed(ask, question)) }
+    if let callID = backend.taking {
+      for case .question(let question) in changes { note(.filed(callID, question)) }
     }
     let conditions = kernel.hosts[server.slot].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
@@ -273,7 +273,7 @@ extension RelayWorld {
     _ id: TrafficID, _ question: RelayFeature.Question, at server: HostID
   ) {
     switch question {
-    case .ask(let ask, let what, let token): callArrived(ask, what, token: token, id)
+    case .ask(let callID, let what, let token): callArrived(callID, what, token: token, id)
     case .pull(let pull, let resume, _, _):
       backend.pulls[id] = exchange(id).map { kernel.exchanges[$0].from.index }
       feed(
@@ -287,7 +287,7 @@ extension RelayWorld {
     to host: HostID
   ) {
     switch question {
-    case .ask(let ask, _, let token): callEnded(ask, token: token, result, host.index)
+    case .ask(let callID, _, let token): callEnded(callID, token: token, result, host.index)
     case .pull(_, _, let pull, let step): pulled(pull, step, result, to: host)
     }
   }
@@ -371,10 +371,10 @@ extension RelayWorld {
   }
 
   mutating func call(_ index: Int, _ what: RelayCall, token: String?, patience: Duration) {
-    lastAsk += 1
-    assistants[index].open.append(RequestID(lastAsk))
+    lastCall += 1
+    assistants[index].open.append(RequestID(lastCall))
     ask(
-      .ask(RequestID(lastAsk), what, token: token), from: kernel.host(.client, index),
+      .ask(RequestID(lastCall), what, token: token), from: kernel.host(.client, index),
       to: server, patience: patience)
   }
 
@@ -384,21 +384,21 @@ extension RelayWorld {
     guard !asks.isEmpty else { return }
     assistants[index].open = []
     abandonRequests(of: kernel.host(.client, index))
-    for ask in asks { kernel.later(.abandons(ask), after: kernel.delay()) }
+    for callID in asks { kernel.later(.abandons(callID), after: kernel.delay()) }
     signInSoon(index, after: .seconds(5))
   }
 
   // At the backend.
 
   mutating func callArrived(
-    _ ask: RequestID, _ what: RelayCall, token: String?, _ traffic: TrafficID
+    _ callID: RequestID, _ what: RelayCall, token: String?, _ traffic: TrafficID
   ) {
     guard let index = exchange(traffic) else { return }
     let host = kernel.exchanges[index].from
     // An assistant that left before its question arrived never asked.
-    guard assistants[host.index].open.contains(ask) else { return }
-    backend.calls[ask] = traffic
-    take(ask, what, of: facts(what, of: host.index, token: token))
+    guard assistants[host.index].open.contains(callID) else { return }
+    backend.calls[callID] = traffic
+    take(callID, what, of: facts(what, of: host.index, token: token))
   }
 
   private func facts(_ what: RelayCall, of index: Int, token: String?) -> RelayCallFacts {
@@ -414,13 +414,13 @@ extension RelayWorld {
   }
 
   /// Passes a call to the backend.
-  mutating func take(_ ask: RequestID, _ what: RelayCall, of facts: RelayCallFacts) {
-    note(.called(ask, facts))
+  mutating func take(_ callID: RequestID, _ what: RelayCall, of facts: RelayCallFacts) {
+    note(.called(callID, facts))
     if facts.isLogout, let token = facts.token { phones[facts.phone].tokens[token] = nil }
-    backend.taking = facts.question == nil ? nil : ask
+    backend.taking = facts.question == nil ? nil : callID
     feed(
       .call(
-        ask, what, bearer: facts.token.map { TokenHash.of($0) }, from: facts.address,
+        callID, what, bearer: facts.token.map { TokenHash.of($0) }, from: facts.address,
         wall: wall(server)))
     backend.taking = nil
   }
@@ -441,9 +441,9 @@ extension RelayWorld {
   }
 
   /// Sends an outcome of the backend.
-  mutating func deliver(_ ask: RequestID, _ outcome: RelayOutcome) {
-    note(.answered(ask, outcome))
-    guard let traffic = backend.calls.removeValue(forKey: ask) else { return }
+  mutating func deliver(_ callID: RequestID, _ outcome: RelayOutcome) {
+    note(.answered(callID, outcome))
+    guard let traffic = backend.calls.removeValue(forKey: callID) else { return }
     if case .loggedIn(let grant) = outcome, let index = exchange(traffic) {
       let phone = assistants[kernel.exchanges[index].from.index].phone
       phones[phone].tokens[grant.accessToken] = now.advanced(by: kernel.plan.numbers.tokenLife)
@@ -452,23 +452,23 @@ extension RelayWorld {
   }
 
   /// Reports to the backend that an assistant left.
-  mutating func abandon(_ ask: RequestID) {
-    guard backend.calls.removeValue(forKey: ask) != nil else { return }
-    note(.left(ask))
-    feed(.abandoned(ask))
+  mutating func abandon(_ callID: RequestID) {
+    guard backend.calls.removeValue(forKey: callID) != nil else { return }
+    note(.left(callID))
+    feed(.abandoned(callID))
   }
 
   // Back at the assistant.
 
   mutating func callEnded(
-    _ ask: RequestID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>,
+    _ callID: RequestID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>,
     _ index: Int
   ) {
-    guard let index = assistants[index].open.firstIndex(of: ask) else { return }
+    guard let index = assistants[index].open.firstIndex(of: callID) else { return }
     assistants[index].open.remove(at: index)
     var wait = Duration.seconds(5)
     switch result {
-    case .failure(.timeout): kernel.later(.abandons(ask), after: kernel.delay())
+    case .failure(.timeout): kernel.later(.abandons(callID), after: kernel.delay())
     case .failure, .success(.status), .success(.pulled): break
     case .success(.outcome(let outcome)):
       take(outcome, token: token, index)

@@ -19,7 +19,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   var lastQuestion = 0
   /// The number of the question that each phone received last.
   var lastQuestions: [Int: Int] = [:]
-  var lastAsk: UInt64 = 0
+  var lastCall: UInt64 = 0
   var lastGuess = 0
   /// The number of the last secret. Secrets of phones and assistants differ.
   var lastSecret = 0
@@ -113,7 +113,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     case .wakes(let phone): wake(kernel.phones[phone])
     case .looksAtPhone: if let host { startAgain(host) }
     case .signsIn: if let host { signIn(host) }
-    case .abandons(let ask): abandon(ask)
+    case .abandons(let callID): abandon(callID)
     case .tokenDrawn(let tokenDrawn): feed(.tokenDrawn(tokenDrawn))
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .stored(let token, let failure): feed(.stored(token, failure: failure))
@@ -609,12 +609,12 @@ extension RelayWorld {
   mutating func guess() {
     guard kernel.hosts[server.slot].isRunning else { return }
     lastGuess += 1
-    lastAsk += 1
+    lastCall += 1
     let word = phones[lastGuess % phones.count].pair?.word.text ?? "anchor"
     let code = "x\(lastGuess)"
     var facts = RelayCallFacts(assistant: RelayFeature.assistants + lastGuess % 4)
     facts.pair = RelayGivenPair(text: "\(word) \(code)", isGuess: true)
-    take(RequestID(lastAsk), .login(word: word, code: code), of: facts)
+    take(RequestID(lastCall), .login(word: word, code: code), of: facts)
   }
 }
 

@@ -474,7 +474,7 @@ extension SimulatedWorld where Self: ~Copyable {
       if !exchange.isSecond, !exchange.isAbandoned,
         let question = repeated(exchange.question, after: reply, of: host)
       {
-        return askAgain(index, question)
+        return repeatRequest(index, question)
       }
     }
     kernel.exchanges.remove(at: index)
@@ -483,7 +483,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   /// Repeats a request with newer credentials, since the refusal concerns only the older ones.
-  private mutating func askAgain(_ index: Int, _ question: Feature.Question) {
+  private mutating func repeatRequest(_ index: Int, _ question: Feature.Question) {
     kernel.exchanges[index].isSecond = true
     kernel.exchanges[index].question = question
     kernel.exchanges[index].began = now

@@ -17,9 +17,9 @@ struct RelayOddityTests {
     var outcomes: [(call: RelayCallFacts, outcome: RelayOutcome)] {
       var calls: [RequestID: RelayCallFacts] = [:]
       return facts.compactMap { fact in
-        if case .called(let ask, let call) = fact { calls[ask] = call }
-        guard case .answered(let ask, let outcome) = fact else { return nil }
-        return calls[ask].map { ($0, outcome) }
+        if case .called(let callID, let call) = fact { calls[callID] = call }
+        guard case .answered(let callID, let outcome) = fact else { return nil }
+        return calls[callID].map { ($0, outcome) }
       }
     }
 

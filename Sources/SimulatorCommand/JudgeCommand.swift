@@ -30,64 +30,64 @@ enum JudgeCommand {
   private static func run(_ call: Invocation) throws(CommandFailure) {
     let path = call[journal]
     try TextFile.mustBeFile(path, option: "holdfast-sim judge")
-    let (machine, judgement): (JudgedMachine, Judgement)
+    let (machine, result): (CheckedMachine, CheckResult)
     do throws(JournalError) {
       machine = try Self.machine(of: path)
-      judgement = try machine.judge(path)
+      result = try machine.check(path)
     } catch {
       throw CommandFailure(.failed, cut(error.description, to: 1_000))
     }
     if call[Shared.json] {
-      call.console.object { write(judgement, of: machine, to: &$0) }
+      call.console.object { write(result, of: machine, to: &$0) }
     } else {
-      show(judgement, of: machine, call.console)
+      show(result, of: machine, call.console)
     }
-    guard judgement.diverged == 0 else {
+    guard result.diverged == 0 else {
       throw CommandFailure(
-        .failed, "\(judgement.diverged) of \(judgement.steps) steps diverged",
+        .failed, "\(result.diverged) of \(result.steps) steps diverged",
         remedy: "see them with holdfast replay, and use the version that wrote the journal")
     }
-    guard judgement.findings.isEmpty else {
-      throw CommandFailure(.failed, SimulateCommands.counted(judgement.findings.count))
+    guard result.findings.isEmpty else {
+      throw CommandFailure(.failed, SimulateCommands.counted(result.findings.count))
     }
   }
 
-  private static func machine(of path: String) throws(JournalError) -> JudgedMachine {
+  private static func machine(of path: String) throws(JournalError) -> CheckedMachine {
     let name = try JournalFormat.machine(of: path)
-    guard let machine = JudgedMachine.all.first(where: { $0.name == name }) else {
-      throw JournalError(path: path, line: 1, .machine(name, known: JudgedMachine.all.map(\.name)))
+    guard let machine = CheckedMachine.all.first(where: { $0.name == name }) else {
+      throw JournalError(path: path, line: 1, .machine(name, known: CheckedMachine.all.map(\.name)))
     }
     return machine
   }
 
   private static func write(
-    _ judgement: Judgement, of machine: JudgedMachine, to writer: inout JSONWriter
+    _ result: CheckResult, of machine: CheckedMachine, to writer: inout JSONWriter
   ) {
     writer.entry("event", "judged")
-    writer.entry("steps", judgement.steps)
-    writer.entry("diverged", judgement.diverged)
+    writer.entry("steps", result.steps)
+    writer.entry("diverged", result.diverged)
     writer.key("findings")
-    SimulateFormat.write(judgement.findings, to: &writer)
+    SimulateFormat.write(result.findings, to: &writer)
     writer.entry("checked", machine.checked.map(\.rawValue))
     writer.entry("unchecked", machine.unchecked.map(\.rawValue))
   }
 
   /// Prints the findings of each checker, and the checkers that cannot use a journal.
   private static func show(
-    _ judgement: Judgement, of machine: JudgedMachine, _ console: Console
+    _ result: CheckResult, of machine: CheckedMachine, _ console: Console
   ) {
-    console.line(judgement.steps == 1 ? "1 step" : "\(judgement.steps) steps")
+    console.line(result.steps == 1 ? "1 step" : "\(result.steps) steps")
     console.line("")
     var table = Table("CHECKED", "FOUND")
     for kind in machine.checked {
-      let count = judgement.findings.count { $0.kind == kind }
+      let count = result.findings.count { $0.kind == kind }
       table.row(kind.rawValue, count == 0 ? "nothing" : String(count))
     }
     for kind in machine.unchecked {
       table.row(kind.rawValue, "not checked: a journal has too little data")
     }
     for line in table.lines(console.style) { console.line(line) }
-    for finding in judgement.findings {
+    for finding in result.findings {
       let detail = cut(finding.detail.printable, to: width)
       console.line("\(finding.kind.rawValue) at \(finding.at.nanoseconds) ns: \(detail)")
     }

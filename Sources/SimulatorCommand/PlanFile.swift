@@ -16,14 +16,14 @@ enum PlanFile<Feature: SimulatedFeature> {
       }
       problem = "\(repeated) occurs twice"
     } catch {
-      problem = words(for: error)
+      problem = describe(error)
     }
     let name = path == "-" ? "standard input" : path
     throw CommandFailure(.failed, "\(name) holds no plan: \(problem)")
   }
 
   /// Returns the problem of a plan, as its own decoders describe it if they refuse a value.
-  private static func words(for error: any Error) -> String {
+  private static func describe(_ error: any Error) -> String {
     if let error = error as? JSONError {
       return "it is no JSON: \(error.detail) at byte \(error.offset)"
     }
@@ -32,13 +32,13 @@ enum PlanFile<Feature: SimulatedFeature> {
     case .dataCorrupted(let context)? where !context.codingPath.isEmpty:
       return "\(DecodingFault.path(context, in: whole)): \(context.debugDescription)"
     case .typeMismatch(let type, let context)?:
-      return "\(DecodingFault.path(context, in: whole)) is not \(words(for: type))"
+      return "\(DecodingFault.path(context, in: whole)) is not \(describe(type))"
     case _: return DecodingFault.description(for: error, in: whole)
     }
   }
 
   /// Returns the JSON name for the values of a type.
-  private static func words(for type: any Any.Type) -> String {
+  private static func describe(_ type: any Any.Type) -> String {
     switch type {
     case is String.Type: "a text"
     case is Bool.Type: "true or false"
@@ -49,12 +49,12 @@ enum PlanFile<Feature: SimulatedFeature> {
   }
 
   /// Writes a case to a file that all users can read (0644), and replaces an existing file.
-  static func write(_ kept: CorpusCase<Feature>, to path: String) throws(CommandFailure) {
+  static func write(_ corpusCase: CorpusCase<Feature>, to path: String) throws(CommandFailure) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     let bytes: Data
     do {
-      bytes = try encoder.encode(kept) + Data("\n".utf8)
+      bytes = try encoder.encode(corpusCase) + Data("\n".utf8)
     } catch {
       throw CommandFailure(.failed, "the plan cannot be written as JSON: \(error)")
     }
@@ -77,14 +77,14 @@ private struct MemberScan {
     try reader.finish()
   }
 
-  private mutating func scan(_ place: String) throws(JSONError) {
+  private mutating func scan(_ path: String) throws(JSONError) {
     switch try reader.peek() {
     case .object:
       var names: Set<String> = []
       try reader.beginObject()
       while let key = try reader.nextKey() {
         let name = reader.text(of: key)
-        let member = place.isEmpty ? name : "\(place).\(name)"
+        let member = path.isEmpty ? name : "\(path).\(name)"
         if !names.insert(name).inserted { repeated = repeated ?? member }
         try scan(member)
       }
@@ -92,7 +92,7 @@ private struct MemberScan {
       var index = 0
       try reader.beginArray()
       while try reader.nextElement() {
-        try scan("\(place)[\(index)]")
+        try scan("\(path)[\(index)]")
         index += 1
       }
     case .string, .number, .bool, .null: try reader.skipValue()

@@ -33,14 +33,14 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
   /// - Throws: `CommandFailure` if a defect was not caught within its number of seeds.
   func run() async throws(CommandFailure) {
     let (proofs, output) = (Proofs(), request.watch.output)
-    let tell = { @Sendable in if !call[Shared.json] { show(proofs.soFar) } }
-    output.begin(tell)
+    let showProofs = { @Sendable in if !call[Shared.json] { show(proofs.soFar) } }
+    output.begin(showProofs)
     for defect in Feature.Defect.allCases {
       for server in request.simulation.servers where defect.catchable.contains(server) {
         let caught = await request.simulation.proof(
           of: defect, against: server, from: request.seeds.lowerBound)
         guard !Task.isCancelled else {
-          output.conclude(tell)
+          output.conclude(showProofs)
           throw SimulateCommands.stopped()
         }
         let proof = Proof(defect: defect, server: server, caught: caught)
@@ -50,7 +50,7 @@ struct SimulateBreaks<Feature: SimulatedFeature> {
         }
       }
     }
-    output.conclude(tell)
+    output.conclude(showProofs)
     let missed = proofs.soFar.filter { $0.caught == nil }
     guard missed.isEmpty else {
       throw CommandFailure(

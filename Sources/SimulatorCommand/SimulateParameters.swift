@@ -109,12 +109,12 @@ extension Format<ClosedRange<UInt64>> {
 extension Format<Days> {
   /// A format of a preset's name or `all`.
   static func days(_ presets: [DayPreset]) -> Format {
-    let words = presets.map(\.rawValue) + ["all"]
+    let names = presets.map(\.rawValue) + ["all"]
     return Format(
-      placeholder: "PRESET", expectation: "one of \(words.joined(separator: ", "))",
-      note: "PRESET is one of \(words.joined(separator: ", ")).", words: words
-    ) { word in
-      word == "all" ? .all : presets.first { $0.rawValue == word }.map { .one($0) }
+      placeholder: "PRESET", expectation: "one of \(names.joined(separator: ", "))",
+      note: "PRESET is one of \(names.joined(separator: ", ")).", words: names
+    ) { name in
+      name == "all" ? .all : presets.first { $0.rawValue == name }.map { .one($0) }
     } write: {
       $0.name
     }
@@ -125,10 +125,10 @@ extension Format {
   /// A format of a defect's name or `all`.
   static func defects<Defect>() -> Format
   where Value == Defects<Defect>, Defect: RawRepresentable<String> & CaseIterable & Sendable {
-    let words = ["all"] + Defect.allCases.map(\.rawValue)
-    let choice = words.count == 1 ? "all" : "one of \(words.joined(separator: ", "))"
+    let names = ["all"] + Defect.allCases.map(\.rawValue)
+    let choice = names.count == 1 ? "all" : "one of \(names.joined(separator: ", "))"
     return Format(
-      placeholder: "NAME", expectation: choice, note: "NAME is \(choice).", words: words
+      placeholder: "NAME", expectation: choice, note: "NAME is \(choice).", words: names
     ) {
       $0 == "all" ? .all : Defect(rawValue: $0).map { .one($0) }
     } write: {

@@ -14,16 +14,16 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   /// The findings that the file of that plan expects.
   private var expected: [Finding.Kind] = []
   /// The call's options for the preset and the policy, to repeat them in a command.
-  private var words: [String] = []
+  private var options: [String] = []
   /// The path of the plan's file.
   private let file: String?
 
   init(_ call: Invocation, _ watch: SimulateWatch) throws(CommandFailure) {
     try Self.checkOptions(call)
     file = call[SimulateParameters.plan]
-    var kept: CorpusCase<Feature>?
-    if let file { kept = try PlanFile<Feature>.read(file) }
-    let setup = try Self.setup(call, kept)
+    var corpusCase: CorpusCase<Feature>?
+    if let file { corpusCase = try PlanFile<Feature>.read(file) }
+    let setup = try Self.setup(call, corpusCase)
     let preset = call[SimulateParameters.preset(Feature.presets)]
     let server =
       Feature.Server.isChoice ? call[SimulateParameters.server(Feature.Server.self)] : nil
@@ -40,29 +40,29 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
       watch.watching(Self.name(of: plan)) { Feature.play(plan, setup) }
     }
     seeds = call[SimulateParameters.seeds] ?? 1...1000
-    only = kept?.plan
-    expected = kept?.expected ?? []
-    if let preset { words += ["--preset", preset.name] }
-    if let name = call[SimulateParameters.policy(Feature.policy)] { words += ["--policy", name] }
+    only = corpusCase?.plan
+    expected = corpusCase?.expected ?? []
+    if let preset { options += ["--preset", preset.name] }
+    if let name = call[SimulateParameters.policy(Feature.policy)] { options += ["--policy", name] }
     for setting in call[Shared.settings] {
-      words += ["--set", "\(setting.key)=\(setting.value)"]
+      options += ["--set", "\(setting.key)=\(setting.value)"]
     }
   }
 
   /// Returns the setup of the call, completed from the plan's file where the call omits an option.
   private static func setup(
-    _ call: Invocation, _ kept: CorpusCase<Feature>?
+    _ call: Invocation, _ corpusCase: CorpusCase<Feature>?
   ) throws(CommandFailure) -> RunSetup<Feature> {
     let settings = call[Shared.settings]
     let policy =
       if let name = call[SimulateParameters.policy(Feature.policy)] {
         try PolicyFile.policy(name, settings)
       } else {
-        try (kept?.policy ?? Feature.policy).with(settings)
+        try (corpusCase?.policy ?? Feature.policy).with(settings)
       }
-    var defect = kept?.defect
-    if case .one(let asked)? = call[SimulateParameters.defect(Feature.Defect.self)] {
-      defect = asked
+    var defect = corpusCase?.defect
+    if case .one(let chosen)? = call[SimulateParameters.defect(Feature.Defect.self)] {
+      defect = chosen
     }
     return RunSetup(policy: policy, defect: defect)
   }
@@ -139,7 +139,7 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
   }
 
   /// Returns the index of a run among all runs. It wraps around beyond the largest number.
-  func place(of outcome: RunOutcome<Feature>) -> UInt64 {
+  func index(of outcome: RunOutcome<Feature>) -> UInt64 {
     let servers = simulation.servers
     let server = servers.firstIndex(of: outcome.server) ?? 0
     return (outcome.seed &- seeds.lowerBound) &* UInt64(servers.count) &+ UInt64(server)
@@ -150,21 +150,21 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
 
   /// Returns the command that prints the trace of a run.
   func replay(_ outcome: RunOutcome<Feature>) -> String {
-    var words = ["holdfast-sim", "simulate", Feature.name]
+    var arguments = ["holdfast-sim", "simulate", Feature.name]
     if let file {
-      words += ["--plan", file]
+      arguments += ["--plan", file]
     } else {
-      if Feature.Server.isChoice { words += ["--server", outcome.server.rawValue] }
-      words += ["--seeds", "\(outcome.seed)"]
+      if Feature.Server.isChoice { arguments += ["--server", outcome.server.rawValue] }
+      arguments += ["--seeds", "\(outcome.seed)"]
     }
-    words += self.words
-    if let defect = simulation.setup.defect { words += ["--break", defect.rawValue] }
-    return (words + ["--trace"]).map(Self.quoted).joined(separator: " ")
+    arguments += options
+    if let defect = simulation.setup.defect { arguments += ["--break", defect.rawValue] }
+    return (arguments + ["--trace"]).map(Self.quoted).joined(separator: " ")
   }
 
   /// Returns the text quoted as one word of a POSIX shell (IEEE 1003.1 section 2.2.2).
-  private static func quoted(_ word: String) -> String {
-    let isPlain = word.utf8.allSatisfy {
+  private static func quoted(_ argument: String) -> String {
+    let isPlain = argument.utf8.allSatisfy {
       switch $0 {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: ","),
@@ -173,6 +173,6 @@ struct SimulateRequest<Feature: SimulatedFeature>: Sendable {
       case _: false
       }
     }
-    return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    return isPlain ? argument : "'" + argument.replacing("'", with: "'\\''") + "'"
   }
 }

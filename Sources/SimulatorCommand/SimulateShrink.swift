@@ -19,15 +19,15 @@ struct SimulateShrink<Feature: SimulatedFeature> {
     let smallest = Shrink<Feature>.shrunk(
       plan, setup, keeping: kind, isCancelled: { Task.isCancelled },
       play: request.simulation.player)
-    let told = request.watched(smallest) {
-      SimulateTrace(call: call, request: request).tell(smallest)
+    let outcome = request.watched(smallest) {
+      SimulateTrace(call: call, request: request).play(smallest)
     }
-    let path = call[SimulateParameters.corpus] ?? name(of: told, kind)
+    let path = call[SimulateParameters.corpus] ?? name(of: outcome, kind)
     let policy = setup.policy == Feature.policy ? nil : setup.policy
-    let kept = CorpusCase<Feature>(
-      name: title(of: told), plan: smallest, policy: policy, defect: setup.defect,
-      expected: told.kinds, found: told.findings.map { "\($0.kind.rawValue): \($0.detail)" })
-    try PlanFile<Feature>.write(kept, to: path)
+    let corpusCase = CorpusCase<Feature>(
+      name: title(of: outcome), plan: smallest, policy: policy, defect: setup.defect,
+      expected: outcome.kinds, found: outcome.findings.map { "\($0.kind.rawValue): \($0.detail)" })
+    try PlanFile<Feature>.write(corpusCase, to: path)
     request.watch.output.put { report(path, from: plan, to: smallest) }
   }
 

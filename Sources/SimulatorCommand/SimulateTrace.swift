@@ -10,20 +10,20 @@ struct SimulateTrace<Feature: SimulatedFeature> {
   let request: SimulateRequest<Feature>
 
   /// Prints the trace and returns the outcome.
-  func tell(_ plan: WorldPlan<Feature>) -> RunOutcome<Feature> {
+  func play(_ plan: WorldPlan<Feature>) -> RunOutcome<Feature> {
     var console = call.console
-    let outcome = Trace<Feature>.tell(
+    let outcome = Trace<Feature>.play(
       plan, request.simulation.setup, isVerbose: call[SimulateParameters.isVerbose]
     ) { outcome in
       if !outcome.findings.isEmpty { console.endsWhenClosed = .failed }
     } listen: { line in
-      request.watch.output.put { tell(line, to: console) }
+      request.watch.output.put { show(line, to: console) }
     }
     request.watch.output.put { end(outcome, on: console) }
     return outcome
   }
 
-  private func tell(_ line: TraceLine, to console: Console) {
+  private func show(_ line: TraceLine, to console: Console) {
     guard call[Shared.json] else {
       let text = line.text.printable
       return console.line(line.who == .checker ? console.style.alarm(text) : text)

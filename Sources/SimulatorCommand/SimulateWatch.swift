@@ -60,8 +60,8 @@ final class SimulateOutput: Sendable {
   }
 
   /// Sets the function that prints the findings so far if the process ends.
-  func begin(_ tell: @escaping @Sendable () -> Void) {
-    soFar.withLock { $0 = tell }
+  func begin(_ show: @escaping @Sendable () -> Void) {
+    soFar.withLock { $0 = show }
   }
 
   /// Prints lines.
@@ -71,8 +71,8 @@ final class SimulateOutput: Sendable {
 
   /// Prints a result, after which no findings are left to print.
   func conclude(_ lines: () -> Void) {
-    soFar.withLock { tell in
-      tell = nil
+    soFar.withLock { show in
+      show = nil
       lines()
     }
   }
@@ -90,8 +90,8 @@ final class SimulateOutput: Sendable {
   /// Prints the findings so far and ends the process, even if nobody reads the output.
   func abandon(_ end: () -> Never) {
     watch()
-    soFar.withLock { tell -> Void in
-      tell?()
+    soFar.withLock { show -> Void in
+      show?()
       end()
     }
   }

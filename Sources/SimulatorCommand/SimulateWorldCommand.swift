@@ -6,7 +6,7 @@ import Synchronization
 
 /// The command `holdfast-sim simulate WORLD`, declared once for every world.
 enum SimulateWorldCommand<Feature: SimulatedFeature> {
-  private typealias Asked = SimulateParameters
+  private typealias Options = SimulateParameters
 
   static var command: Command {
     let server = SimulateParameters.server(Feature.Server.self)
@@ -16,10 +16,10 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   private static func command<each Value>(_ more: repeat Parameter<each Value>) -> Command {
     Command(
       Feature.name, Feature.summary, details: details, examples: examples,
-      takes: repeat each more, Asked.preset(Feature.presets), Asked.seeds,
-      Asked.policy(Feature.policy), Shared.settings, Asked.defect(Feature.Defect.self),
-      Asked.jobs, Asked.runLimit, Asked.trace, Asked.isVerbose, Asked.shrink,
-      Asked.corpus, Asked.plan, Shared.json, action: run)
+      takes: repeat each more, Options.preset(Feature.presets), Options.seeds,
+      Options.policy(Feature.policy), Shared.settings, Options.defect(Feature.Defect.self),
+      Options.jobs, Options.runLimit, Options.trace, Options.isVerbose, Options.shrink,
+      Options.corpus, Options.plan, Shared.json, action: run)
   }
 
   private static var details: [String] {
@@ -61,18 +61,18 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
   static func work(
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async throws(CommandFailure) {
-    if call[Asked.defect(Feature.Defect.self)] == .all {
+    if call[Options.defect(Feature.Defect.self)] == .all {
       return try await SimulateBreaks(call: call, request: request).run()
     }
-    if call[Asked.trace] {
+    if call[Options.trace] {
       let plan = try request.onePlan(for: "--trace")
       return try SimulateCommands.conclude(
         request.watched(plan) {
-          SimulateTrace(call: call, request: request).tell(plan).findings.count
+          SimulateTrace(call: call, request: request).play(plan).findings.count
         })
     }
-    if call[Asked.shrink] {
-      try TextFile.mustBeWritable(call[Asked.corpus] ?? SimulateParameters.usualCorpus)
+    if call[Options.shrink] {
+      try TextFile.mustBeWritable(call[Options.corpus] ?? SimulateParameters.usualCorpus)
     }
     let (summary, failure) = await play(request, call)
     if let failure {
@@ -94,12 +94,12 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     _ request: SimulateRequest<Feature>, _ call: Invocation
   ) async -> (summary: RunSummary<Feature>, toShrink: RunOutcome<Feature>?) {
     let (simulation, output) = (request.simulation, request.watch.output)
-    let shrinks = call[Asked.shrink]
-    let account = account(of: request, shrinks: shrinks)
+    let shrinks = call[Options.shrink]
+    let results = results(of: request, shrinks: shrinks)
     let progress = SimulateProgress(total: request.runs, isWanted: !call[Shared.json])
     let show = { @Sendable (isStopped: Bool) in
       SimulateText(
-        request: request, summary: account.summary, elapsed: progress.elapsed, isStopped: isStopped
+        request: request, summary: results.summary, elapsed: progress.elapsed, isStopped: isStopped
       ).show(call)
     }
     output.begin {
@@ -108,7 +108,7 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     }
     let take = { @Sendable (outcome: RunOutcome<Feature>) in
       progress.add(outcome.findings.count)
-      return account.add(outcome)
+      return results.add(outcome)
     }
     var failure: RunOutcome<Feature>?
     if let plan = request.only {
@@ -120,20 +120,20 @@ enum SimulateWorldCommand<Feature: SimulatedFeature> {
     // This comes before `conclude`, for which a second signal waits.
     if isStopped { progress.abandon() } else { progress.end() }
     output.conclude { show(isStopped) }
-    let summary = account.summary
+    let summary = results.summary
     return (summary, shrinks ? failure ?? summary.failures.first : nil)
   }
 
-  /// Returns an account.
+  /// Returns the results.
   ///
   /// If a plan is to be shrunk, the first run that fails as expected is the last.
-  private static func account(
+  private static func results(
     of request: SimulateRequest<Feature>, shrinks: Bool
-  ) -> SimulateAccount<Feature> {
+  ) -> SimulateResults<Feature> {
     let kinds = request.simulation.setup.defect?.kinds ?? Feature.kinds
     let fails = { @Sendable (outcome: RunOutcome<Feature>) in
       outcome.kinds.contains(where: kinds.contains)
     }
-    return SimulateAccount(of: request, until: shrinks ? fails : nil)
+    return SimulateResults(of: request, until: shrinks ? fails : nil)
   }
 }

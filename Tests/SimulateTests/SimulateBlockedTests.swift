@@ -4,8 +4,8 @@ import Testing
 /// Tests of how commands end when nothing reads their output.
 @Suite(.timeLimit(.minutes(10))) struct SimulateBlockedTests {
   @Test func `a signal ends a trace that nothing reads, and the reason is reported`() async throws {
-    let words = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
-    let player = try LabProcess(["python3", "-c", Self.unread, SimulatorProcess.path] + words)
+    let arguments = ["simulate", "held-socket", "--seeds", "1", "--trace", "--verbose"]
+    let player = try LabProcess(["python3", "-c", Self.unread, SimulatorProcess.path] + arguments)
     let outcome = await CommandProcess.outcome(of: player)
     let said = "standard output is blocked; ended without writing the rest"
     #expect(outcome.output == ["1", "holdfast-sim simulate held-socket: \(said)"])
@@ -30,9 +30,9 @@ import Testing
   @Test func `a signal ends the command although the terminal for its progress is stopped`()
     async throws
   {
-    let words = ["simulate", "all", "--seeds", "1..100000000"]
+    let arguments = ["simulate", "all", "--seeds", "1..100000000"]
     let player = try LabProcess(
-      ["python3", "-c", Self.stopped, "signal", SimulatorProcess.path] + words)
+      ["python3", "-c", Self.stopped, "signal", SimulatorProcess.path] + arguments)
     let outcome = await CommandProcess.outcome(of: player)
     #expect(outcome.output.first == "message-stream")
     #expect(outcome.output.count { $0.hasPrefix("runs ") } == 1)
@@ -42,9 +42,9 @@ import Testing
 
   @Test func `the run limit ends the command although the terminal is stopped`() async throws {
     try await EndlessPlan.with { file in
-      let words = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
+      let arguments = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
       let player = try LabProcess(
-        ["python3", "-c", Self.stopped, "wait", SimulatorProcess.path] + words)
+        ["python3", "-c", Self.stopped, "wait", SimulatorProcess.path] + arguments)
       let outcome = await CommandProcess.outcome(of: player)
       #expect(outcome.output.contains { $0.hasPrefix("runs ") && $0.hasSuffix(" 0") })
       #expect(outcome.output.last == "1")

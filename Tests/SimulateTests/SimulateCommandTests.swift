@@ -5,10 +5,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SimulateCommandTests {
   private func run(
-    _ words: String..., environment: [String: String] = [:]
+    _ arguments: String..., environment: [String: String] = [:]
   ) async throws -> CommandProcess.Outcome {
     try await SimulatorProcess.run(
-      ["simulate", "message-stream"] + words, environment: environment)
+      ["simulate", "message-stream"] + arguments, environment: environment)
   }
 
   @Test func `gives the same output twice in a row and with two hash seeds`() async throws {
@@ -47,9 +47,9 @@ import Testing
   }
 
   @Test func `a failure names its seed and the command that prints its trace`() async throws {
-    let words = ["--break", "showsBeforeStored", "--server", "plain"]
+    let arguments = ["--break", "showsBeforeStored", "--server", "plain"]
     let outcome = try await SimulatorProcess.run(
-      ["simulate", "message-stream", "--seeds", "1..2", "--json"] + words)
+      ["simulate", "message-stream", "--seeds", "1..2", "--json"] + arguments)
     #expect(outcome.status == 1)
     let failure = try [String: Any].reading(outcome.output.first)
     #expect(failure["event"] as? String == "failure")
@@ -85,8 +85,8 @@ import Testing
         failure["replay"] as? String
           == "holdfast-sim simulate message-stream --plan \(file) --break showsBeforeStored --trace"
       )
-      let told = try await run("--plan", file, "--trace")
-      #expect(told.output.contains { $0.contains("  FOUND    early: ") })
+      let trace = try await run("--plan", file, "--trace")
+      #expect(trace.output.contains { $0.contains("  FOUND    early: ") })
     }
   }
 
@@ -189,8 +189,8 @@ import Testing
   }
 
   @Test func `all presets are played in turn, and each failure names its preset`() async throws {
-    let words = ["--preset", "all", "--seeds", "1..14", "--json"]
-    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
+    let arguments = ["--preset", "all", "--seeds", "1..14", "--json"]
+    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + arguments)
     let all = try [String: Any].reading(outcome.output.last)
     #expect(all["runs"] as? Int == 28)
     let swarm = try [String: Any].reading(
@@ -219,8 +219,8 @@ import Testing
       "liveness.silense is no key of a policy; see `holdfast policy show message-stream`"
     ),
   ])
-  func `reports wrong usage with exit status 2`(words: [String], line: String) async throws {
-    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
+  func `reports wrong usage with exit status 2`(arguments: [String], line: String) async throws {
+    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + arguments)
     #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
@@ -232,9 +232,9 @@ import Testing
     let help = try await SimulatorProcess.run(call + ["--help"])
     let defaults = Self.defaults(in: help.output)
     #expect(defaults.contains(["--preset", "swarm"]))
-    for words in defaults {
-      let outcome = try await SimulatorProcess.run(call + words + ["--nonsense"])
-      #expect(outcome.errors.first?.contains("unknown option --nonsense") == true, "\(words)")
+    for option in defaults {
+      let outcome = try await SimulatorProcess.run(call + option + ["--nonsense"])
+      #expect(outcome.errors.first?.contains("unknown option --nonsense") == true, "\(option)")
     }
   }
 
@@ -242,18 +242,18 @@ import Testing
   private static func defaults(in help: [String]) -> [[String]] {
     var options: [[String]] = []
     for line in help {
-      let words = line.split(separator: " ").map(String.init)
+      let parts = line.split(separator: " ").map(String.init)
       if line.hasPrefix("  --") {
-        options.append(words)
+        options.append(parts)
       } else if let last = options.indices.last {
-        options[last] += words
+        options[last] += parts
       }
     }
-    return options.compactMap { words in
-      guard let label = words.first, let at = words.firstIndex(of: "(default:"),
-        let word = words.dropFirst(at + 1).first, word.hasSuffix(")")
+    return options.compactMap { parts in
+      guard let label = parts.first, let at = parts.firstIndex(of: "(default:"),
+        let value = parts.dropFirst(at + 1).first, value.hasSuffix(")")
       else { return nil }
-      return [label, String(word.dropLast())]
+      return [label, String(value.dropLast())]
     }
   }
 
@@ -266,8 +266,8 @@ import Testing
         .write(toFile: file, atomically: true, encoding: .utf8)
       let outcome = try await run("--plan", file)
       #expect(outcome.status == status)
-      let words = "plan.weather.ping: it must be at least 1s"
-      #expect(outcome.errors.contains { $0.contains(words) } == (status != 0))
+      let text = "plan.weather.ping: it must be at least 1s"
+      #expect(outcome.errors.contains { $0.contains(text) } == (status != 0))
     }
   }
 }

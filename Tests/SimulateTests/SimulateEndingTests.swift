@@ -59,11 +59,11 @@ import Testing
 
   @Test func `a run that takes too long ends the command with the results so far`() async throws {
     try await EndlessPlan.with { file in
-      let words = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
-      let outcome = try await SimulatorProcess.run(words + ["--json"])
+      let arguments = ["simulate", "held-socket", "--plan", file, "--run-limit", "300ms"]
+      let outcome = try await SimulatorProcess.run(arguments + ["--json"])
       #expect(outcome.status == 1)
       #expect(try summaries(outcome) == ["0 runs, stopped"])
-      let table = try await SimulatorProcess.run(words)
+      let table = try await SimulatorProcess.run(arguments)
       #expect(table.output.contains { $0.hasPrefix("runs ") && $0.hasSuffix(" 0") })
     }
   }
@@ -116,8 +116,8 @@ import Testing
       let call = ["simulate", "message-stream", "--seeds", "1..12", "--jobs", "3", "--json"]
       let shrink = ["--shrink", "--corpus", directory + "/plan.json"]
       var sums: [String] = []
-      for words in [call, call + shrink] {
-        let outcome = try await SimulatorProcess.run(words)
+      for arguments in [call, call + shrink] {
+        let outcome = try await SimulatorProcess.run(arguments)
         #expect(outcome.status == 0)
         let sum = try #require(outcome.output.last)
         sums.append(sum.replacing(/"(wallSeconds|simulatedSecondsPerSecond)":[^,}]*/, with: ""))
@@ -130,8 +130,8 @@ import Testing
   @Test func `an unwritable file is refused before anything is played`() async throws {
     let file = "/dev/null/plan.json"
     let cause = "\(file) cannot be written: "
-    let words = ["--break", "closesAlive", "--seeds", "1", "--shrink", "--corpus", file]
-    let outcome = try await SimulatorProcess.run(["simulate", "held-socket"] + words)
+    let arguments = ["--break", "closesAlive", "--seeds", "1", "--shrink", "--corpus", file]
+    let outcome = try await SimulatorProcess.run(["simulate", "held-socket"] + arguments)
     #expect(outcome.status == 1)
     #expect(outcome.output == [])
     #expect(outcome.errors.first?.hasPrefix("holdfast-sim simulate held-socket: \(cause)") == true)
@@ -163,12 +163,12 @@ import Testing
 
   @Test func `the help names the last object of the output`() async throws {
     let help = try await SimulatorProcess.run("simulate", "held-socket", "--help")
-    let words = help.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
+    let page = help.output.joined(separator: " ").split(separator: " ").joined(separator: " ")
     for text in [
       #"and event "summary" follows"#, #"A trace is events "line" and "end""#,
       #"then event "shrunk""#,
     ] {
-      #expect(words.contains(text))
+      #expect(page.contains(text))
     }
     let trace = try await SimulatorProcess.run(
       "simulate", "held-socket", "--seeds", "1", "--trace", "--json")

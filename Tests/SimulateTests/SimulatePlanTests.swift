@@ -7,12 +7,12 @@ import Testing
 /// Tests of plans in files, and of combinations of options.
 @Suite(.timeLimit(.minutes(10))) struct SimulatePlanTests {
   private func play(
-    _ text: String, _ words: [String] = []
+    _ text: String, _ arguments: [String] = []
   ) async throws -> (outcome: CommandProcess.Outcome, file: String) {
     let scratch = try Scratch()
     try scratch.write(Array(text.utf8), to: "plan.json")
     let file = scratch("plan.json")
-    let call = ["simulate", "message-stream", "--plan", file] + words
+    let call = ["simulate", "message-stream", "--plan", file] + arguments
     return (try await SimulatorProcess.run(call), file)
   }
 
@@ -108,11 +108,11 @@ import Testing
   @Test func `a plan's expected but missing findings are reported`() async throws {
     let text = Self.plan(#","expected":["lost","early"]"#)
     let line = "the plan expected lost, early, which were not found"
-    for words in [[], ["--trace"]] {
-      let (outcome, _) = try await play(text, words)
+    for arguments in [[], ["--trace"]] {
+      let (outcome, _) = try await play(text, arguments)
       #expect(outcome.status == 0)
       #expect(outcome.output.last == line)
-      let (events, _) = try await play(text, words + ["--json"])
+      let (events, _) = try await play(text, arguments + ["--json"])
       let last = try [String: Any].reading(events.output.last)
       #expect(last["missing"] as? [String] == ["lost", "early"])
     }
@@ -173,17 +173,17 @@ import Testing
       "--server has no effect beside --plan, which names its server; omit --server"
     ),
   ])
-  func `options without an effect are refused`(words: [String], line: String) async throws {
-    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + words)
+  func `options without an effect are refused`(arguments: [String], line: String) async throws {
+    let outcome = try await SimulatorProcess.run(["simulate", "message-stream"] + arguments)
     #expect(outcome == .failure(2, "holdfast-sim simulate message-stream: " + line))
   }
 
   @Test func `seeds are counted if there is no failure to shrink`() async throws {
-    let words = ["simulate", "held-socket", "--seeds", "1..3", "--shrink"]
-    let outcome = try await SimulatorProcess.run(words + ["--json"])
+    let arguments = ["simulate", "held-socket", "--seeds", "1..3", "--shrink"]
+    let outcome = try await SimulatorProcess.run(arguments + ["--json"])
     #expect(outcome.status == 0)
     #expect(try [String: Any].reading(outcome.output.last)["runs"] as? Int == 3)
-    let table = try await SimulatorProcess.run(words)
+    let table = try await SimulatorProcess.run(arguments)
     #expect(table.output.contains { $0.hasPrefix("runs ") && $0.hasSuffix(" 3") })
   }
 }

@@ -6,17 +6,17 @@ enum SimulatorProcess {
 
   static var path: String { CommandProcess.path(of: program) }
 
-  static func start(_ words: [String]) throws -> LabProcess {
-    try CommandProcess.start(words, of: program)
+  static func start(_ arguments: [String]) throws -> LabProcess {
+    try CommandProcess.start(arguments, of: program)
   }
 
   static func run(
-    _ words: [String], environment: [String: String] = [:]
+    _ arguments: [String], environment: [String: String] = [:]
   ) async throws -> CommandProcess.Outcome {
-    try await CommandProcess.run(words, of: program, environment: environment)
+    try await CommandProcess.run(arguments, of: program, environment: environment)
   }
 
-  static func run(_ words: String...) async throws -> CommandProcess.Outcome {
-    try await run(words)
+  static func run(_ arguments: String...) async throws -> CommandProcess.Outcome {
+    try await run(arguments)
   }
 }

@@ -8,11 +8,11 @@ import Testing
     [], ["simulate"], ["simulate", "message-stream"], ["simulate", "relay"], ["simulate", "all"],
     ["simulate", "bottle-cost"], ["judge"], ["version"], ["completions"], ["manual"],
   ])
-  func `explains every command`(words: [String]) async throws {
-    let help = try await SimulatorProcess.run(words + ["--help"])
+  func `explains every command`(arguments: [String]) async throws {
+    let help = try await SimulatorProcess.run(arguments + ["--help"])
     #expect(help.status == 0)
     #expect(help.errors == [])
-    let name = (["holdfast-sim"] + words).joined(separator: " ")
+    let name = (["holdfast-sim"] + arguments).joined(separator: " ")
     #expect(help.output.first?.hasPrefix("\(name) - ") == true)
     #expect(help.output.contains { $0.hasPrefix("Usage: \(name)") })
     #expect(help.output.last == "  2  invalid command line")

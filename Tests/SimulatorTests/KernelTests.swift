@@ -27,7 +27,7 @@ struct KernelTests {
           isDead = true
           kills += 1
         case .fact(.stored): #expect(!isDead, "seed \(seed)")
-        case .told, .ticked, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
+        case .received, .ticked, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
           .ended, .calm, .fact:
           return
         }
@@ -77,7 +77,7 @@ struct EndlessTests {
     var seventh: Instant?
     _ = play(Plan.drawn(.cafe, seed: 1), as: Cracked.self) { seen, phoneState in
       switch seen {
-      case .told, .ticked:
+      case .received, .ticked:
         steps += 1
         if steps == 7 { seventh = phoneState.now }
       case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,

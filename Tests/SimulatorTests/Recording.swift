@@ -6,28 +6,28 @@ import MessageStream
 /// A run, with all observations in order.
 struct Recording {
   var outcome: Outcome
-  var happenings: [(at: Instant, what: Happening)] = []
+  var observations: [(at: Instant, what: StreamObservation)] = []
 
   init(_ plan: Plan) {
-    var happenings: [(at: Instant, what: Happening)] = []
-    outcome = play(plan, as: StreamModel.self) { happening, facts in
-      happenings.append((facts.now, happening))
+    var observations: [(at: Instant, what: StreamObservation)] = []
+    outcome = play(plan, as: StreamModel.self) { observation, facts in
+      observations.append((facts.now, observation))
     }
-    self.happenings = happenings
+    self.observations = observations
   }
 
   /// The inputs that the client received, with their times.
   var inputs: [(at: Instant, input: StreamModel.Input)] {
-    happenings.compactMap {
-      if case .told(_, let input, _, _) = $0.what { ($0.at, input) } else { nil }
+    observations.compactMap {
+      if case .received(_, let input, _, _) = $0.what { ($0.at, input) } else { nil }
     }
   }
 
   /// The effects that the client returned, with their times.
   var effects: [(at: Instant, effect: StreamModel.Effect)] {
-    happenings.flatMap { entry -> [(at: Instant, effect: StreamModel.Effect)] in
+    observations.flatMap { entry -> [(at: Instant, effect: StreamModel.Effect)] in
       switch entry.what {
-      case .told(_, _, _, let effects), .ticked(_, let effects): effects.map { (entry.at, $0) }
+      case .received(_, _, _, let effects), .ticked(_, let effects): effects.map { (entry.at, $0) }
       case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
         .ended, .calm, .fact:
         []
@@ -42,8 +42,8 @@ struct Recording {
   }
 
   /// Returns the times of the observations that match a predicate.
-  func times(_ isMeant: (Happening) -> Bool) -> [Instant] {
-    happenings.filter { isMeant($0.what) }.map(\.at)
+  func times(_ isMeant: (StreamObservation) -> Bool) -> [Instant] {
+    observations.filter { isMeant($0.what) }.map(\.at)
   }
 }
 

@@ -127,7 +127,7 @@ private struct LedgerScript {
 
   private var server: SessionServer
   private var ledger: SessionLedger
-  private var kept = StoredSessions()
+  private var durable = StoredSessions()
   private var now = Instant.zero
   private var writes: [StoreToken] = []
   private var messages: [String] = []
@@ -150,7 +150,7 @@ private struct LedgerScript {
   private var clock: Timestamp { Self.wall.advanced(by: Instant.zero.duration(to: now)) }
 
   private mutating func play() {
-    give(.restored(kept, wall: clock))
+    give(.restored(durable, wall: clock))
     give(.opened(Self.line, .init(address: "a", challenge: "c"), wall: clock))
     let connect = SessionConnect(session: "s", features: [.parts, .idempotency])
     say(.connect(connect), proof: .key)
@@ -196,11 +196,11 @@ private struct LedgerScript {
   /// Advances the time. The server receives data from the client every 20 s.
   private mutating func pass(_ time: Duration) {
     let end = now.advanced(by: time)
-    var heardAt = now
+    var lastReceived = now
     while let due = server.deadline, due <= end {
-      if heardAt.advanced(by: .seconds(20)) <= due {
-        heardAt = heardAt.advanced(by: .seconds(20))
-        now = heardAt
+      if lastReceived.advanced(by: .seconds(20)) <= due {
+        lastReceived = lastReceived.advanced(by: .seconds(20))
+        now = lastReceived
         give(.heard(Self.line))
         continue
       }
@@ -219,17 +219,17 @@ private struct LedgerScript {
 
   private mutating func follow(_ effects: [SessionServer.Effect]) {
     for effect in effects.flatMap(change) {
-      ledger.asked(effect, kept)
+      ledger.requested(effect, durable)
       switch effect {
       case .store(let token, let changes):
-        for change in changes { kept.apply(change) }
+        for change in changes { durable.apply(change) }
         writes.append(token)
       case .send(_, .response(let response)): messages += [response.id].compactMap(\.self)
       case .accept, .refuse, .send, .noticeDrain, .ping, .close, .drop, .run, .cancel, .finished:
         continue
       }
     }
-    ledger.settle()
+    ledger.finishStep()
     while !writes.isEmpty { give(.stored(writes.removeFirst(), failure: nil, wall: clock)) }
   }
 }

@@ -15,7 +15,7 @@ import Testing
     clean(recording)
     let dead = recording.times { $0 == .wentDead(.phone, AttemptID(1)) }
     #expect(dead == [.second(100)])
-    #expect(recording.heard(of: 1).allSatisfy { $0.at <= .second(100) })
+    #expect(recording.frames(of: 1).allSatisfy { $0.at <= .second(100) })
     let closes = recording.effects.filter { $0.effect == .close(AttemptID(1), code: 1001) }
     #expect(closes.count == 1)
     // The last byte arrived with the server's ping at 54 s, or with the upgrade.
@@ -30,10 +30,10 @@ import Testing
         (120, Action(.pullToRefresh)),
       ]))
     clean(recording)
-    let told = recording.inputs.contains {
+    let isReported = recording.inputs.contains {
       $0.input.event == .device(.reachability(.captivePortal))
     }
-    #expect(told == isKnown)
+    #expect(isReported == isKnown)
     let caught = recording.inputs.contains {
       if case .fetchFailed(_, .captivePortal) = $0.input { true } else { false }
     }
@@ -79,15 +79,15 @@ import Testing
       clean(recording)
       // A write takes 2 ms. A change that becomes durable later than the step that requested it was
       // written by the disk, not by the end of the process. A kill in that instant falls between.
-      var asked: Instant?
-      var unheard: Instant?
-      for (at, happening) in recording.happenings {
-        switch happening {
-        case .told(_, .send, _, _): asked = at
-        case .fact(.stored): unheard = asked.map { $0 < at } == true ? at : nil
-        case .told(_, .committed, _, _): unheard = nil
-        case .killed: between += unheard == at ? 1 : 0
-        case .launched, .told, .ticked, .suspended, .resumed, .upgraded, .serverLost, .wentDead,
+      var sentAt: Instant?
+      var unconfirmed: Instant?
+      for (at, observation) in recording.observations {
+        switch observation {
+        case .received(_, .send, _, _): sentAt = at
+        case .fact(.stored): unconfirmed = sentAt.map { $0 < at } == true ? at : nil
+        case .received(_, .committed, _, _): unconfirmed = nil
+        case .killed: between += unconfirmed == at ? 1 : 0
+        case .launched, .received, .ticked, .suspended, .resumed, .upgraded, .serverLost, .wentDead,
           .began, .ended, .calm, .fact:
           continue
         }
@@ -104,10 +104,10 @@ import Testing
     clean(recording)
     #expect(recording.times { $0 == .suspended(.phone) } == [.second(105)])
     #expect(recording.times { $0 == .resumed(.phone) } == [.second(200)])
-    let meanwhile = recording.happenings.filter { $0.at > .second(105) && $0.at < .second(200) }
+    let meanwhile = recording.observations.filter { $0.at > .second(105) && $0.at < .second(200) }
     let steps = meanwhile.filter {
       switch $0.what {
-      case .told, .ticked: true
+      case .received, .ticked: true
       case _: false
       }
     }
@@ -129,7 +129,7 @@ import Testing
       .short([(100, Action(.blackHole, for: .seconds(seconds))), (102, Action(.others, 3))]))
     clean(recording)
     #expect(recording.times { $0 == .wentDead(.phone, AttemptID(1)) }.isEmpty != isDead)
-    let frames = recording.heard(of: 1).filter { $0.at > .second(100) }
+    let frames = recording.frames(of: 1).filter { $0.at > .second(100) }
     #expect(frames.allSatisfy { $0.at >= .second(100 + Double(seconds)) })
     #expect(frames.isEmpty == isDead)
   }
@@ -238,10 +238,10 @@ import Testing
     let recording = Recording(
       .short([(100, Action(.beginAnew, 10)), (110, Action(.others, 3))]))
     clean(recording)
-    let kept = recording.happenings.compactMap {
+    let counts = recording.observations.compactMap {
       if case .fact(.beganAnew(_, let kept)) = $0.what { kept.count } else { nil }
     }
-    #expect(kept == [10])
+    #expect(counts == [10])
   }
 
   @Test func `clocks jump as planned`() {
@@ -260,7 +260,7 @@ import Testing
 
 extension Recording {
   /// Returns the inputs from an attempt's socket, except a close that the phone initiated.
-  func heard(of number: UInt64) -> [(at: Instant, input: StreamModel.Input)] {
+  func frames(of number: UInt64) -> [(at: Instant, input: StreamModel.Input)] {
     inputs.filter { _, input in
       if case .lost(_, .closed)? = input.event { false } else { input.belongs(to: number) }
     }

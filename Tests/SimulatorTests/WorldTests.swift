@@ -72,9 +72,9 @@ import Testing
     plan.events.removeAll { planned in lies.contains { planned.event.eventKind == .own($0) } }
     let recording = Recording(plan)
     var next: (attempt: AttemptID, offset: UInt64)?
-    for (_, happening) in recording.happenings {
-      if case .launched = happening { next = nil }
-      guard case .told(_, let input, isLate: false, _) = happening else { continue }
+    for (_, observation) in recording.observations {
+      if case .launched = observation { next = nil }
+      guard case .received(_, let input, isLate: false, _) = observation else { continue }
       switch input {
       case .opened(let attempt, let head?, let after):
         next = (attempt, (after ?? head).offset + 1)
@@ -112,7 +112,7 @@ import Testing
 extension Recording {
   /// The texts of the messages that the server accepted after the run began, in order.
   var texts: [String] {
-    happenings.compactMap {
+    observations.compactMap {
       if case .fact(.accepted(let message, isNew: true)) = $0.what { message.text } else { nil }
     }
   }

@@ -32,23 +32,23 @@ public struct BottleCheckers: FeatureCheckers {
     _ phoneState: PhoneState<BottleFeature>
   ) {
     lapse(phoneState)
-    scans.told(input, isLate: isLate, phoneState)
-    idling.told(input, isLate: isLate, phoneState)
-    keeping.told(input, isLate: isLate, phoneState)
+    scans.received(input, isLate: isLate, phoneState)
+    idling.received(input, isLate: isLate, phoneState)
+    keeping.received(input, isLate: isLate, phoneState)
     if case .heard(_, .chunk(let news), _)? = input {
       chunk = news.records.filter { !$0.flags.contains(.isDeleted) }.map(\.id)
     }
     for effect in effects {
-      asked(effect, phoneState)
-      scans.asked(effect, phoneState)
-      idling.asked(effect, isTick: input == nil, phoneState)
-      keeping.asked(effect, phoneState)
+      requested(effect, phoneState)
+      scans.requested(effect, phoneState)
+      idling.requested(effect, isTick: input == nil, phoneState)
+      keeping.requested(effect, phoneState)
     }
-    scans.settled(phoneState)
-    idling.settled(phoneState)
+    scans.stepEnded(phoneState)
+    idling.stepEnded(phoneState)
   }
 
-  public mutating func asked(
+  public mutating func requested(
     _ effect: Feature.Effect, _ phoneState: PhoneState<BottleFeature>
   ) {
     switch effect {
@@ -69,17 +69,18 @@ public struct BottleCheckers: FeatureCheckers {
     }
   }
 
-  public mutating func met(
+  public mutating func handle(
     _ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>
   ) {
     lapse(phoneState)
-    scans.met(seen, phoneState)
-    idling.met(seen, phoneState)
-    keeping.met(seen, phoneState)
+    scans.handle(seen, phoneState)
+    idling.handle(seen, phoneState)
+    keeping.handle(seen, phoneState)
     switch seen {
     case .launched: (shown, lastShown, chunk) = ([], 0, [])
     case .fact(let fact): noted(fact, phoneState)
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .began,
       .ended, .calm:
       return
     }
@@ -90,7 +91,7 @@ public struct BottleCheckers: FeatureCheckers {
   ) {
     switch fact {
     case .recorded(let id): waiting[id] = phoneState.now
-    case .gone(let id): waiting[id] = nil
+    case .removed(let id): waiting[id] = nil
     case .stored(let id):
       waiting[id] = nil
       guard !known.insert(id).inserted else { return }
@@ -138,23 +139,23 @@ struct BottleKeeping: Sendable {
   private(set) var found = Findings()
   private var awakeSince = Instant.zero
   /// The unanswered requests, with the times by which they must be answered.
-  private var asked: [UInt64: Instant] = [:]
+  private var pending: [UInt64: Instant] = [:]
   /// The bytes of requests that have not been written yet.
   private var unwritten: [UInt64: (attribute: BottleAttribute, bytes: [UInt8])] = [:]
-  private var isTold = false
+  private var isReported = false
   private var isAway = true
 
   /// The time for a refresh or a command, then for the state that confirms a deletion.
   private static let patience = Duration.seconds(21)
 
-  mutating func told(
+  mutating func received(
     _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
     lapse(phoneState)
     switch input {
-    case .refresh(let id): asked[id] = phoneState.now.advanced(by: Self.patience)
+    case .refresh(let id): pending[id] = phoneState.now.advanced(by: Self.patience)
     case .perform(let id, let request):
-      asked[id] = phoneState.now.advanced(by: Self.patience)
+      pending[id] = phoneState.now.advanced(by: Self.patience)
       unwritten[id] = BottleRequestKind.written(request)
     case .start: isAway = false
     case .stop: isAway = true
@@ -164,7 +165,7 @@ struct BottleKeeping: Sendable {
     }
   }
 
-  mutating func asked(_ effect: BottleFeature.Effect, _ phoneState: PhoneState<BottleFeature>) {
+  mutating func requested(_ effect: BottleFeature.Effect, _ phoneState: PhoneState<BottleFeature>) {
     switch effect {
     case .write(_, _, let attribute, let bytes):
       unwritten = unwritten.filter { $0.value.attribute != attribute || $0.value.bytes != bytes }
@@ -179,50 +180,51 @@ struct BottleKeeping: Sendable {
   }
 
   private mutating func answered(_ id: UInt64, at now: Instant) {
-    guard asked.removeValue(forKey: id) == nil else { return }
+    guard pending.removeValue(forKey: id) == nil else { return }
     found.add(.duplicated, at: now, "request \(id) was answered twice")
   }
 
-  mutating func met(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>) {
+  mutating func handle(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>)
+  {
     switch seen {
     case .launched:
-      (asked, unwritten) = ([:], [:])
-      (awakeSince, isTold) = (phoneState.now, false)
-    case .killed: (asked, unwritten) = ([:], [:])
+      (pending, unwritten) = ([:], [:])
+      (awakeSince, isReported) = (phoneState.now, false)
+    case .killed: (pending, unwritten) = ([:], [:])
     case .resumed: awakeSince = phoneState.now
     case .suspended:
-      if phoneState.own.bareSince != nil {
-        tell(phoneState.now, "is suspended, and nothing is outstanding with the system")
+      if phoneState.own.idleSince != nil {
+        report(phoneState.now, "is suspended, and nothing is outstanding with the system")
       }
-    case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
       lapse(phoneState)
     }
   }
 
   private mutating func lapse(_ phoneState: PhoneState<BottleFeature>) {
     guard phoneState.isAwake else { return }
-    if let since = phoneState.own.bareSince {
+    if let since = phoneState.own.idleSince {
       if since.advanced(by: phoneState.policy.longestBare) < phoneState.now {
-        tell(phoneState.now, "waits, and nothing is outstanding with the system")
+        report(phoneState.now, "waits, and nothing is outstanding with the system")
       }
     } else {
-      isTold = false
+      isReported = false
     }
-    guard !asked.isEmpty else { return }
-    for (id, due) in asked.sorted(by: { $0.key < $1.key })
+    guard !pending.isEmpty else { return }
+    for (id, due) in pending.sorted(by: { $0.key < $1.key })
     where max(due, awakeSince.advanced(by: .seconds(1))) < phoneState.now {
-      asked[id] = nil
+      pending[id] = nil
       found.add(.stuck, at: phoneState.now, "request \(id) is not answered")
     }
   }
 
-  private mutating func tell(_ now: Instant, _ detail: String) {
-    if !isTold { found.add(.stuck, at: now, detail) }
-    isTold = true
+  private mutating func report(_ now: Instant, _ detail: String) {
+    if !isReported { found.add(.stuck, at: now, detail) }
+    isReported = true
   }
 
   mutating func conclude(_ phoneState: PhoneState<BottleFeature>) {
-    guard isAway, phoneState.own.isKept else { return }
+    guard isAway, phoneState.own.hasPending else { return }
     found.add(.storm, at: phoneState.now, "was left, and something is outstanding with the system")
   }
 }

@@ -41,7 +41,7 @@ public struct BottleDay: Sendable, Hashable {
       case .stored(let id):
         let time = recorded[id].map { $0.duration(to: phoneState.now) }
         if let time, time <= soonest { soon += 1 }
-      case .gone, .advertises, .linked, .stamped, .erased, .altered: return
+      case .removed, .advertises, .linked, .stamped, .erased, .altered: return
       }
     }
     let counts = outcome.counts

@@ -50,20 +50,20 @@ extension BottleFeature {
     /// The declarations of all event kinds.
     public static let forms: [EventKind: EventForm] = [
       .drinks: EventForm(.count(1...60), of: .peripheral, isOfPeople: true) {
-        "takes \(Words.count($0.number, "drink"))"
+        "takes \(TraceText.count($0.number, "drink"))"
       },
       .moves: EventForm(of: .peripheral, isOfPeople: true) { _ in "moves the bottle" },
       .carries: EventForm(.span, of: .peripheral, isOfPeople: true) {
         "carries the bottle for \(length($0))"
       },
-      .pours: EventForm(.word(amounts), of: .peripheral, isOfPeople: true) {
-        "pours \($0.word) ml"
+      .pours: EventForm(.choice(amounts), of: .peripheral, isOfPeople: true) {
+        "pours \($0.choice) ml"
       },
       .shakes: EventForm(of: .peripheral, isOfPeople: true) { _ in "shakes the bottle" },
       .refreshes: EventForm(isOfPeople: true) { _ in "refreshes" },
       .deletes: EventForm(isOfPeople: true) { _ in "deletes the newest drink" },
-      .commands: EventForm(.word(BottleRequestKind.allCases.map(\.rawValue)), isOfPeople: true) {
-        "sends \($0.word) to the bottle"
+      .commands: EventForm(.choice(BottleRequestKind.allCases.map(\.rawValue)), isOfPeople: true) {
+        "sends \($0.choice) to the bottle"
       },
       .holds: EventForm(.span, isOfPeople: true) {
         "looks at a screen that keeps the connection for \(length($0))"
@@ -80,8 +80,8 @@ extension BottleFeature {
       .crowded: EventForm(.span) { "the phone has no slot for a connection for \(length($0))" },
       .lossy: EventForm(.span) { "the radio loses and repeats values for \(length($0))" },
       .garbles: EventForm(.span) { "the radio cuts values off for \(length($0))" },
-      .bluetooth: EventForm(.word(["off", "unauthorised", "resetting", "unknown"]), .span) {
-        "Bluetooth is \($0.word) for \(length($0))"
+      .bluetooth: EventForm(.choice(["off", "unauthorised", "resetting", "unknown"]), .span) {
+        "Bluetooth is \($0.choice) for \(length($0))"
       },
       .echoes: EventForm { _ in "callbacks of older attempts come again" },
       .timeless: EventForm { _ in "the phone's clock falls back by years" },

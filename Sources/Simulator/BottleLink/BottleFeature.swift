@@ -22,7 +22,7 @@ public enum BottleFeature: SimulatedFeature {
     // The app.
     case input(BottleModel.Input)
     /// The radio reports an event to the app, which wakes it.
-    case tells(BottleModel.Input)
+    case delivers(BottleModel.Input)
     case notifies(AttemptID, BottleAttribute, [UInt8])
     case commits(UInt64, DrinkChange)
     case confirms(UInt64)
@@ -55,7 +55,7 @@ public enum BottleFeature: SimulatedFeature {
     /// The bottle recorded a drink.
     case recorded(UInt32)
     /// The bottle deleted or replaced a record that no phone has acknowledged.
-    case gone(UInt32)
+    case removed(UInt32)
     /// The store of the phone has a new record.
     case stored(UInt32)
     case advertises(Bool)
@@ -128,9 +128,9 @@ public enum BottleFeature: SimulatedFeature {
     // The radio and the phone's system.
     var isOn = true
     /// Whether the system has a ticket, a connection or a scan for the app.
-    var isKept = false
+    var hasPending = false
     /// The time since which the system has nothing pending for an app that wants its bottle.
-    var bareSince: Instant?
+    var idleSince: Instant?
     /// The time since which nothing prevents a synchronization, and the time since which that also
     /// holds without a connection at first.
     var clearSince: Instant?
@@ -206,7 +206,7 @@ extension BottleFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) {
     switch fact {
     case .recorded(let id): digest.mix(1, UInt64(id))
-    case .gone(let id): digest.mix(2, UInt64(id))
+    case .removed(let id): digest.mix(2, UInt64(id))
     case .stored(let id): digest.mix(3, UInt64(id))
     case .advertises(let isOn): digest.mix(4, isOn ? 1 : 2)
     case .linked(let isOn): digest.mix(5, isOn ? 1 : 2)
@@ -233,7 +233,7 @@ extension BottleFeature {
       digest.mix(time)
     case .written(let id): digest.mix(8, id.number)
     case .unwritten(let id, _): digest.mix(9, id.number)
-    case .restored(let kept): digest.mix(10, UInt64(kept.unshown.count))
+    case .restored(let snapshot): digest.mix(10, UInt64(snapshot.unshown.count))
     case .committed(let id, let drinks): digest.mix(11, id, UInt64(drinks.count))
     case .uncommitted(let id, _): digest.mix(12, id)
     }

@@ -10,31 +10,31 @@ struct BottleIdling: Sendable {
   private var connected: Instant?
   private var used: Instant?
   /// The time of the user's last request, or of the last start or end of a hold.
-  private var asked: Instant?
+  private var requestedAt: Instant?
   /// The time since which the connection is held, and of the last ping that kept the bottle awake.
   private var held: Instant?
   private var pinged: Instant?
   /// The unanswered pings that the user requested.
-  private var wished: Set<UInt64> = []
+  private var requestedPings: Set<UInt64> = []
   /// The time at which the phone closed a connection without work left, until a new reason occurs.
   private var rested: Instant?
   /// The number of the bottle's unsynchronized records, as last reported.
   private var unsynced: UInt16 = 0
   private var awakeSince = Instant.zero
 
-  mutating func told(
+  mutating func received(
     _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
     lapse(phoneState)
     guard let input else { return }
     noteRest(input, isLate: isLate, phoneState)
     switch input {
-    case .refresh, .hold: (used, asked) = (phoneState.now, phoneState.now)
+    case .refresh, .hold: (used, requestedAt) = (phoneState.now, phoneState.now)
     case .perform(let id, let request):
       // A request that the app rejects does not use the connection.
       if BottleRequestKind.isRefused(request) { return }
-      (used, asked) = (phoneState.now, phoneState.now)
-      if request == .command(.ping) { wished.insert(id) }
+      (used, requestedAt) = (phoneState.now, phoneState.now)
+      if request == .command(.ping) { requestedPings.insert(id) }
     case .start, .written: used = phoneState.now
     case .heard(let attempt, .chunk, _):
       if !isLate, attempt == phoneState.currentAttempt { used = phoneState.now }
@@ -69,16 +69,16 @@ struct BottleIdling: Sendable {
     }
   }
 
-  mutating func asked(
+  mutating func requested(
     _ effect: BottleFeature.Effect, isTick: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
     switch effect {
     case .write(_, _, .command, BottleCommand.ping.bytes):
       pinged = phoneState.now
-      if phoneState.own.holds == 0, wished.isEmpty {
+      if phoneState.own.holds == 0, requestedPings.isEmpty {
         found.add(.needless, at: phoneState.now, "keeps a bottle awake that nobody holds")
       }
-    case .update(.performed(let id, _)): wished.remove(id)
+    case .update(.performed(let id, _)): requestedPings.remove(id)
     case .cancel: if isTick { closed(phoneState) }
     case .scan, .stopScan, .connect, .discover, .write, .commit, .confirm, .update: return
     }
@@ -98,21 +98,22 @@ struct BottleIdling: Sendable {
     if phoneState.own.holds > 0, awakeSince.advanced(by: idle.after) <= phoneState.now {
       found.add(.needless, at: phoneState.now, "closed as idle although somebody holds it")
     }
-    let time = max(connected, asked ?? connected).duration(to: phoneState.now)
+    let time = max(connected, requestedAt ?? connected).duration(to: phoneState.now)
     if time < idle.after {
       found.add(.needless, at: phoneState.now, "closed as idle after \(time)")
     }
   }
 
-  mutating func met(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>) {
+  mutating func handle(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>)
+  {
     switch seen {
     case .launched:
-      let kept = found
+      let findings = found
       self = BottleIdling()
-      (found, awakeSince) = (kept, phoneState.now)
+      (found, awakeSince) = (findings, phoneState.now)
     case .resumed: awakeSince = phoneState.now
     case .killed, .suspended: return
-    case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
       lapse(phoneState)
     }
   }
@@ -142,7 +143,7 @@ struct BottleIdling: Sendable {
     found.add(.stuck, at: phoneState.now, "is held, and nothing keeps the bottle awake")
   }
 
-  mutating func settled(_ phoneState: PhoneState<BottleFeature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<BottleFeature>) {
     if phoneState.status.phase == .connected, phase != .connected {
       (used, connected) = (phoneState.now, phoneState.now)
       if phoneState.own.holds > 0, pinged != phoneState.now {

@@ -11,10 +11,10 @@ extension BottleModel: LinkModel {
     case .choose: .changed
     case .link(let event): event.role
     case .central(let event): role(of: event)
-    case .discovered(let attempt, _, _, _): .heard(attempt)
+    case .discovered(let attempt, _, _, _): .received(attempt)
     case .undiscovered(let attempt, let failure): .lost(attempt, failure)
     case .heard(let attempt, .chunk, _): .data(attempt)
-    case .heard(let attempt, _, _): .heard(attempt)
+    case .heard(let attempt, _, _): .received(attempt)
     case .committed, .uncommitted: .answered(isTrigger: false)
     case .written, .unwritten, .restored, .hold, .shown: .other
     }

@@ -63,7 +63,7 @@ struct BottleRadio {
 
   var adapter = AdapterState.on
   /// Adapter states that the app has not received yet.
-  var untold: [AdapterState] = []
+  var unreported: [AdapterState] = []
   var isScanning = false
   var tickets: [Ticket] = []
   var link: Link?
@@ -83,10 +83,10 @@ struct BottleRadio {
   var plan: UInt64 = 0
   var looks = false
   /// Whether an app had requested something when the adapter was turned off.
-  var wished = false
+  var hadRequest = false
   var lastLink: UInt64 = 0
   /// The time until which the system holds a lost connection, before the app receives the loss.
-  var toldBy = Instant.zero
+  var reportedBy = Instant.zero
   /// The IDs of the records that the bottle has sent, whether or not they arrived.
   var sent: Set<UInt32> = []
 

@@ -51,8 +51,8 @@ public struct BottleReconnect: Sendable, Hashable {
 
   /// Returns the time within which a share of the seeds connected; `patience` if they did not.
   public func quantile(_ share: Double) -> Duration {
-    let place = Int(share * Double(times.count + missed))
-    return times.indices.contains(place) ? times[place] : Self.patience
+    let index = Int(share * Double(times.count + missed))
+    return times.indices.contains(index) ? times[index] : Self.patience
   }
 
   private static func run(

@@ -38,7 +38,7 @@ struct BottleScans: Sendable {
   /// The time for which a request searches for the bottle.
   private static let looks = Duration.seconds(10)
 
-  mutating func told(
+  mutating func received(
     _ input: BottleFeature.Input?, isLate: Bool, _ phoneState: PhoneState<BottleFeature>
   ) {
     lapse(phoneState)
@@ -51,7 +51,7 @@ struct BottleScans: Sendable {
     case .lifecycle(let lifecycle): turn(lifecycle, phoneState)
     case .opened: due = nil
     case .lost(let attempt, _): if !isLate { lost(attempt, phoneState) }
-    case .credentials, .draining, .data, .heard, .answered, .refused, .other: return
+    case .credentials, .draining, .data, .received, .answered, .refused, .other: return
     }
   }
 
@@ -111,7 +111,7 @@ struct BottleScans: Sendable {
     endedFast = true
   }
 
-  mutating func asked(_ effect: BottleFeature.Effect, _ phoneState: PhoneState<BottleFeature>) {
+  mutating func requested(_ effect: BottleFeature.Effect, _ phoneState: PhoneState<BottleFeature>) {
     switch effect {
     case .scan: begin(phoneState)
     case .stopScan: scanning = nil
@@ -126,8 +126,8 @@ struct BottleScans: Sendable {
     // Without a known bottle the system searches for any bottle, without a time limit.
     guard phoneState.own.isKnown else { return }
     scanning = phoneState.now
-    let isAsked = open.values.contains { $0.advanced(by: Self.looks) > phoneState.now }
-    if let due, phoneState.now < due.at, prompted != phoneState.now, !isAsked {
+    let isOutstanding = open.values.contains { $0.advanced(by: Self.looks) > phoneState.now }
+    if let due, phoneState.now < due.at, prompted != phoneState.now, !isOutstanding {
       found.add(.storm, at: phoneState.now, "a scan begins too soon after \(due.why)")
     }
     due = nil
@@ -157,15 +157,16 @@ struct BottleScans: Sendable {
     }
   }
 
-  mutating func met(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>) {
+  mutating func handle(_ seen: Observation<BottleFeature>, _ phoneState: PhoneState<BottleFeature>)
+  {
     switch seen {
     case .launched:
-      let kept = found
+      let findings = found
       self = BottleScans()
-      (found, awakeSince, prompted) = (kept, phoneState.now, phoneState.now)
+      (found, awakeSince, prompted) = (findings, phoneState.now, phoneState.now)
     case .killed, .suspended: (due, leaveBy, scanning) = (nil, nil, nil)
     case .resumed: awakeSince = phoneState.now
-    case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
       lapse(phoneState)
     }
   }
@@ -195,7 +196,7 @@ struct BottleScans: Sendable {
     }
   }
 
-  mutating func settled(_ phoneState: PhoneState<BottleFeature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<BottleFeature>) {
     if phoneState.status.phase == .connected {
       connectedSince = connectedSince ?? phoneState.now
       // A connection that was established ends a series of fast failures.

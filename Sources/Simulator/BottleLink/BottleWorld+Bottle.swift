@@ -10,14 +10,14 @@ extension BottleWorld {
   func deadline(of host: HostID) -> Instant? { host.kind == .peripheral ? bottleDue : nil }
 
   mutating func tick(_ host: HostID) {
-    account()
+    countTime()
     let outputs = bottle.tick(at: now)
     follow(outputs)
   }
 
   /// Passes a physical event to the bottle.
   mutating func touch(_ input: BottleInput) {
-    account()
+    countTime()
     let outputs = bottle.handle(.world(input), at: now)
     follow(outputs)
   }
@@ -38,7 +38,7 @@ extension BottleWorld {
     }
     kernel.own.unsynced = Int(bottle.bottle.ring.unsynced(withDeleted: false))
     plan()
-    weigh()
+    updateState()
   }
 
   private mutating func noteRecords() {
@@ -51,7 +51,7 @@ extension BottleWorld {
     }
     let oldest = ring.count > 0 ? ring[0].id : ring.nextID
     while oldestRecord < oldest {
-      if own.expected.contains(oldestRecord) { note(gone: oldestRecord) }
+      if own.expected.contains(oldestRecord) { note(removed: oldestRecord) }
       oldestRecord += 1
     }
     if bottle.countsDeleted { noteMarked(ring) }
@@ -73,10 +73,10 @@ extension BottleWorld {
 
   /// Erases the bottle's memory. Then somebody takes it and drinks.
   private mutating func wipe() {
-    account()
-    for id in own.expected.sorted() { note(gone: id) }
+    countTime()
+    for id in own.expected.sorted() { note(removed: id) }
     note(.erased)
-    gone.formUnion(made.values)
+    lost.formUnion(made.values)
     (made, nextRecord, oldestRecord) = ([:], 1, 0)
     (kernel.own.stored, radio.sent) = ([], [])
     let outputs = bottle.handle(.erased, at: now)
@@ -89,7 +89,7 @@ extension BottleWorld {
   private mutating func noteMarked(_ ring: RecordRing<ArrayStorage>) {
     for index in 0..<ring.count where ring[index].isSynced {
       let id = ring[index].id
-      if own.expected.contains(id), !radio.sent.contains(id) { note(gone: id) }
+      if own.expected.contains(id), !radio.sent.contains(id) { note(removed: id) }
     }
   }
 
@@ -102,9 +102,9 @@ extension BottleWorld {
   }
 
   /// Removes a record from those that must be stored.
-  mutating func note(gone id: UInt32) {
+  mutating func note(removed id: UInt32) {
     kernel.own.expected.remove(id)
-    note(.gone(id))
+    note(.removed(id))
   }
 
   /// Returns the record that a write deletes before any phone has acknowledged it.
@@ -139,14 +139,14 @@ extension BottleWorld {
       touch(.stands(false))
       kernel.later(.handles(.stands(true)), after: .seconds(4))
     case .carries: carry(index)
-    case .pours: touch(.poured(Int16(event.word) ?? 0))
+    case .pours: touch(.poured(Int16(event.choice) ?? 0))
     case .shakes: touch(.shaken)
     case .measures:
       let percent = UInt8(clamping: event.number)
       touch(.battery(percent))
       notify(.battery, [percent])
     case .restarts:
-      account()
+      countTime()
       let outputs = bottle.handle(.restarted, at: now)
       follow(outputs)
     case .wipes: wipe()
@@ -154,11 +154,11 @@ extension BottleWorld {
     case .away: rangeChanged()
     case .crowded, .lossy, .garbles:
       plan()
-      weigh()
-    case .timeless: kernel.hosts[HostID.phone.place].wallOffset -= .seconds(300_000_000)
-    case .bluetooth: setAdapter(AdapterState(rawValue: event.word) ?? .off)
+      updateState()
+    case .timeless: kernel.hosts[HostID.phone.slot].wallOffset -= .seconds(300_000_000)
+    case .bluetooth: setAdapter(AdapterState(rawValue: event.choice) ?? .off)
     case .echoes: echo()
-    case .evict: doom(.phone)
+    case .evict: killSoon(.phone)
     }
   }
 
@@ -172,7 +172,7 @@ extension BottleWorld {
       guard let newest = disk.drinks(before: nil, limit: 1).first else { return }
       request { .perform($0, .command(.delete(newest.record.id))) }
     case .commands:
-      guard let kind = BottleRequestKind(rawValue: event.word) else { return }
+      guard let kind = BottleRequestKind(rawValue: event.choice) else { return }
       request { .perform($0, kind.request) }
     case .holds: hold(true)
     case .pauses:
@@ -198,7 +198,7 @@ extension BottleWorld {
       // The bottle may have connected meanwhile.
       if radio.link != nil { launch(isConnected: true) }
       plan()
-      weigh()
+      updateState()
     }
   }
 
@@ -241,22 +241,22 @@ extension BottleWorld {
   private mutating func echo() {
     for attempt in radio.past
     where attempt != clients[0].link.currentAttempt && attempt != clients[0].link.queuedAttempt {
-      tell(.central(.connected(attempt)))
-      tell(.central(.failed(attempt, .timeout(.connect))))
-      tell(.central(.disconnected(attempt, .reset)))
-      tell(.undiscovered(attempt, .reset))
-      tell(.discovered(attempt, longestValue: 20, bottle.state, at: wall(.phone)))
-      tell(.heard(attempt, .battery(1), at: wall(.phone)))
+      deliver(.central(.connected(attempt)))
+      deliver(.central(.failed(attempt, .timeout(.connect))))
+      deliver(.central(.disconnected(attempt, .reset)))
+      deliver(.undiscovered(attempt, .reset))
+      deliver(.discovered(attempt, longestValue: 20, bottle.state, at: wall(.phone)))
+      deliver(.heard(attempt, .battery(1), at: wall(.phone)))
     }
     guard let attempt = radio.link?.subscriber else { return }
-    tell(.discovered(attempt, longestValue: 20, BottleState(), at: wall(.phone)))
-    tell(.central(.connected(attempt)))
+    deliver(.discovered(attempt, longestValue: 20, BottleState(), at: wall(.phone)))
+    deliver(.central(.connected(attempt)))
   }
 
   // The cost.
 
   /// Adds the time since the last change.
-  mutating func account() {
+  mutating func countTime() {
     cost.pass(
       to: now, isAwake: bottle.bottle.power == .awake, isAdvertising: bottle.bottle.isAdvertising,
       isConnected: radio.link != nil,

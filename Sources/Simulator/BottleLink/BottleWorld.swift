@@ -30,7 +30,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   var made: [UInt32: BottleRecord] = [:]
   private(set) var held: Set<BottleRecord> = []
   /// The records of memories that the bottle lost.
-  var gone: Set<BottleRecord> = []
+  var lost: Set<BottleRecord> = []
   private var lastRequest: UInt64 = 0
   /// The time since which the model reports that it is connected.
   private(set) var readySince: Instant?
@@ -60,14 +60,14 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   }
 
   var numbers: BottleFeature.Numbers { kernel.plan.numbers }
-  var process: Host<BottleFeature>.Process { kernel.hosts[HostID.phone.place].process }
-  var run: Int { kernel.hosts[HostID.phone.place].run }
+  var process: Host<BottleFeature>.Process { kernel.hosts[HostID.phone.slot].process }
+  var run: Int { kernel.hosts[HostID.phone.slot].run }
 
   // The app.
 
   mutating func boot(_ host: HostID) {
     guard host.kind == .phone else { return }
-    account()
+    countTime()
     let settings = BottleSettings(policy: seam.policy(kernel.policy))
     clients[0] = BottleModel(settings, seed: newSeed(host))
     (radio.tickets, radio.isScanning, radio.past) = ([], false, [])
@@ -79,39 +79,39 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func ended(_ host: HostID) {
     guard host.kind == .phone else { return }
-    let isKept = isBeingEvicted
-    radio.isEvicted = isKept
+    let isRetained = isBeingEvicted
+    radio.isEvicted = isRetained
     let hadScan = radio.isScanning && clients[0].bottle == nil
     let hadTickets = !radio.tickets.isEmpty
-    account()
+    countTime()
     radio.forget()
-    if isKept {
+    if isRetained {
       (radio.keepsConnect, radio.keepsScan) = (hadTickets, hadScan)
       radio.link?.subscriber = nil
     } else {
       hangUp()
     }
     plan()
-    weigh()
+    updateState()
   }
 
-  mutating func tellApp(_ phone: HostID, isFirst: Bool) {
+  mutating func reportAppState(_ phone: HostID, isFirst: Bool) {
     if isFirst {
       let restores = radio.restores
-      (radio.restores, radio.untold) = ([], [])
+      (radio.restores, radio.unreported) = ([], [])
       give(.restored(disk.snapshot), to: phone)
       if !restores.isEmpty { give(.central(.restored(restores)), to: phone) }
       give(.start, to: phone)
       give(.central(.adapter(radio.adapter)), to: phone)
     } else {
-      let untold = radio.untold
-      radio.untold = []
-      for state in untold { give(.central(.adapter(state)), to: phone) }
+      let unreported = radio.unreported
+      radio.unreported = []
+      for state in unreported { give(.central(.adapter(state)), to: phone) }
       turnOn()
     }
     // The system's pace depends on the app's state.
     plan()
-    weigh()
+    updateState()
   }
 
   mutating func look(_ phone: HostID) {
@@ -146,7 +146,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     case .update(.refreshed), .update(.performed): kernel.own.requests -= 1
     case .update: return
     }
-    weigh()
+    updateState()
   }
 
   // The store: one change after the other, as the shell makes them.
@@ -169,7 +169,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
       disk.confirm(number)
       kernel.own.confirmed = max(own.confirmed, number)
       return nil
-    case .input, .tells, .notifies, .meets, .sees, .writes, .discovers, .silences, .leaves,
+    case .input, .delivers, .notifies, .meets, .sees, .writes, .discovers, .silences, .leaves,
       .handles, .carries, .calms:
       return nil
     }
@@ -183,7 +183,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
     held.insert(record)
     if made[id] != record {
       // A chunk that arrived before the bottle lost its memory is still stored.
-      if gone.contains(record) { return }
+      if lost.contains(record) { return }
       note(.altered(id))
     }
     kernel.own.stored.insert(id)
@@ -214,10 +214,10 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
   mutating func take(_ scheduled: BottleFeature.ScheduledEvent, on host: HostID?) {
     switch scheduled {
     case .input(let input): give(input, to: .phone)
-    case .tells(let input): tell(input)
+    case .delivers(let input): deliver(input)
     case .notifies(let attempt, let attribute, let bytes):
       let news = seam.read(BottleModel.News(bytes, of: attribute))
-      if let news { tell(.heard(attempt, news, at: wall(.phone))) }
+      if let news { deliver(.heard(attempt, news, at: wall(.phone))) }
     case .meets(let plan): meet(plan)
     case .sees: see()
     case .writes(let write): arrive(write)
@@ -253,7 +253,7 @@ struct BottleWorld: SimulatedWorld, ~Copyable {
 
   mutating func prepareCalm() {
     isCalm = true
-    account()
+    countTime()
     kernel.counts[.awake] = cost.seconds(cost.awake)
     kernel.counts[.advertising] = cost.seconds(cost.advertising)
     kernel.counts[.connected] = cost.seconds(cost.connected)
@@ -334,10 +334,10 @@ extension BottleWorld {
       for ticket in radio.openTickets where !ticket.isQueued || kernel.happens(0.3) {
         fails(ticket.attempt, failure)
       }
-      weigh()
+      updateState()
       return self.plan()
     }
-    account()
+    countTime()
     let outputs = bottle.handle(.connected(longestValue: numbers.longest), at: now)
     follow(outputs)
     guard bottle.bottle.isConnected else { return self.plan() }
@@ -350,7 +350,7 @@ extension BottleWorld {
     radio.bottleLink = radio.lastLink
     kernel.counts[.links] += 1
     note(.linked(true))
-    weigh()
+    updateState()
     for ticket in radio.openTickets { opens(ticket.attempt) }
     if process == .dead { launch(isConnected: true) }
   }
@@ -378,10 +378,10 @@ extension BottleWorld {
     if isInRange, bottle.bottle.isAdvertising {
       if process == .dead { launch(isConnected: false) }
       if clients[0].bottle != nil {
-        tell(.central(.found(BottleRadio.other, name: nil)))
+        deliver(.central(.found(BottleRadio.other, name: nil)))
       }
       if radio.isScanning {
-        tell(.central(.found(BottleRadio.id, name: BottleRadio.name)))
+        deliver(.central(.found(BottleRadio.id, name: BottleRadio.name)))
       }
     }
     lookOut()
@@ -392,18 +392,18 @@ extension BottleWorld {
   /// Ends the connection at the phone. The bottle receives that a little later.
   mutating func hangUp() {
     guard let link = radio.link else { return }
-    account()
+    countTime()
     radio.link = nil
     note(.linked(false))
     let wait = isInRange ? Duration.milliseconds(50) : BottleRadio.supervision
     kernel.later(.leaves(link: link.number), after: wait)
-    weigh()
+    updateState()
   }
 
   mutating func bottleLoses(_ link: UInt64) {
     guard radio.bottleLink == link else { return }
     radio.bottleLink = nil
-    account()
+    countTime()
     let outputs = bottle.handle(.disconnected, at: now)
     follow(outputs)
   }
@@ -411,19 +411,19 @@ extension BottleWorld {
   /// Loses the connection. Each ticket receives the loss and ends.
   mutating func drop(_ failure: LinkFailure) {
     guard radio.link != nil else { return }
-    account()
+    countTime()
     radio.link = nil
     note(.linked(false))
     let lost = radio.tickets
     radio.tickets = []
-    radio.toldBy = now.advanced(by: BottleRadio.notice)
+    radio.reportedBy = now.advanced(by: BottleRadio.notice)
     for ticket in lost {
       note(.wentDead(.phone, ticket.attempt), of: .phone)
       later(.central(.disconnected(ticket.attempt, failure)), after: BottleRadio.notice)
     }
     if process == .dead { launch(isConnected: false) }
     plan()
-    weigh()
+    updateState()
   }
 
   /// Ends a connection that is out of range at both ends, unless the bottle has come back.
@@ -450,26 +450,26 @@ extension BottleWorld {
       kernel.later(.silences(link: link.number), after: BottleRadio.supervision)
     }
     plan()
-    weigh()
+    updateState()
   }
 
   // State for the checkers.
 
   /// Records what prevents a synchronization, and whether the system has anything pending.
-  mutating func weigh() {
+  mutating func updateState() {
     let isLinked = radio.link != nil
-    let isKept = !radio.tickets.isEmpty || isLinked || radio.isScanning
-    kernel.own.isKept = isKept
-    let mustBeKept =
-      process != .dead && radio.isOn && own.isKnown && !isPaused && radio.untold.isEmpty
-      && now >= radio.toldBy
-    kernel.own.bareSince = mustBeKept && !isKept ? own.bareSince ?? now : nil
+    let hasPending = !radio.tickets.isEmpty || isLinked || radio.isScanning
+    kernel.own.hasPending = hasPending
+    let mustBePending =
+      process != .dead && radio.isOn && own.isKnown && !isPaused && radio.unreported.isEmpty
+      && now >= radio.reportedBy
+    kernel.own.idleSince = mustBePending && !hasPending ? own.idleSince ?? now : nil
     let isThere = process != .dead || !isForced && (radio.keepsConnect || isLinked)
     let isClear =
       radio.isOn && isInRange && isThere && own.isKnown && kernel.networkConditions.loss == 0
-      && kernel.hosts[HostID.phone.place].conditions.disk == .works
+      && kernel.hosts[HostID.phone.slot].conditions.disk == .works
       && !isUnderWay(.lossy) && !isUnderWay(.garbles) && !isUnderWay(.crowded)
-      && own.isLinkWanted && radio.untold.isEmpty
+      && own.isLinkWanted && radio.unreported.isEmpty
       && (bottle.bottle.isAdvertising || isLinked && radio.bottleLink == radio.link?.number)
     guard isClear else {
       (kernel.own.clearSince, kernel.own.freshSince) = (nil, nil)
@@ -484,7 +484,7 @@ extension BottleFeature.ScheduledEvent {
   /// Whether the event belongs to the run of the app for which it was scheduled.
   var isForPhone: Bool {
     switch self {
-    case .tells, .notifies, .input, .commits, .confirms: true
+    case .delivers, .notifies, .input, .commits, .confirms: true
     case .meets, .sees, .writes, .discovers, .silences, .leaves, .handles, .carries, .calms: false
     }
   }
@@ -493,7 +493,7 @@ extension BottleFeature.ScheduledEvent {
 // The app's calls of its radio, and the system's reports.
 extension BottleWorld {
   mutating func ask(_ effect: BottleModel.Effect) {
-    account()
+    countTime()
     switch effect {
     case .scan:
       guard radio.isOn else { return }
@@ -569,11 +569,11 @@ extension BottleWorld {
       return
     }
     guard !isUnderWay(.lossy) || !kernel.happens(0.2) else {
-      return tell(.undiscovered(attempt, .timeout(.response)))
+      return deliver(.undiscovered(attempt, .timeout(.response)))
     }
     let now = now
     radio.link?.subscribe(attempt, at: now)
-    tell(
+    deliver(
       .discovered(
         attempt, longestValue: numbers.longest, bottle.state, at: wall(.phone)))
   }
@@ -623,17 +623,17 @@ extension BottleWorld {
       radio.link?.stalled.append(.writes(write))
       return
     }
-    account()
+    countTime()
     if answersList(write) { return }
     let deleted = record(deletedBy: write)
     let outputs = bottle.handle(.written(write.attribute, write.bytes), at: now)
-    if let deleted { note(gone: deleted) }
+    if let deleted { note(removed: deleted) }
     let isTaken = !outputs.contains(.answers(write.attribute, isTaken: false))
     let answer = BottleModel.Input.written(write.id)
-    let told = isTaken ? answer : .unwritten(write.id, .refused)
-    if numbers.overtakes == 0, write.run == run { bring(.tells(told)) }
+    let result = isTaken ? answer : .unwritten(write.id, .refused)
+    if numbers.overtakes == 0, write.run == run { enqueue(.delivers(result)) }
     follow(outputs)
-    if numbers.overtakes == 1, write.run == run { bring(.tells(told)) }
+    if numbers.overtakes == 1, write.run == run { enqueue(.delivers(result)) }
   }
 
   /// Answers with a list of activities, as the original firmware does.
@@ -641,16 +641,18 @@ extension BottleWorld {
     guard numbers.lies == 1, write.attribute == .command,
       let list = BottleLists.answer(write.bytes, &kernel.generator)
     else { return false }
-    if write.run == run { bring(.tells(.written(write.id))) }
+    if write.run == run { enqueue(.delivers(.written(write.id))) }
     notify(.activity, list)
     return true
   }
 
   /// Sends an event to the app, behind those in transit.
-  private mutating func bring(_ scheduled: BottleFeature.ScheduledEvent) {
+  private mutating func enqueue(_ scheduled: BottleFeature.ScheduledEvent) {
     guard let link = radio.link else {
       // The connection ended at the same moment.
-      if case .tells(.written(let id)) = scheduled { later(.unwritten(id, .reset), after: .zero) }
+      if case .delivers(.written(let id)) = scheduled {
+        later(.unwritten(id, .reset), after: .zero)
+      }
       return
     }
     guard isInRange else {
@@ -671,26 +673,26 @@ extension BottleWorld {
     if process == .dead { return launch(isConnected: true) }
     guard let attempt = link.subscriber else { return }
     if isUnderWay(.garbles), kernel.happens(0.3) {
-      return bring(.notifies(attempt, attribute, bytes.dropLast()))
+      return enqueue(.notifies(attempt, attribute, bytes.dropLast()))
     }
     let isLossy = isUnderWay(.lossy)
     if isLossy, kernel.happens(0.25) { return }
-    bring(.notifies(attempt, attribute, bytes))
-    if isLossy, kernel.happens(0.15) { bring(.notifies(attempt, attribute, bytes)) }
+    enqueue(.notifies(attempt, attribute, bytes))
+    if isLossy, kernel.happens(0.15) { enqueue(.notifies(attempt, attribute, bytes)) }
   }
 
   // The app.
 
   /// Schedules an input of the app, unless its process ends first.
   mutating func later(_ input: BottleModel.Input, after wait: Duration) {
-    kernel.later(.tells(input), on: .phone, after: wait)
+    kernel.later(.delivers(input), on: .phone, after: wait)
     if kernel.happens(kernel.networkConditions.twice), BottleModel.role(of: input).attempt != nil {
-      kernel.later(.tells(input), on: .phone, after: wait + kernel.delay())
+      kernel.later(.delivers(input), on: .phone, after: wait + kernel.delay())
     }
   }
 
   /// Passes a radio event to the app. The system lets an app in the background run for it.
-  mutating func tell(_ input: BottleModel.Input) {
+  mutating func deliver(_ input: BottleModel.Input) {
     guard process != .dead else { return }
     if case .central(.failed(let attempt, _)) = input {
       radio.tickets.removeAll { $0.attempt == attempt && $0.hasFailed }
@@ -699,7 +701,9 @@ extension BottleWorld {
     give(input, to: .phone)
   }
 
-  private mutating func wakeApp() { summon(.phone, for: BottleRadio.grant, then: evictions) }
+  private mutating func wakeApp() {
+    runInBackground(.phone, for: BottleRadio.grant, then: evictions)
+  }
 
   /// Launches an app that the system ended, because of a radio event.
   mutating func launch(isConnected: Bool) {
@@ -724,15 +728,15 @@ extension BottleWorld {
 
   mutating func setAdapter(_ state: AdapterState) {
     guard state != radio.adapter else { return }
-    account()
+    countTime()
     let wasScanning = !radio.tickets.isEmpty || radio.keepsConnect || radio.link != nil
     radio.adapter = state
-    radio.untold.append(state)
+    radio.unreported.append(state)
     kernel.own.isOn = state == .on
     if state == .on {
-      if radio.wished { wakeForAdapter() }
+      if radio.hadRequest { wakeForAdapter() }
     } else {
-      radio.wished = radio.wished || wasScanning
+      radio.hadRequest = radio.hadRequest || wasScanning
       // The system does not report what it drops.
       for ticket in radio.tickets where radio.link != nil {
         note(.wentDead(.phone, ticket.attempt), of: .phone)
@@ -741,12 +745,12 @@ extension BottleWorld {
       hangUp()
     }
     plan()
-    weigh()
+    updateState()
   }
 
   /// Wakes an app that had requested something of the radio.
   private mutating func wakeForAdapter() {
-    radio.wished = false
+    radio.hadRequest = false
     switch process {
     case .suspended: wakeApp()
     case .dead: if kernel.callbacks.next() % 2 == 0 { launch(isConnected: false) }

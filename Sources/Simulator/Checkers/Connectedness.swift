@@ -11,7 +11,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   /// The present connection, once it is dead.
   private var dead: Dead?
   private var clock = Awake()
-  private var toldOf: AttemptID?
+  private var reportedAttempt: AttemptID?
 
   private struct Dead: Sendable {
     var attempt: AttemptID
@@ -20,7 +20,7 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
     var since: Duration
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     clock.pass(phoneState)
     guard let dead, !isLate, role.attempt == dead.attempt else { return }
     self.dead?.since = clock.awake
@@ -31,41 +31,41 @@ struct Connectedness<Feature: SimulatedFeature>: LinkChecker {
   /// Records an observation that does not concern the link.
   mutating func passed(_ phoneState: PhoneState<Feature>) { clock.pass(phoneState) }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     passed(phoneState)
     switch seen {
     case .launched:
       taken = []
       known = nil
       dead = nil
-      toldOf = nil
+      reportedAttempt = nil
     case .upgraded(_, let attempt, status: 101): taken.insert(attempt)
     case .wentDead(_, let attempt):
       if dead?.attempt != attempt { dead = Dead(attempt: attempt, since: clock.awake) }
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .began, .ended,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .began, .ended,
       .calm, .fact:
       return
     }
   }
 
-  mutating func settled(_ phoneState: PhoneState<Feature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     guard phoneState.isAwake, phoneState.status.phase == .connected,
       let attempt = phoneState.currentAttempt,
-      attempt != toldOf
+      attempt != reportedAttempt
     else { return }
     if attempt != known, taken.contains(attempt) { known = attempt }
     if attempt != known {
-      tell(attempt, "connected, and the server never took it", phoneState.now)
+      report(attempt, "connected, and the server never took it", phoneState.now)
     }
     guard let dead, dead.attempt == attempt, let bound = phoneState.policy.liveness.bound,
       clock.awake - dead.since > bound + Feature.patience
     else { return }
-    tell(
+    report(
       attempt, "connected for \(clock.awake - dead.since) over a dead connection", phoneState.now)
   }
 
-  private mutating func tell(_ attempt: AttemptID, _ detail: String, _ now: Instant) {
-    toldOf = attempt
+  private mutating func report(_ attempt: AttemptID, _ detail: String, _ now: Instant) {
+    reportedAttempt = attempt
     found.add(.falselyConnected, at: now, detail)
   }
 }
@@ -85,7 +85,7 @@ extension LivenessPolicy {
   /// The maximum time for which a dead link may be considered alive; `nil` without a rule.
   var bound: Duration? {
     let slowest = ping.map { max($0, degradedPing ?? $0, poorPing ?? $0) }
-    let asked = slowest.map { $0 + pongTimeout * pongRoundTrips * pongTries }
-    return [silence, asked].compactMap(\.self).min()
+    let unanswered = slowest.map { $0 + pongTimeout * pongRoundTrips * pongTries }
+    return [silence, unanswered].compactMap(\.self).min()
   }
 }

@@ -129,7 +129,7 @@ struct LinkSeam<Model: SimulatedModel>: Sendable {
     case .left:
       hadStandby = false
       return false
-    case .wanted, .changed, .trigger, .credentials, .opened, .data, .draining, .heard, .lost,
+    case .wanted, .changed, .trigger, .credentials, .opened, .data, .draining, .received, .lost,
       .answered, .refused, .other:
       return false
     }

@@ -77,17 +77,17 @@ public struct Findings: Sendable, Hashable {
 struct Bounds<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   /// The bounds reported so far, since each is reported once in a run of the process.
-  private var told: [String] = []
+  private var reported: [String] = []
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
-    if case .launched = seen { told = [] }
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+    if case .launched = seen { reported = [] }
   }
 
-  mutating func settled(_ phoneState: PhoneState<Feature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     guard phoneState.isAwake else { return }
     Feature.checkBounds(phoneState) { what, count, bound in
-      guard !told.contains(what) else { return }
-      told.append(what)
+      guard !reported.contains(what) else { return }
+      reported.append(what)
       found.add(.unbounded, at: phoneState.now, "\(what): \(count), and the bound is \(bound)")
     }
   }

@@ -19,7 +19,7 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
     calm.map { max($0, notBefore ?? $0).advanced(by: policy.calmLimit) }
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     if case .left = role { isLeft = true }
     if case .wanted = role { isLeft = false }
     guard case .lost(let attempt, let failure) = role, !isLate,
@@ -30,19 +30,19 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
     notBefore = max(notBefore ?? until, until)
   }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if case .open(let attempt) = role, calm == nil { lastAttempt = attempt }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .calm = seen { calm = phoneState.now }
     // A new process has no stored `Retry-After`.
     if case .launched = seen { (notBefore, lastAttempt) = (nil, nil) }
   }
 
-  mutating func settled(_ phoneState: PhoneState<Feature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     if !isWhole, let until = Feature.restsUntil(phoneState) {
       notBefore = max(notBefore ?? until, until)
     }
@@ -56,7 +56,7 @@ struct Healing<Feature: SimulatedFeature>: LinkChecker {
       let seconds = calm.duration(to: limit).components.seconds
       found.add(
         .unhealed, at: phoneState.now,
-        "not whole within \(seconds) s of calm: \(phoneState.status.words)"
+        "not whole within \(seconds) s of calm: \(phoneState.status.label)"
           + Feature.remains(phoneState))
     }
     if isLeft, let deadline = phoneState.deadline {

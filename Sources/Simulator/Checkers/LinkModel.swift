@@ -87,7 +87,7 @@ public enum InputRole: Sendable, Equatable {
   /// return.
   case draining(AttemptID, within: Duration)
   /// Anything else was received over a socket.
-  case heard(AttemptID)
+  case received(AttemptID)
   case lost(AttemptID, LinkFailure)
   /// A request outside the link was answered. `isTrigger` is true if that is a reason for an
   /// attempt.
@@ -100,7 +100,8 @@ public enum InputRole: Sendable, Equatable {
   /// The attempt that the input belongs to.
   public var attempt: AttemptID? {
     switch self {
-    case .opened(let attempt), .data(let attempt), .draining(let attempt, _), .heard(let attempt),
+    case .opened(let attempt), .data(let attempt), .draining(let attempt, _),
+      .received(let attempt),
       .lost(let attempt, _):
       attempt
     case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .answered, .refused, .other:
@@ -115,7 +116,7 @@ public enum InputRole: Sendable, Equatable {
     case .credentials(.available), .credentials(.cleared): true
     case .credentials(.refreshFailed), .credentials(.rejected): false
     case .answered(let isTrigger): isTrigger
-    case .opened, .data, .draining, .heard, .lost, .refused, .other: false
+    case .opened, .data, .draining, .received, .lost, .refused, .other: false
     }
   }
 }
@@ -153,7 +154,7 @@ extension LinkEvent {
     case .device(.reachability): .changed
     case .device(.lifecycle(let lifecycle)): .lifecycle(lifecycle)
     case .device(.woke), .device(.again): .trigger
-    case .ping(let attempt), .pong(let attempt, _), .oversized(let attempt, _): .heard(attempt)
+    case .ping(let attempt), .pong(let attempt, _), .oversized(let attempt, _): .received(attempt)
     case .lost(let attempt, let failure): .lost(attempt, failure)
     }
   }

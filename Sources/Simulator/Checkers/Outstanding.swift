@@ -13,7 +13,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   /// Whether the present step starts an operation, which is pending from now on.
   private var asks = false
   /// Whether the present state was reported, since each is reported once.
-  private var isTold = false
+  private var isReported = false
 
   /// The state after the previous step.
   private struct Moment: Sendable {
@@ -23,39 +23,39 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     var isIdle: Bool
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     lapse(until: phoneState.now)
   }
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) {
     lapse(until: phoneState.now)
     guard let deadline = phoneState.deadline, deadline <= phoneState.now else { return }
-    tell(phoneState.now, "was woken, and its deadline did not move")
+    report(phoneState.now, "was woken, and its deadline did not move")
   }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if role.asks { asks = true }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     switch seen {
     case .launched, .killed:
       before = nil
       heldSince = nil
       sleeping = nil
-      isTold = false
+      isReported = false
       awakeSince = phoneState.now
     case .suspended: sleeping = .some(phoneState.deadline)
     case .resumed:
       awakeSince = phoneState.now
       heldSince = nil
       if let sleeping, sleeping != phoneState.deadline {
-        tell(phoneState.now, "its deadline moved while it was suspended")
+        report(phoneState.now, "its deadline moved while it was suspended")
       }
       sleeping = nil
-    case .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
+    case .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm, .fact:
       passed(phoneState)
     }
   }
@@ -63,10 +63,10 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   /// Records an observation that does not concern the link.
   mutating func passed(_ phoneState: PhoneState<Feature>) { lapse(until: phoneState.now) }
 
-  mutating func settled(_ phoneState: PhoneState<Feature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     let isIdle = phoneState.isIdle && !asks
     asks = false
-    if !isIdle, before?.isIdle ?? false { isTold = false }
+    if !isIdle, before?.isIdle ?? false { isReported = false }
     before = Moment(
       now: phoneState.now, deadline: phoneState.deadline, isAwake: phoneState.isAwake,
       isIdle: isIdle)
@@ -77,7 +77,7 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
     let since = heldSince ?? phoneState.now
     heldSince = since
     if since.advanced(by: phoneState.longestHold) < phoneState.now {
-      tell(phoneState.now, "is held without a cause: \(phoneState.status.words)")
+      report(phoneState.now, "is held without a cause: \(phoneState.status.label)")
     }
   }
 
@@ -87,15 +87,15 @@ struct Outstanding<Feature: SimulatedFeature>: LinkChecker {
   /// Checks the time that passed since the last observation.
   private mutating func lapse(until now: Instant) {
     guard let before, before.isAwake, before.now < now else { return }
-    if before.isIdle { tell(before.now, "is wanted, and nothing is outstanding") }
+    if before.isIdle { report(before.now, "is wanted, and nothing is outstanding") }
     if let deadline = before.deadline, max(deadline, awakeSince) < now {
-      tell(now, "its deadline passed, and it was not woken")
+      report(now, "its deadline passed, and it was not woken")
     }
   }
 
-  private mutating func tell(_ now: Instant, _ detail: @autoclosure () -> String) {
-    if !isTold { found.add(.stuck, at: now, detail()) }
-    isTold = true
+  private mutating func report(_ now: Instant, _ detail: @autoclosure () -> String) {
+    if !isReported { found.add(.stuck, at: now, detail()) }
+    isReported = true
   }
 }
 
@@ -123,7 +123,7 @@ extension PhoneState {
 
 extension LinkStatus {
   /// A description of the phase and its reason, for people.
-  var words: String {
+  var label: String {
     guard let reason else { return phase.rawValue }
     return "\(phase.rawValue), \(reason)"
   }
@@ -135,7 +135,7 @@ struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
   /// The times of this process's attempts, oldest first, as many as the largest window needs.
   private var tries: [Instant] = []
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard case .open = role else { return }
@@ -148,11 +148,11 @@ struct AttemptWindows<Feature: SimulatedFeature>: LinkChecker {
       found.add(.storm, at: phoneState.now, detail)
     }
     tries.append(phoneState.now)
-    let kept = windows.map(\.attempts).max() ?? 0
-    if tries.count > kept { tries.removeFirst(tries.count - kept) }
+    let count = windows.map(\.attempts).max() ?? 0
+    if tries.count > count { tries.removeFirst(tries.count - count) }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .launched = seen { tries = [] }
   }
 }
@@ -163,17 +163,17 @@ struct Leaving<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var isAway = true
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     switch role {
     case .wanted: isAway = false
     case .left: isAway = true
-    case .changed, .lifecycle, .trigger, .credentials, .opened, .data, .draining, .heard, .lost,
+    case .changed, .lifecycle, .trigger, .credentials, .opened, .data, .draining, .received, .lost,
       .answered, .refused, .other:
       return
     }
   }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard isAway else { return }
@@ -188,7 +188,7 @@ struct Leaving<Feature: SimulatedFeature>: LinkChecker {
     found.add(.storm, at: phoneState.now, "\(what) after the user left")
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .launched = seen { isAway = true }
   }
 }

@@ -59,7 +59,7 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   // The model.
   /// The model received an input and returned these effects. `isLate` is true if the input belongs
   /// to an attempt that is no longer current.
-  case told(HostID, Feature.Input, isLate: Bool, effects: [Feature.Effect])
+  case received(HostID, Feature.Input, isLate: Bool, effects: [Feature.Effect])
   /// The model reached its deadline and returned these effects.
   case ticked(HostID, effects: [Feature.Effect])
 
@@ -85,7 +85,7 @@ public enum Observation<Feature: SimulatedFeature>: Sendable, Equatable {
   public var host: HostID? {
     switch self {
     case .launched(let host, _), .killed(let host), .suspended(let host), .resumed(let host),
-      .told(let host, _, _, _), .ticked(let host, _), .upgraded(let host, _, _),
+      .received(let host, _, _, _), .ticked(let host, _), .upgraded(let host, _, _),
       .serverLost(let host, _), .wentDead(let host, _):
       host
     case .began, .ended, .calm, .fact: nil

@@ -21,14 +21,14 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
 
   private static var slack: Duration { .seconds(1) }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     lapse(phoneState)
     isRefused = false
     switch role {
     case .credentials(let event): take(event, phoneState)
     case .lost(_, let failure), .refused(let failure):
       isRefused = phoneState.policy.action(on: failure) == .refresh
-    case .wanted, .left, .changed, .lifecycle, .trigger, .opened, .data, .draining, .heard,
+    case .wanted, .left, .changed, .lifecycle, .trigger, .opened, .data, .draining, .received,
       .answered, .other:
       return
     }
@@ -39,7 +39,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
     isRefused = false
   }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard case .refreshCredentials = role else { return }
@@ -54,7 +54,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
     due = nil
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     lapse(phoneState)
     guard case .launched = seen else { return }
     isThere = false
@@ -64,7 +64,7 @@ struct RefreshTimes<Feature: SimulatedFeature>: LinkChecker {
 
   mutating func passed(_ phoneState: PhoneState<Feature>) { lapse(phoneState) }
 
-  mutating func settled(_ phoneState: PhoneState<Feature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     let isReady =
       phoneState.isAwake && phoneState.isWanted && phoneState.status.phase != .failed
       && phoneState.status.phase != .disconnected

@@ -22,7 +22,7 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
   /// The permitted causes: one for the socket, one for the requests outside it.
   private static var causes: Int { 2 }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isRefused = false
     switch role {
     case .credentials(let event):
@@ -36,13 +36,13 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
       isRefused = phoneState.policy.action(on: failure) == .refresh
       if let broughtAt, broughtAt.duration(to: phoneState.now) >= Self.life { inRow = 0 }
     case .opened, .answered, .wanted, .left, .changed, .lifecycle: inRow = 0
-    case .trigger, .data, .draining, .heard, .other: return
+    case .trigger, .data, .draining, .received, .other: return
     }
   }
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) { isRefused = false }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     // After a sign-in request, the next credentials are the user's.
@@ -61,7 +61,7 @@ struct Refreshes<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     running = nil
     isForRefusal = false

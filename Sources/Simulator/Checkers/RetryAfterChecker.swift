@@ -22,7 +22,7 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
   /// The sum of doublings for the number of returns that chance does not exceed.
   private var bound: Int { 30 + 3 * returns }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     if role.isNewStart { drained = nil }
     guard !isLate else { return }
     let retry = phoneState.policy.retry
@@ -35,13 +35,13 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
         notBefore = max(notBefore ?? until, until)
       }
       noteReturn(attempt, failure, phoneState)
-    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .opened, .data, .heard,
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .opened, .data, .received,
       .answered, .refused, .other:
       return
     }
   }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     guard case .open = role else { return }
@@ -60,7 +60,7 @@ struct RetryAfterChecker<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     notBefore = nil
     window = nil

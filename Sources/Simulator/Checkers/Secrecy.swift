@@ -5,12 +5,12 @@ struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
   private(set) var found = Findings()
   private var logged = LogSample()
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     var leak: String?
-    Feature.expose(effect) { text, place in
-      if leak == nil, phoneState.secrets.appear(in: text) { leak = place }
+    Feature.expose(effect) { text, destination in
+      if leak == nil, phoneState.secrets.appear(in: text) { leak = destination }
     }
     if leak == nil, Feature.isLogged(effect), logged.takesNext() {
       if phoneState.secrets.appear(in: "\(effect)") { leak = "a log" }

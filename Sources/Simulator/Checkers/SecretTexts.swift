@@ -26,15 +26,15 @@ public struct SecretTexts: Sendable, Hashable, ExpressibleByArrayLiteral {
   public func appear(in text: String) -> Bool {
     guard !isFirst.isEmpty else { return false }
     let bytes = Array(text.utf8)
-    for place in bytes.indices.dropLast(2) where isFirst[Int(bytes[place])] {
-      for secret in texts[Self.start(bytes, place)] ?? [] {
-        if bytes[place...].starts(with: secret) { return true }
+    for index in bytes.indices.dropLast(2) where isFirst[Int(bytes[index])] {
+      for secret in texts[Self.start(bytes, index)] ?? [] {
+        if bytes[index...].starts(with: secret) { return true }
       }
     }
     return false
   }
 
-  private static func start(_ bytes: [UInt8], _ place: Int) -> UInt32 {
-    UInt32(bytes[place]) << 16 | UInt32(bytes[place + 1]) << 8 | UInt32(bytes[place + 2])
+  private static func start(_ bytes: [UInt8], _ index: Int) -> UInt32 {
+    UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
   }
 }

@@ -37,7 +37,7 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
   /// credentials.
   private static var echo: Duration { .seconds(30) }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isAllowed = false
     switch role {
     case .credentials(let event): take(event, at: phoneState.now)
@@ -56,13 +56,13 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
       isRefused = true
       requests.refuse()
       socket.refuse()
-    case .wanted, .left, .changed, .lifecycle, .trigger, .data, .draining, .heard, .other: return
+    case .wanted, .left, .changed, .lifecycle, .trigger, .data, .draining, .received, .other: return
     }
   }
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) { isAllowed = false }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if case .open(let attempt) = role {
@@ -73,7 +73,7 @@ struct SignIns<Feature: SimulatedFeature>: LinkChecker {
     found.add(.needless, at: phoneState.now, "the user is asked to sign in without need")
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     if case .launched = seen {
       let before = found
       self = SignIns()

@@ -14,7 +14,7 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
   /// The number of attempts in the same instant as such a loss.
   private var prompt = 0
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isDropped = false
     if role.isNewStart { count = 0 }
     guard !isLate else { return }
@@ -25,7 +25,8 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
     case .lost(let attempt, let failure):
       end(attempt, phoneState)
       isDropped = phoneState.policy.action(on: failure) == .retryJittered
-    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .heard, .answered,
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .received,
+      .answered,
       .refused, .other:
       return
     }
@@ -33,7 +34,7 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) { isDropped = false }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     switch role {
@@ -43,7 +44,7 @@ struct Tries<Feature: SimulatedFeature>: LinkChecker {
     }
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     count = 0
     last = nil

@@ -17,7 +17,7 @@ public struct RelayCheckers: FeatureCheckers {
   /// The permissions of each token.
   private var grants: [String: Grant] = [:]
   /// The logins whose outcome was never received. The backend may have let the assistant in.
-  private var untold: [(phone: Int, at: Instant)] = []
+  private var unanswered: [(phone: Int, at: Instant)] = []
   /// The last time at which the pairings of each phone may have ended.
   private var unpairedAt: [Int: Instant] = [:]
   /// The maximum error of the backend's wall clock.
@@ -29,14 +29,14 @@ public struct RelayCheckers: FeatureCheckers {
   /// The checkers of each phone's own promises, in this run of the phone.
   private var phones: [Int: RelayPhoneChecker] = [:]
   private var dues = RelayDues()
-  private var lines = RelayLines()
-  private var door = RelayDoor()
+  private var queues = RelayQueues()
+  private var loginChecker = RelayLoginChecker()
 
   private struct Grant {
     var phone: Int
     /// The time at which the login arrived. The token is valid from some time between this and
     /// `since`.
-    var askedAt: Instant
+    var requestedAt: Instant
     var since: Instant
     /// Whether the holder is ending the token, which must not work once that is confirmed.
     var isEnding = false
@@ -67,7 +67,7 @@ public struct RelayCheckers: FeatureCheckers {
       .stepped(input, effects, phoneState, &found)
   }
 
-  public mutating func met(
+  public mutating func handle(
     _ seen: Observation<RelayFeature>, _ phoneState: PhoneState<RelayFeature>
   ) {
     switch seen {
@@ -79,7 +79,8 @@ public struct RelayCheckers: FeatureCheckers {
     case .launched(let host, _):
       greeted[host.index] = []
       phones[host.index] = nil
-    case .told, .ticked, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .calm:
+    case .received, .ticked, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead,
+      .calm:
       return
     }
   }
@@ -87,87 +88,88 @@ public struct RelayCheckers: FeatureCheckers {
   private mutating func see(_ fact: RelayFact, _ phoneState: PhoneState<RelayFeature>) {
     let now = phoneState.now
     switch fact {
-    case .asked(let ask, let facts): asked(ask, facts, phoneState)
-    case .told(let ask, let outcome): told(ask, outcome, phoneState)
-    case .left(let ask): leave(ask, now)
-    case .filed(let ask, let kept): checkFiled(ask, kept, now)
+    case .called(let callID, let facts): called(callID, facts, phoneState)
+    case .answered(let callID, let outcome): answered(callID, outcome, phoneState)
+    case .left(let callID): leave(callID, now)
+    case .filed(let callID, let question): checkFiled(callID, question, now)
     case .backendEnded: endBackend(now)
     case .greeted(let phone, let attempt, _): greeted[phone, default: []].insert(attempt)
     case .unpaired(let phone):
       unpairedAt[phone] = now
-      lines.unpaired(phone)
-    case .kept(let questions, let wall):
+      queues.unpaired(phone)
+    case .stored(let questions, let wall):
       let limit = wall.advanced(by: .zero - .seconds(1) - clockError)
-      for kept in questions where kept.deadline < limit && !isOpen(kept) {
-        found.add(.kept, at: now, "question \(kept.id) is kept after its deadline")
+      for question in questions where question.deadline < limit && !isOpen(question) {
+        found.add(.kept, at: now, "question \(question.id) is kept after its deadline")
       }
     case .leaked: found.add(.leaked, at: now, "a secret stands in the backend's log")
-    case .joined(let phone, let line): lines.joined(phone, over: line, now, &found)
-    case .parted(let phone, let line): lines.parted(phone, over: line, now)
+    case .joined(let phone, let line): queues.joined(phone, over: line, now, &found)
+    case .parted(let phone, let line): queues.parted(phone, over: line, now)
     case .sent(let phone, let id, let number, let line):
-      lines.sent(phone, id, number, over: line, now, &found)
+      queues.sent(phone, id, number, over: line, now, &found)
     case .leased(let phone, let leased):
-      lines.leased(phone, leased.questions, for: leased.expiresIn, now, &found)
-      dues.hold(phone, until: lines.leased(phone), now)
-    case .registered(let phone): lines.registered(phone, now)
-    case .pushed(let phone): lines.pushed(phone, now)
-    case .pushFailed(let phone): lines.pushFailed(phone, now)
+      queues.leased(phone, leased.questions, for: leased.expiresIn, now, &found)
+      dues.hold(phone, until: queues.leased(phone), now)
+    case .registered(let phone): queues.registered(phone, now)
+    case .pushed(let phone): queues.pushed(phone, now)
+    case .pushFailed(let phone): queues.pushFailed(phone, now)
     case .backendStarted, .woken, .slept: return
     }
   }
 
-  private mutating func asked(
-    _ ask: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
+  private mutating func called(
+    _ callID: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) {
-    open[ask] = (phoneState.now, facts)
+    open[callID] = (phoneState.now, facts)
     if facts.isLogout, let token = facts.token { grants[token]?.isEnding = true }
     guard facts.question != nil else { return }
-    lines.asked(ask, facts, isPaired: isPaired(facts), phoneState.now)
-    dues.asked(ask, facts, phoneState)
+    queues.called(callID, facts, isPaired: isPaired(facts), phoneState.now)
+    dues.called(callID, facts, phoneState)
   }
 
-  private mutating func leave(_ ask: RequestID, _ now: Instant) {
-    left.insert(ask)
-    dues.forget(ask)
-    guard let (since, facts) = open.removeValue(forKey: ask) else { return }
-    checkTime(ask, since, now)
-    noteUntold(facts, now)
-    lines.ended(ask, of: facts.phone, now, &found)
-    dues.hold(facts.phone, until: lines.leased(facts.phone), now)
+  private mutating func leave(_ callID: RequestID, _ now: Instant) {
+    left.insert(callID)
+    dues.forget(callID)
+    guard let (since, facts) = open.removeValue(forKey: callID) else { return }
+    checkTime(callID, since, now)
+    noteUnanswered(facts, now)
+    queues.ended(callID, of: facts.phone, now, &found)
+    dues.hold(facts.phone, until: queues.leased(facts.phone), now)
   }
 
-  private mutating func noteUntold(_ facts: RelayCallFacts, _ now: Instant) {
-    if facts.pair?.isGuess == false { untold.append((facts.phone, now)) }
+  private mutating func noteUnanswered(_ facts: RelayCallFacts, _ now: Instant) {
+    if facts.pair?.isGuess == false { unanswered.append((facts.phone, now)) }
   }
 
   /// Ends all calls, since waiting assistants lose their connection.
   private mutating func endBackend(_ now: Instant) {
-    for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
-      checkTime(ask, call.at, now)
-      noteUntold(call.facts, now)
-      dues.forget(ask)
+    for (callID, call) in open.sorted(by: { $0.key < $1.key }) {
+      checkTime(callID, call.at, now)
+      noteUnanswered(call.facts, now)
+      dues.forget(callID)
     }
     open = [:]
-    lines.backendEnded()
+    queues.backendEnded()
     for phone in 0..<RelayFeature.phones { dues.hold(phone, until: nil, now) }
-    door.backendEnded()
+    loginChecker.backendEnded()
   }
 
   /// Returns whether an assistant waits for a question. A question asked again after a restart has
   /// a later deadline, which the store may have failed to write.
-  private func isOpen(_ kept: StoredQuestion) -> Bool {
+  private func isOpen(_ question: StoredQuestion) -> Bool {
     open.values.contains { call in
-      call.facts.question == kept.question.number
-        && call.facts.token.map { TokenHash.of($0) == kept.caller } ?? false
+      call.facts.question == question.question.number
+        && call.facts.token.map { TokenHash.of($0) == question.caller } ?? false
     }
   }
 
   /// Checks that a question is stored with the assistant that asks it.
-  private mutating func checkFiled(_ ask: RequestID, _ kept: StoredQuestion, _ now: Instant) {
-    guard let facts = open[ask]?.facts, facts.question == kept.question.number,
-      let token = facts.token, TokenHash.of(token) != kept.caller
+  private mutating func checkFiled(_ callID: RequestID, _ question: StoredQuestion, _ now: Instant)
+  {
+    guard let facts = open[callID]?.facts, facts.question == question.question.number,
+      let token = facts.token, TokenHash.of(token) != question.caller
     else { return }
-    found.add(.wrongAnswer, at: now, "\(ask) is kept as a question of another assistant")
+    found.add(.wrongAnswer, at: now, "\(callID) is kept as a question of another assistant")
   }
 
   /// Checks that a phone runs only over a socket on which the backend sent it a code.
@@ -182,25 +184,25 @@ public struct RelayCheckers: FeatureCheckers {
       .falselyRunning, at: phoneState.now, "phone \(phone) runs, and the backend told it no code")
   }
 
-  private mutating func told(
-    _ ask: RequestID, _ outcome: RelayOutcome, _ phoneState: PhoneState<RelayFeature>
+  private mutating func answered(
+    _ callID: RequestID, _ outcome: RelayOutcome, _ phoneState: PhoneState<RelayFeature>
   ) {
     let now = phoneState.now
-    guard !left.contains(ask) else {
-      return found.add(.afterLeaving, at: now, "\(ask) was told an outcome after it had left")
+    guard !left.contains(callID) else {
+      return found.add(.afterLeaving, at: now, "\(callID) was told an outcome after it had left")
     }
-    guard let (since, facts) = open.removeValue(forKey: ask) else {
-      return found.add(.doubled, at: now, "\(ask) was told a second outcome")
+    guard let (since, facts) = open.removeValue(forKey: callID) else {
+      return found.add(.doubled, at: now, "\(callID) was told a second outcome")
     }
-    checkTime(ask, since, now)
-    lines.ended(ask, of: facts.phone, now, &found)
-    dues.hold(facts.phone, until: lines.leased(facts.phone), now)
-    dues.told(
-      ask, outcome, isEntitled: isEntitled(facts, phoneState) && isPaired(facts), now, &found)
-    door.told(facts, outcome, now, &found)
+    checkTime(callID, since, now)
+    queues.ended(callID, of: facts.phone, now, &found)
+    dues.hold(facts.phone, until: queues.leased(facts.phone), now)
+    dues.answered(
+      callID, outcome, isEntitled: isEntitled(facts, phoneState) && isPaired(facts), now, &found)
+    loginChecker.answered(facts, outcome, now, &found)
     switch outcome {
     case .loggedIn(let grant):
-      grants[grant.accessToken] = Grant(phone: facts.phone, askedAt: since, since: now)
+      grants[grant.accessToken] = Grant(phone: facts.phone, requestedAt: since, since: now)
     case .loggedOut: if let token = facts.token { grants[token]?.isOver = true }
     case .data(let object): check(object, facts, since: since, phoneState)
     case .refused(let reason): check(reason, facts, phoneState)
@@ -212,15 +214,15 @@ public struct RelayCheckers: FeatureCheckers {
       case .refused: true
       }
     if !isFit {
-      found.add(.wrongAnswer, at: now, "\(ask) received the outcome of another kind of call")
+      found.add(.wrongAnswer, at: now, "\(callID) received the outcome of another kind of call")
     }
   }
 
   /// Checks that a call had its outcome within the limit, however it ended.
-  private mutating func checkTime(_ ask: RequestID, _ since: Instant, _ now: Instant) {
+  private mutating func checkTime(_ callID: RequestID, _ since: Instant, _ now: Instant) {
     let time = since.duration(to: now)
     guard time > Self.limit else { return }
-    found.add(.unanswered, at: now, "\(ask) had no outcome for \(Words.length(time))")
+    found.add(.unanswered, at: now, "\(callID) had no outcome for \(TraceText.length(time))")
   }
 
   private static var limit: Duration { RelayServerPolicy().callLimit + slack }
@@ -270,15 +272,15 @@ public struct RelayCheckers: FeatureCheckers {
     // A login in progress signs another assistant out before its outcome is received.
     let logins =
       open.values.count { $0.facts.pair != nil && $0.facts.phone == grant.phone }
-      + untold.count { $0.phone == grant.phone && $0.at > grant.since }
-    return grant.askedAt.duration(to: phoneState.now) < life
+      + unanswered.count { $0.phone == grant.phone && $0.at > grant.since }
+    return grant.requestedAt.duration(to: phoneState.now) < life
       && newer(than: grant) + logins < RelayServerPolicy().tokensPerPhone
   }
 
   /// Returns whether the phone has kept its pairings since the assistant's login began.
   private func isPaired(_ facts: RelayCallFacts) -> Bool {
     guard let grant = facts.token.flatMap({ grants[$0] }) else { return false }
-    return unpairedAt[grant.phone].map { $0 < grant.askedAt } ?? true
+    return unpairedAt[grant.phone].map { $0 < grant.requestedAt } ?? true
   }
 
   private mutating func check(
@@ -304,8 +306,8 @@ public struct RelayCheckers: FeatureCheckers {
   }
 
   public mutating func conclude(_ phoneState: PhoneState<RelayFeature>) {
-    for (ask, call) in open.sorted(by: { $0.key < $1.key }) {
-      checkTime(ask, call.at, phoneState.now)
+    for (callID, call) in open.sorted(by: { $0.key < $1.key }) {
+      checkTime(callID, call.at, phoneState.now)
     }
   }
 }

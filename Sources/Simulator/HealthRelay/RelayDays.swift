@@ -65,7 +65,7 @@ extension PlanBuilder<RelayFeature> {
       switch events[index].event.kind ?? events[index].event.form.host {
       case .phone:
         if draw.happens(0.75) { events[index].event.host = draw.count(0...RelayFeature.phones - 1) }
-      case .client: events[index].event.host = draw.count(0...RelayFeature.askers - 1)
+      case .client: events[index].event.host = draw.count(0...RelayFeature.assistants - 1)
       case .backend, .peripheral, .system: continue
       }
     }
@@ -89,8 +89,8 @@ extension PlanBuilder<RelayFeature> {
     add(PlannedEvent(.background, for: .seconds(60), on: phone), at: start)
     add(PlannedEvent(.asks, by: .seconds(60), on: phone), at: start + draw.seconds(0.5, 3))
     add(PlannedEvent(.kill, for: .seconds(1), at: .backend), at: start + draw.seconds(2, 5))
-    for asker in [phone + 1, phone] {
-      add(PlannedEvent(.repeats, by: .seconds(60), on: asker), at: start + draw.seconds(7, 20))
+    for assistant in [phone + 1, phone] {
+      add(PlannedEvent(.repeats, by: .seconds(60), on: assistant), at: start + draw.seconds(7, 20))
     }
   }
 

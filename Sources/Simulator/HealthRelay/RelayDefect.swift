@@ -122,21 +122,21 @@ struct RelaySeam {
     return changed
   }
 
-  func restored(_ kept: StoredRelay) -> StoredRelay {
-    defect == .forgetsPairings ? StoredRelay() : kept
+  func restored(_ stored: StoredRelay) -> StoredRelay {
+    defect == .forgetsPairings ? StoredRelay() : stored
   }
 
   mutating func toBackend(_ input: RelayServer.Input) -> [RelayServer.Input] {
     switch input {
-    case .call(let ask, .question, _, _, _):
-      newest = ask
+    case .call(let callID, .question, _, _, _):
+      newest = callID
       guard defect == .asksNewestFirst else { return [input] }
       defer { held = held == nil ? input : nil }
       return held.map { [input, $0] } ?? []
-    case .call(let ask, .login, let bearer, let address, let wall):
+    case .call(let callID, .login, let bearer, let address, let wall):
       guard defect == .admitsAnyPair, let shown else { return [input] }
       let login = RelayCall.login(word: shown.word, code: shown.code)
-      return [.call(ask, login, bearer: bearer, from: address, wall: wall)]
+      return [.call(callID, login, bearer: bearer, from: address, wall: wall)]
     case .abandoned: return defect == .ignoresLeaving ? [] : [input]
     case .restored, .phoneOpened, .heard, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
       .call, .pull, .tokenDrawn, .stored, .pushed, .drain:
@@ -146,8 +146,8 @@ struct RelaySeam {
 
   mutating func fromBackend(_ effect: RelayServer.Effect) -> [RelayServer.Effect] {
     switch effect {
-    case .answer(let ask, let outcome): return answers(ask, outcome)
-    case .store(let token, let changes): return [.store(token, changes.compactMap(kept))]
+    case .answer(let callID, let outcome): return answers(callID, outcome)
+    case .store(let token, let changes): return [.store(token, changes.compactMap(stored))]
     case .send(_, .connectionCode(let code)): shown = code
     case .send(_, .question): if defect == .asksTwice { return [effect, effect] }
     case .push: if defect == .wakesNone { return [] }
@@ -157,7 +157,7 @@ struct RelaySeam {
   }
 
   /// Returns the change that the store receives, or `nil` if it receives none.
-  private func kept(_ change: RelayChange) -> RelayChange? {
+  private func stored(_ change: RelayChange) -> RelayChange? {
     switch change {
     case .endQuestion: return defect == .keepsQuestions ? nil : change
     case .question(var question):
@@ -167,12 +167,14 @@ struct RelaySeam {
     }
   }
 
-  private func answers(_ ask: RequestID, _ outcome: RelayOutcome) -> [RelayServer.Effect] {
-    let effect = RelayServer.Effect.answer(ask, outcome)
+  private func answers(_ callID: RequestID, _ outcome: RelayOutcome) -> [RelayServer.Effect] {
+    let effect = RelayServer.Effect.answer(callID, outcome)
     if defect == .answersTwice { return [effect, effect] }
-    if defect == .answersNewest, case .data = outcome { return [.answer(newest ?? ask, outcome)] }
+    if defect == .answersNewest, case .data = outcome {
+      return [.answer(newest ?? callID, outcome)]
+    }
     if defect == .refusesHealthy, case .data = outcome {
-      return [.answer(ask, .refused(.phoneAway(since: .zero, .mayReturn)))]
+      return [.answer(callID, .refused(.phoneAway(since: .zero, .mayReturn)))]
     }
     guard defect == .staysSilent, case .refused(let reason) = outcome else { return [effect] }
     if case .phoneAway = reason { return [] }

@@ -44,19 +44,19 @@ struct RelayDues: Sendable {
   private static let rest = Duration.seconds(60)
 
   /// Records that a question reached the backend.
-  mutating func asked(
-    _ ask: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
+  mutating func called(
+    _ callID: RequestID, _ facts: RelayCallFacts, _ phoneState: PhoneState<RelayFeature>
   ) {
     let (phone, now) = (facts.phone, phoneState.now)
     let limit = RelayServerPolicy().callLimit
     load[phone] = (load[phone] ?? [:]).filter { $0.value.duration(to: now) <= limit }
-    load[phone]?[ask] = now
+    load[phone]?[callID] = now
     guard facts.isSound, troubledAt[phone].map({ $0.duration(to: now) > Self.rest }) ?? true,
       !troubles.contains(where: { Self.concerns($0, phone) })
     else { return }
     let time = phoneState.own.turn * (load[phone]?.count ?? 1)
     guard time < limit else { return }
-    due[ask] = Due(since: now, phone: phone, time: time, held: held(phone, now))
+    due[callID] = Due(since: now, phone: phone, time: time, held: held(phone, now))
   }
 
   /// Records that the leases of a phone expire at `until`, or that there are none.
@@ -72,31 +72,32 @@ struct RelayDues: Sendable {
   /// Checks the outcome of a question.
   ///
   /// - Parameter isEntitled: Whether its assistant is signed in and has not canceled anything.
-  mutating func told(
-    _ ask: RequestID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
+  mutating func answered(
+    _ callID: RequestID, _ outcome: RelayOutcome, isEntitled: Bool, _ now: Instant,
     _ found: inout Findings
   ) {
     var isData = false
     if case .data(let object) = outcome { isData = object.succeeded }
-    if isData { for phone in load.keys { load[phone]?[ask] = nil } }
-    guard let due = due.removeValue(forKey: ask), isEntitled else { return }
+    if isData { for phone in load.keys { load[phone]?[callID] = nil } }
+    guard let due = due.removeValue(forKey: callID), isEntitled else { return }
     let time = due.since.duration(to: now)
     let limit = due.time + held(due.phone, now) - due.held
     if !isData {
       // Leases may leave no time for the question.
       guard limit < RelayServerPolicy().callLimit else { return }
       found.add(
-        .withheld, at: now, "\(ask) got no data of phone \(due.phone), which was there: \(outcome)")
+        .withheld, at: now,
+        "\(callID) got no data of phone \(due.phone), which was there: \(outcome)")
     } else if time > limit {
       found.add(
         .withheld, at: now,
-        "\(ask) got data of phone \(due.phone) after \(Words.length(time)), not "
-          + Words.length(limit))
+        "\(callID) got data of phone \(due.phone) after \(TraceText.length(time)), not "
+          + TraceText.length(limit))
     }
   }
 
   /// Forgets a question, for which no data is due any more.
-  mutating func forget(_ ask: RequestID) { due[ask] = nil }
+  mutating func forget(_ callID: RequestID) { due[callID] = nil }
 
   /// Records a fault of a phone, for which no data is due any more.
   mutating func trouble(_ phone: Int, at now: Instant) {
@@ -110,7 +111,7 @@ struct RelayDues: Sendable {
   }
 
   mutating func ended(_ event: PlannedEvent<RelayEventKind>, _ now: Instant) {
-    if let place = troubles.firstIndex(of: event) { troubles.remove(at: place) }
+    if let index = troubles.firstIndex(of: event) { troubles.remove(at: index) }
     trouble(event, now)
   }
 

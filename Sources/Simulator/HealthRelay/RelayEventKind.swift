@@ -37,15 +37,15 @@ public enum RelayEventKind: String, PlanEventKind {
   /// The declarations of all event kinds.
   public static let forms: [RelayEventKind: EventForm] = [
     .asks: EventForm(.time, of: .client, isOfPeople: true) {
-      "an assistant asks, and waits \(Words.length($0.time))"
+      "an assistant asks, and waits \(TraceText.length($0.time))"
     },
     .leaves: EventForm(of: .client, isOfPeople: true) { _ in "an assistant leaves" },
     .logsOut: EventForm(of: .client, isOfPeople: true) { _ in "an assistant logs out" },
     .asksMore: EventForm(.time, of: .client, isOfPeople: true) {
-      "an assistant asks one question more, and waits \(Words.length($0.time))"
+      "an assistant asks one question more, and waits \(TraceText.length($0.time))"
     },
     .repeats: EventForm(.time, of: .client, isOfPeople: true) {
-      "an assistant asks what its phone was asked last, and waits \(Words.length($0.time))"
+      "an assistant asks what its phone was asked last, and waits \(TraceText.length($0.time))"
     },
     .logsOutAtOnce: EventForm(of: .client, isOfPeople: true) { _ in
       "an assistant logs out, whatever it waits for"
@@ -54,16 +54,16 @@ public enum RelayEventKind: String, PlanEventKind {
       "an assistant logs in with a pair that it has used"
     },
     .pairsAgain: EventForm(.count(1...20), of: .client, isOfPeople: true) {
-      "an assistant gives up its token and pairs again, \(Words.count($0.number, "time"))"
+      "an assistant gives up its token and pairs again, \(TraceText.count($0.number, "time"))"
     },
     .guesses: EventForm(.count(1...2_000), of: .backend, isOfPeople: true) {
-      "strangers guess \(Words.count($0.number, "pair"))"
+      "strangers guess \(TraceText.count($0.number, "pair"))"
     },
     .stop: EventForm(.span, isOfPeople: true) { "stops the relay for \(length($0))" },
     .slowReading: EventForm(.span) { "health data are slow to read for \(length($0))" },
     .unsent: EventForm { _ in "the phone's socket takes no more" },
-    .strangeMessage: EventForm(.word(["oversized", "malformed", "unknown"]), of: .backend) {
-      "the backend sends phones something \($0.word)"
+    .strangeMessage: EventForm(.choice(["oversized", "malformed", "unknown"]), of: .backend) {
+      "the backend sends phones something \($0.choice)"
     },
   ]
 }

@@ -28,7 +28,7 @@ public enum RelayFeature: SimulatedFeature {
   public typealias State = RelayState
 
   /// The number of phones and of assistants. The last two assistants ask the same phone.
-  static let phones = 2, askers = 3
+  static let phones = 2, assistants = 3
 
   public static var name: String { "relay" }
   public static var summary: String { "play phones, a backend and the assistants that ask them" }
@@ -45,7 +45,7 @@ public enum RelayFeature: SimulatedFeature {
   public static var policy: LinkPolicy { .healthRelayService }
   public static func hosts(_ numbers: RelayNumbers) -> [HostKind] {
     Array(repeating: .phone, count: phones) + [.backend]
-      + Array(repeating: .client, count: askers)
+      + Array(repeating: .client, count: assistants)
   }
 
   public static var kinds: [Finding.Kind] {
@@ -106,9 +106,9 @@ public enum RelayFact: Sendable, Equatable {
   /// The backend's process ended, which waiting assistants notice by a broken connection.
   case backendEnded
   /// A call reached the backend.
-  case asked(RequestID, RelayCallFacts)
+  case called(RequestID, RelayCallFacts)
   /// The backend sent an outcome.
-  case told(RequestID, RelayOutcome)
+  case answered(RequestID, RelayOutcome)
   /// The backend received that an assistant left.
   case left(RequestID)
   /// The backend stored a question with its assistant, while the assistant asks it.
@@ -118,7 +118,7 @@ public enum RelayFact: Sendable, Equatable {
   /// The pairings of a phone may have ended: it started anew, or was away for too long.
   case unpaired(phone: Int)
   /// The backend's durable questions, and its wall clock.
-  case kept([StoredQuestion], wall: Timestamp)
+  case stored([StoredQuestion], wall: Timestamp)
   /// The backend sent a phone its pair over a connection, or received the end of that connection.
   case joined(phone: Int, over: TrafficID)
   case parted(phone: Int, over: TrafficID)
@@ -140,7 +140,7 @@ public enum RelayFact: Sendable, Equatable {
 /// A call of an assistant.
 public struct RelayCallFacts: Sendable, Hashable {
   /// The number of the assistant.
-  public var asker: Int
+  public var assistant: Int
   /// The bearer token.
   public var token: String?
   /// The number of the question; `nil` for logins and logouts.
@@ -154,11 +154,12 @@ public struct RelayCallFacts: Sendable, Hashable {
 
   /// The address of the caller.
   var address: String {
-    asker < RelayFeature.askers ? "asker-\(asker)" : "guesser-\(asker - RelayFeature.askers)"
+    assistant < RelayFeature.assistants
+      ? "asker-\(assistant)" : "guesser-\(assistant - RelayFeature.assistants)"
   }
 
   /// The phone that the assistant asks.
-  var phone: Int { min(asker, RelayFeature.phones - 1) }
+  var phone: Int { min(assistant, RelayFeature.phones - 1) }
 }
 
 /// The pair of a login.

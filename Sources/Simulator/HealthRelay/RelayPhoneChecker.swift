@@ -42,10 +42,10 @@ struct RelayPhoneChecker: Sendable {
     let now = phoneState.now
     let taken = phoneState.own.open - open + ended
     open = phoneState.own.open
-    var isAsked = false
-    if case .message(_, .asked) = input { isAsked = true }
+    var isQuestion = false
+    if case .message(_, .asked) = input { isQuestion = true }
     if taken < 0 { found.add(.unanswered, at: now, "\(name) dropped a question unended") }
-    if taken > (isAsked ? 1 : 0) {
+    if taken > (isQuestion ? 1 : 0) {
       found.add(.doubled, at: now, "\(name) ended more questions than it took")
     }
     switch phoneState.own.state {

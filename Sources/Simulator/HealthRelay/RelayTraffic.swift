@@ -30,7 +30,7 @@ extension RelayFeature {
 
   /// The response of the backend to a request.
   public enum Reply: Sendable {
-    case told(RelayOutcome)
+    case outcome(RelayOutcome)
     case pulled(RelayReply)
     /// A response with only an HTTP status.
     case status(Int)

@@ -11,14 +11,14 @@ extension RelayWorld {
     let policy: RelayServerPolicy
     var rules: RelayServer
     /// The state on disk.
-    var kept = StoredRelay()
+    var durable = StoredRelay()
     /// The time at which the last pending change is written. Changes are written one after the
     /// other.
     var storeFree = Instant.zero
     /// The time of the last change that the store refused.
     var failedAt: Instant?
     /// The exchanges of waiting assistants.
-    var asks: [RequestID: TrafficID] = [:]
+    var calls: [RequestID: TrafficID] = [:]
     /// The phones whose pulls have no response yet.
     var pulls: [TrafficID: Int] = [:]
     /// The call that is being handled, if it is a question.
@@ -33,15 +33,15 @@ extension RelayWorld {
   }
 
   mutating func bootBackend() {
-    let run = kernel.hosts[server.place].run
+    let run = kernel.hosts[server.slot].run
     backend.rules = RelayServer(policy: backend.policy, life: "life\(run)", at: now)
     backend.storeFree = now
     note(.backendStarted)
-    feed(.restored(seam.restored(backend.kept), wall: wall(server)))
+    feed(.restored(seam.restored(backend.durable), wall: wall(server)))
   }
 
   mutating func endBackend() {
-    backend.asks = [:]
+    backend.calls = [:]
     backend.pulls = [:]
     note(.backendEnded)
     // The backend loses changes that the store refused until the end, and cannot recognize a plain
@@ -52,7 +52,7 @@ extension RelayWorld {
   }
 
   mutating func feed(_ input: RelayServer.Input) {
-    guard kernel.hosts[server.place].isRunning else { return }
+    guard kernel.hosts[server.slot].isRunning else { return }
     for real in seam.toBackend(input) {
       let effects = backend.rules.handle(real, at: now)
       kernel.examine(&backend.rules)
@@ -63,7 +63,7 @@ extension RelayWorld {
   /// Carries out effects in order. A process with a pending kill may die between two of them.
   mutating func perform(_ effects: [RelayServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
-    for effect in spared where kernel.hosts[server.place].isRunning {
+    for effect in spared where kernel.hosts[server.slot].isRunning {
       for real in seam.fromBackend(effect) { perform(real) }
     }
     if dies { die(server) }
@@ -82,10 +82,10 @@ extension RelayWorld {
     case .drop(let id):
       send(.failed(.reset), bytes: 60, over: id.number)
       kernel.add(.hungUp(id.number, code: 1006), after: .zero)
-    case .answer(let ask, let outcome):
+    case .answer(let callID, let outcome):
       // A description costs more than an answer, and only a grant is made from a secret.
       if backend.logged.takesNext() || outcome.isGrant { checkLog("\(effect)") }
-      tell(ask, outcome)
+      deliver(callID, outcome)
     case .respond(let request, let reply): respond(request.number, reply)
     case .drawToken(let drawToken): draw(drawToken)
     case .store(let token, let changes): store(token, changes)
@@ -127,13 +127,13 @@ extension RelayWorld {
       case .phone(let id):
         .phone(id, PhoneID(UUID128(high: 0xF, low: UInt64(lastSecret))), drawn, pair)
       case .pair(let id): .pair(id, pair)
-      case .access(let ask): .access(ask, drawn)
+      case .access(let callID): .access(callID, drawn)
       }
     kernel.later(.tokenDrawn(tokenDrawn), on: server, after: .zero)
   }
 
   private mutating func push(_ id: PhoneID, _ address: PushAddress) {
-    guard case .hook(let word) = address, let phone = Int(word) else { return }
+    guard case .hook(let text) = address, let phone = Int(text) else { return }
     kernel.counts[.pushes] += 1
     note(.pushed(phone: phone))
     let generator = kernel.generator.next()
@@ -147,7 +147,7 @@ extension RelayWorld {
 
   /// Handles the response of the push service.
   mutating func pushed(_ id: PhoneID, to address: PushAddress, _ outcome: PushOutcome) {
-    if case .failed = outcome, case .hook(let word) = address, let phone = Int(word) {
+    if case .failed = outcome, case .hook(let text) = address, let phone = Int(text) {
       note(.pushFailed(phone: phone))
     }
     feed(.pushed(id, to: address, outcome))
@@ -156,10 +156,10 @@ extension RelayWorld {
   // The store.
 
   private mutating func store(_ token: StoreToken, _ changes: [RelayChange]) {
-    if let ask = backend.taking {
-      for case .question(let kept) in changes { note(.filed(ask, kept)) }
+    if let callID = backend.taking {
+      for case .question(let question) in changes { note(.filed(callID, question)) }
     }
-    let conditions = kernel.hosts[server.place].conditions
+    let conditions = kernel.hosts[server.slot].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
     switch conditions.disk {
     case .works: break
@@ -174,7 +174,7 @@ extension RelayWorld {
     _ change: RelayFeature.ScheduledEvent, on host: HostID
   ) -> RelayFeature.ScheduledEvent? {
     guard case .changes(let token, let changes) = change else { return nil }
-    for change in changes { backend.kept.apply(change) }
+    for change in changes { backend.durable.apply(change) }
     return .stored(token, nil)
   }
 
@@ -222,7 +222,7 @@ extension RelayWorld {
     let line = kernel.lines[index]
     if case .connectionCode(let code) = message {
       checkLog("\(message)")
-      if line.run == kernel.hosts[line.from.place].run {
+      if line.run == kernel.hosts[line.from.slot].run {
         note(.greeted(phone: line.from.index, line.attempt, isResumed: code.resumed))
       }
       if !code.resumed { phones[line.from.index].isStranger = false }
@@ -236,12 +236,12 @@ extension RelayWorld {
       bytes: message.bytes.count, over: number)
   }
 
-  mutating func sendStrange(_ word: String) {
+  mutating func sendStrange(_ kind: String) {
     for line in kernel.lines where line.serverHolds && line.isOpen {
-      let text = word == "malformed" ? #"{"type":"# : #"{"type":"news"}"#
+      let text = kind == "malformed" ? #"{"type":"# : #"{"type":"news"}"#
       let down = RelayFeature.Packet.down(Self.read(text), phone: line.from.index)
       send(
-        word == "oversized" ? .oversized(bytes: 70_000) : .packet(down), bytes: 100,
+        kind == "oversized" ? .oversized(bytes: 70_000) : .packet(down), bytes: 100,
         over: line.number)
     }
   }
@@ -273,7 +273,7 @@ extension RelayWorld {
     _ id: TrafficID, _ question: RelayFeature.Question, at server: HostID
   ) {
     switch question {
-    case .ask(let ask, let what, let token): asked(ask, what, token: token, id)
+    case .ask(let callID, let what, let token): callArrived(callID, what, token: token, id)
     case .pull(let pull, let resume, _, _):
       backend.pulls[id] = exchange(id).map { kernel.exchanges[$0].from.index }
       feed(
@@ -287,7 +287,7 @@ extension RelayWorld {
     to host: HostID
   ) {
     switch question {
-    case .ask(let ask, _, let token): heard(ask, token: token, result, host.index)
+    case .ask(let callID, _, let token): callEnded(callID, token: token, result, host.index)
     case .pull(_, _, let pull, let step): pulled(pull, step, result, to: host)
     }
   }
@@ -299,7 +299,7 @@ extension RelayWorld {
   }
 
   func bytes(of reply: RelayFeature.Reply) -> Int {
-    if case .told(.data(let object)) = reply { object.bytes.count + 300 } else { 400 }
+    if case .outcome(.data(let object)) = reply { object.bytes.count + 300 } else { 400 }
   }
 }
 
@@ -309,7 +309,7 @@ extension RelayOutcome {
 
 // Assistants: they log in with a phone's pair, ask, lose patience, and log in again.
 extension RelayWorld {
-  struct Asker {
+  struct Assistant {
     let index: Int
     /// The bearer token.
     var token: String?
@@ -331,76 +331,78 @@ extension RelayWorld {
   }
 
   mutating func signInSoon(_ index: Int, after wait: Duration) {
-    guard !askers[index].isDue else { return }
-    askers[index].isDue = true
+    guard !assistants[index].isDue else { return }
+    assistants[index].isDue = true
     kernel.later(.signsIn, on: kernel.host(.client, index), after: wait)
   }
 
   mutating func signIn(_ host: HostID) {
-    askers[host.index].isDue = false
-    let asker = askers[host.index]
-    guard asker.token == nil, asker.open.isEmpty else { return }
-    guard let pair = phones[asker.phone].pair, kernel.hosts[asker.phone].isRunning,
-      asker.again == 0 || pair != asker.pair
+    assistants[host.index].isDue = false
+    let assistant = assistants[host.index]
+    guard assistant.token == nil, assistant.open.isEmpty else { return }
+    guard let pair = phones[assistant.phone].pair, kernel.hosts[assistant.phone].isRunning,
+      assistant.again == 0 || pair != assistant.pair
     else { return signInSoon(host.index, after: .seconds(20)) }
     logIn(host.index, with: pair)
   }
 
   mutating func logIn(_ index: Int, with pair: HealthRelay.RelayPair) {
-    askers[index].pair = pair
+    assistants[index].pair = pair
     let what = RelayCall.login(word: pair.word.text, code: pair.code.text)
-    call(index, what, token: askers[index].token, patience: .seconds(60))
+    call(index, what, token: assistants[index].token, patience: .seconds(60))
   }
 
   mutating func ask(_ index: Int, patience: Duration) {
-    guard askers[index].open.isEmpty else { return }
-    askAnew(index, token: askers[index].token, patience: patience)
+    guard assistants[index].open.isEmpty else { return }
+    askAnew(index, token: assistants[index].token, patience: patience)
   }
 
   /// Asks a question that has not been asked before.
   mutating func askAnew(_ index: Int, token: String?, patience: Duration) {
     lastQuestion += 1
-    lastQuestions[askers[index].phone] = lastQuestion
+    lastQuestions[assistants[index].phone] = lastQuestion
     kernel.counts[.questions] += 1
     call(index, .question(.numbered(lastQuestion)), token: token, patience: patience)
   }
 
   mutating func logOut(_ index: Int) {
-    guard askers[index].open.isEmpty, let token = askers[index].token else { return }
+    guard assistants[index].open.isEmpty, let token = assistants[index].token else { return }
     call(index, .logout, token: token, patience: .seconds(60))
   }
 
   mutating func call(_ index: Int, _ what: RelayCall, token: String?, patience: Duration) {
-    lastAsk += 1
-    askers[index].open.append(RequestID(lastAsk))
+    lastCall += 1
+    assistants[index].open.append(RequestID(lastCall))
     ask(
-      .ask(RequestID(lastAsk), what, token: token), from: kernel.host(.client, index),
+      .ask(RequestID(lastCall), what, token: token), from: kernel.host(.client, index),
       to: server, patience: patience)
   }
 
   /// Ends the wait of an assistant.
   mutating func leave(_ index: Int) {
-    let asks = askers[index].open
+    let asks = assistants[index].open
     guard !asks.isEmpty else { return }
-    askers[index].open = []
+    assistants[index].open = []
     abandonRequests(of: kernel.host(.client, index))
-    for ask in asks { kernel.later(.abandons(ask), after: kernel.delay()) }
+    for callID in asks { kernel.later(.abandons(callID), after: kernel.delay()) }
     signInSoon(index, after: .seconds(5))
   }
 
   // At the backend.
 
-  mutating func asked(_ ask: RequestID, _ what: RelayCall, token: String?, _ traffic: TrafficID) {
-    guard let place = exchange(traffic) else { return }
-    let host = kernel.exchanges[place].from
+  mutating func callArrived(
+    _ callID: RequestID, _ what: RelayCall, token: String?, _ traffic: TrafficID
+  ) {
+    guard let index = exchange(traffic) else { return }
+    let host = kernel.exchanges[index].from
     // An assistant that left before its question arrived never asked.
-    guard askers[host.index].open.contains(ask) else { return }
-    backend.asks[ask] = traffic
-    take(ask, what, of: facts(what, of: host.index, token: token))
+    guard assistants[host.index].open.contains(callID) else { return }
+    backend.calls[callID] = traffic
+    take(callID, what, of: facts(what, of: host.index, token: token))
   }
 
   private func facts(_ what: RelayCall, of index: Int, token: String?) -> RelayCallFacts {
-    var facts = RelayCallFacts(asker: index, token: token)
+    var facts = RelayCallFacts(assistant: index, token: token)
     switch what {
     case .question(let question):
       facts.question = question.number
@@ -412,21 +414,22 @@ extension RelayWorld {
   }
 
   /// Passes a call to the backend.
-  mutating func take(_ ask: RequestID, _ what: RelayCall, of facts: RelayCallFacts) {
-    note(.asked(ask, facts))
+  mutating func take(_ callID: RequestID, _ what: RelayCall, of facts: RelayCallFacts) {
+    note(.called(callID, facts))
     if facts.isLogout, let token = facts.token { phones[facts.phone].tokens[token] = nil }
-    backend.taking = facts.question == nil ? nil : ask
+    backend.taking = facts.question == nil ? nil : callID
     feed(
       .call(
-        ask, what, bearer: facts.token.map { TokenHash.of($0) }, from: facts.address,
+        callID, what, bearer: facts.token.map { TokenHash.of($0) }, from: facts.address,
         wall: wall(server)))
     backend.taking = nil
   }
 
   /// Returns whether the backend and a phone are connected and nothing is delayed between them.
   private func isSound(_ phone: HostID) -> Bool {
-    let (host, server) = (kernel.hosts[phone.place], kernel.hosts[server.place])
-    guard host.isRunning, host.doom == nil, server.doom == nil, server.draining == nil,
+    let (host, server) = (kernel.hosts[phone.slot], kernel.hosts[server.slot])
+    guard host.isRunning, host.pendingKill == nil, server.pendingKill == nil,
+      server.draining == nil,
       clients[phone.index].link.status.phase == .connected,
       let attempt = clients[phone.index].link.currentAttempt,
       let index = line(of: phone, attempt)
@@ -438,36 +441,36 @@ extension RelayWorld {
   }
 
   /// Sends an outcome of the backend.
-  mutating func tell(_ ask: RequestID, _ outcome: RelayOutcome) {
-    note(.told(ask, outcome))
-    guard let traffic = backend.asks.removeValue(forKey: ask) else { return }
-    if case .loggedIn(let grant) = outcome, let place = exchange(traffic) {
-      let phone = askers[kernel.exchanges[place].from.index].phone
+  mutating func deliver(_ callID: RequestID, _ outcome: RelayOutcome) {
+    note(.answered(callID, outcome))
+    guard let traffic = backend.calls.removeValue(forKey: callID) else { return }
+    if case .loggedIn(let grant) = outcome, let index = exchange(traffic) {
+      let phone = assistants[kernel.exchanges[index].from.index].phone
       phones[phone].tokens[grant.accessToken] = now.advanced(by: kernel.plan.numbers.tokenLife)
     }
-    answer(traffic, .told(outcome))
+    answer(traffic, .outcome(outcome))
   }
 
   /// Reports to the backend that an assistant left.
-  mutating func abandon(_ ask: RequestID) {
-    guard backend.asks.removeValue(forKey: ask) != nil else { return }
-    note(.left(ask))
-    feed(.abandoned(ask))
+  mutating func abandon(_ callID: RequestID) {
+    guard backend.calls.removeValue(forKey: callID) != nil else { return }
+    note(.left(callID))
+    feed(.abandoned(callID))
   }
 
   // Back at the assistant.
 
-  mutating func heard(
-    _ ask: RequestID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>,
+  mutating func callEnded(
+    _ callID: RequestID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>,
     _ index: Int
   ) {
-    guard let place = askers[index].open.firstIndex(of: ask) else { return }
-    askers[index].open.remove(at: place)
+    guard let index = assistants[index].open.firstIndex(of: callID) else { return }
+    assistants[index].open.remove(at: index)
     var wait = Duration.seconds(5)
     switch result {
-    case .failure(.timeout): kernel.later(.abandons(ask), after: kernel.delay())
+    case .failure(.timeout): kernel.later(.abandons(callID), after: kernel.delay())
     case .failure, .success(.status), .success(.pulled): break
-    case .success(.told(let outcome)):
+    case .success(.outcome(let outcome)):
       take(outcome, token: token, index)
       wait += kernel.generator.duration(below: .seconds(20))
     }
@@ -476,20 +479,20 @@ extension RelayWorld {
 
   private mutating func take(_ outcome: RelayOutcome, token: String?, _ index: Int) {
     // The outcome for a former token does not concern the present one.
-    let isPresent = token == askers[index].token
+    let isPresent = token == assistants[index].token
     switch outcome {
     case .loggedIn(let grant):
-      askers[index].token = grant.accessToken
+      assistants[index].token = grant.accessToken
       pairAgain(index)
-    case .loggedOut: if isPresent { askers[index].token = nil }
+    case .loggedOut: if isPresent { assistants[index].token = nil }
     case .data(let object):
       kernel.counts[.answered] += 1
-      if object.succeeded { askers[index].isWaiting = false }
+      if object.succeeded { assistants[index].isWaiting = false }
     case .refused(let reason):
       kernel.counts[.refused] += 1
       switch reason {
       case .notSignedIn, .tokenExpired, .signedOut, .phoneReplaced, .phoneAway(_, .pairAgain):
-        if isPresent { askers[index].token = nil }
+        if isPresent { assistants[index].token = nil }
       case .wrongPair, .lockedOut, .phoneAway, .timedOut, .cancelled, .tooManyWaiting,
         .malformed, .answerTooLarge, .storeFailed, .stopping:
         return
@@ -500,38 +503,39 @@ extension RelayWorld {
   // Calm.
 
   mutating func becomeCalm() {
-    for index in askers.indices { askers[index].again = 0 }
+    for index in assistants.indices { assistants[index].again = 0 }
     for phone in kernel.phones {
-      phones[phone.index].told.isOn = true
+      phones[phone.index].reported.isOn = true
       start(phone)
     }
   }
 
   /// Whether every assistant has data and every phone runs.
   private var isWhole: Bool {
-    askers.allSatisfy { !$0.isWaiting } && clients.allSatisfy { $0.status.state == .running }
+    assistants.allSatisfy { !$0.isWaiting } && clients.allSatisfy { $0.status.state == .running }
   }
 
   /// Waits until every assistant has received data. Then users stop their relays.
   mutating func heal() {
-    for index in askers.indices {
-      askers[index].isWaiting = true
+    for index in assistants.indices {
+      assistants[index].isWaiting = true
       signInSoon(index, after: .seconds(5))
     }
     // An address that gave wrong pairs is locked out for 15 minutes.
     for _ in 0..<50 where !isWhole && !kernel.isAborted {
-      for asker in askers where asker.isWaiting && asker.token != nil {
-        ask(asker.index, patience: .seconds(60))
+      for assistant in assistants where assistant.isWaiting && assistant.token != nil {
+        ask(assistant.index, patience: .seconds(60))
       }
       // Traffic in transit when calm began may have ended a link.
       for phone in kernel.phones { startAgain(phone) }
       run(until: now.advanced(by: .seconds(30))) { $0.isWhole }
     }
-    for asker in askers where asker.isWaiting {
-      let state = clients[asker.phone].status.state
+    for assistant in assistants where assistant.isWaiting {
+      let state = clients[assistant.phone].status.state
       kernel.find(
         .unhealed,
-        "assistant \(asker.index) got no data of phone \(asker.phone), which shows \(state)")
+        "assistant \(assistant.index) got no data of phone \(assistant.phone), which shows \(state)"
+      )
     }
     for phone in kernel.phones { leaveForGood(phone) }
     run(until: now.advanced(by: .seconds(60)))

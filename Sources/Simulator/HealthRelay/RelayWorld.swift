@@ -13,13 +13,13 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   var clients: [RelayModel]
   var seam: RelaySeam
   var phones: [Phone]
-  var askers: [Asker]
+  var assistants: [Assistant]
   var backend: Backend
   let server: HostID
   var lastQuestion = 0
   /// The number of the question that each phone received last.
   var lastQuestions: [Int: Int] = [:]
-  var lastAsk: UInt64 = 0
+  var lastCall: UInt64 = 0
   var lastGuess = 0
   /// The number of the last secret. Secrets of phones and assistants differ.
   var lastSecret = 0
@@ -35,7 +35,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     var rules = RelayServerPolicy()
     rules.tokenLife = plan.numbers.tokenLife
     backend = Backend(policy: seam.policy(rules))
-    askers = (0..<RelayFeature.askers).map { Asker(index: $0) }
+    assistants = (0..<RelayFeature.assistants).map { Assistant(index: $0) }
     let (policy, numbers) = (kernel.policy, plan.numbers)
     let turn = plan.turn
     phones = kernel.phones.map { Phone($0.index, numbers, policy) }
@@ -72,8 +72,8 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   func deadline(of host: HostID) -> Instant? {
     switch host.kind {
     case .phone:
-      kernel.hosts[host.place].process == .dead ? nil : phones[host.index].pull?.deadline
-    case .backend: kernel.hosts[host.place].isRunning ? backend.rules.deadline : nil
+      kernel.hosts[host.slot].process == .dead ? nil : phones[host.index].pull?.deadline
+    case .backend: kernel.hosts[host.slot].isRunning ? backend.rules.deadline : nil
     case .client, .peripheral, .system: nil
     }
   }
@@ -113,7 +113,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
     case .wakes(let phone): wake(kernel.phones[phone])
     case .looksAtPhone: if let host { startAgain(host) }
     case .signsIn: if let host { signIn(host) }
-    case .abandons(let ask): abandon(ask)
+    case .abandons(let callID): abandon(callID)
     case .tokenDrawn(let tokenDrawn): feed(.tokenDrawn(tokenDrawn))
     case .pushed(let id, let address, let outcome): pushed(id, to: address, outcome)
     case .stored(let token, let failure): feed(.stored(token, failure: failure))
@@ -125,12 +125,12 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
   /// Checks the state that no event reveals.
   private mutating func look() {
     // A failed change is written again after some time.
-    let isSettled = backend.failedAt.map { $0.duration(to: now) > .seconds(20) } ?? true
-    let server = kernel.hosts[server.place]
-    if server.isRunning, server.writing.isEmpty, server.calls == 0, isSettled,
-      !backend.kept.questions.isEmpty
+    let isStable = backend.failedAt.map { $0.duration(to: now) > .seconds(20) } ?? true
+    let server = kernel.hosts[server.slot]
+    if server.isRunning, server.writing.isEmpty, server.calls == 0, isStable,
+      !backend.durable.questions.isEmpty
     {
-      note(.kept(backend.kept.questions, wall: wall(self.server)))
+      note(.stored(backend.durable.questions, wall: wall(self.server)))
     }
     // A phone that is away for longer than the grace period may have to pair again. A backend that
     // restarts measures the time with its wall clock.
@@ -162,7 +162,7 @@ struct RelayWorld: SimulatedWorld, ~Copyable {
         guard let attempt = clients[host.index].link.currentAttempt else { continue }
         give(.unsent(attempt), to: host)
       }
-    case .strangeMessage: sendStrange(event.word)
+    case .strangeMessage: sendStrange(event.choice)
     case .stop, .slowReading: return  // looked up where they matter
     }
   }
@@ -192,7 +192,7 @@ extension RelayWorld {
     let settings: RelaySettings
     /// Whether the phone has no device ID, so that no backend recognizes it.
     let isPlain: Bool
-    var told = Told()
+    var reported = Reported()
     /// Whether a rule of the policy ended the relay, until the user starts it again.
     var isOver = false
     /// The time of the backend's last message, or of the last start by the user.
@@ -219,7 +219,7 @@ extension RelayWorld {
     var lastHere = Instant.zero
 
     /// The state reported to the model in this run.
-    struct Told {
+    struct Reported {
       var isOn = false
       var isInFront = true
     }
@@ -252,8 +252,8 @@ extension RelayWorld {
   // The process.
 
   mutating func bootPhone(_ host: HostID) {
-    phones[host.index].told = Phone.Told()
-    let seed = kernel.hosts[host.place].generator.next()
+    phones[host.index].reported = Phone.Reported()
+    let seed = kernel.hosts[host.slot].generator.next()
     clients[host.index] = RelayModel(settings: phones[host.index].settings, seed: seed)
   }
 
@@ -284,15 +284,15 @@ extension RelayWorld {
 
   // The user.
 
-  mutating func tellApp(_ host: HostID, isFirst: Bool) {
+  mutating func reportAppState(_ host: HostID, isFirst: Bool) {
     let isInFront = lifecycle(of: host) == .foreground
-    if isInFront, !phones[host.index].told.isInFront {
+    if isInFront, !phones[host.index].reported.isInFront {
       kernel.later(.looksAtPhone, on: host, after: .seconds(3))
     }
-    phones[host.index].told.isInFront = isInFront
+    phones[host.index].reported.isInFront = isInFront
     let isOn = !isUnderWay(.stop, on: host)
-    guard phones[host.index].told.isOn != isOn else { return }
-    phones[host.index].told.isOn = isOn
+    guard phones[host.index].reported.isOn != isOn else { return }
+    phones[host.index].reported.isOn = isOn
     if isOn { start(host) } else { stop(host) }
   }
 
@@ -314,14 +314,14 @@ extension RelayWorld {
 
   /// Makes the user leave for good.
   mutating func leaveForGood(_ host: HostID) {
-    phones[host.index].told.isOn = false
+    phones[host.index].reported.isOn = false
     stop(host)
   }
 
   /// Makes a user who looks at a stopped relay start it.
   mutating func startAgain(_ host: HostID) {
-    guard phones[host.index].told.isOn, !isInBackground(host) else { return }
-    guard kernel.hosts[host.place].isRunning else {
+    guard phones[host.index].reported.isOn, !isInBackground(host) else { return }
+    guard kernel.hosts[host.slot].isRunning else {
       return kernel.later(.looksAtPhone, on: host, after: .seconds(20))
     }
     switch clients[host.index].status.state {
@@ -332,11 +332,11 @@ extension RelayWorld {
 
   /// Returns whether the model received that the app is in the background.
   private func isInBackground(_ host: HostID) -> Bool {
-    kernel.hosts[host.place].told.lifecycle == .background
+    kernel.hosts[host.slot].reported.lifecycle == .background
   }
 
   func isWanted(_ host: HostID) -> Bool {
-    phones[host.index].told.isOn && !phones[host.index].isOver
+    phones[host.index].reported.isOn && !phones[host.index].isOver
   }
 
   // Effects.
@@ -381,12 +381,12 @@ extension RelayWorld {
     case .status(let status):
       switch status.state {
       case .running:
-        tellPush(host)
+        registerPush(host)
         givePull(host, .cancel)
       case .idle, .error:
         phones[host.index].pair = nil
         phones[host.index].isOver = mayEnd(host)
-        let wait = kernel.hosts[host.place].generator.duration(below: .seconds(60))
+        let wait = kernel.hosts[host.slot].generator.duration(below: .seconds(60))
         kernel.later(.looksAtPhone, on: host, after: .seconds(20) + wait)
       case .starting, .reconnecting, .stopping: return
       }
@@ -407,10 +407,10 @@ extension RelayWorld {
 
   mutating func readingTime(_ host: HostID) -> Duration {
     if isUnderWay(.slowReading, on: host) {
-      return .seconds(1) + kernel.hosts[host.place].generator.duration(below: .seconds(60))
+      return .seconds(1) + kernel.hosts[host.slot].generator.duration(below: .seconds(60))
     }
-    if kernel.hosts[host.place].conditions.disk == .slow { return diskDelay(host) }
-    return kernel.hosts[host.place].generator.duration(below: kernel.plan.numbers.reading)
+    if kernel.hosts[host.slot].conditions.disk == .slow { return diskDelay(host) }
+    return kernel.hosts[host.slot].generator.duration(below: kernel.plan.numbers.reading)
   }
 
   mutating func finishReading(
@@ -438,7 +438,7 @@ extension RelayWorld {
   }
 
   private func isLocked(_ host: HostID) -> Bool {
-    kernel.hosts[host.place].conditions.disk == .locked
+    kernel.hosts[host.slot].conditions.disk == .locked
   }
 }
 
@@ -449,10 +449,10 @@ extension RelayWorld {
   mutating func wake(_ host: HostID) {
     let phone = phones[host.index]
     let isConnected =
-      kernel.hosts[host.place].isRunning && clients[host.index].status.state == .running
-    let conditions = kernel.hosts[host.place].conditions
+      kernel.hosts[host.slot].isRunning && clients[host.index].status.state == .running
+    let conditions = kernel.hosts[host.slot].conditions
     guard !isConnected, phone.pull == nil, phone.resume != nil,
-      kernel.hosts[host.place].process != .dead, !conditions.isUnreachable,
+      kernel.hosts[host.slot].process != .dead, !conditions.isUnreachable,
       conditions.portal == nil
     else { return }
     kernel.counts[.pulls] += 1
@@ -467,7 +467,7 @@ extension RelayWorld {
   }
 
   /// Registers the phone's push address with the backend, once the relay runs.
-  mutating func tellPush(_ host: HostID) {
+  mutating func registerPush(_ host: HostID) {
     guard kernel.plan.numbers.push == 1, phones[host.index].resume != nil else { return }
     request(host, .push(.hook("\(host.index)")), step: nil, within: .seconds(8))
   }
@@ -531,7 +531,7 @@ extension RelayWorld {
       case .success(.pulled(.taken)), .success(.pulled(.registered)): .posted(step)
       case .success(.pulled(.refused(let reason))): .failed(step, Self.failure(reason.status))
       case .success(.status(let status)): .failed(step, Self.failure(status))
-      case .success(.told), .success(.pulled(.assistants)):
+      case .success(.outcome), .success(.pulled(.assistants)):
         .failed(step, .protocolError(detail: "no answer to a pull"))
       }
     givePull(host, input)
@@ -560,14 +560,14 @@ extension RelayWorld {
     case .asksMore: askMore(index, patience: event.time)
     case .repeats: askAgain(index, patience: event.time)
     case .logsOutAtOnce:
-      guard let token = askers[index].token else { return }
+      guard let token = assistants[index].token else { return }
       call(index, .logout, token: token, patience: .seconds(60))
     case .triesOldPair:
-      guard askers[index].open.isEmpty, let pair = askers[index].pair else { return }
+      guard assistants[index].open.isEmpty, let pair = assistants[index].pair else { return }
       logIn(index, with: pair)
     case .pairsAgain:
-      askers[index].again += event.number
-      guard askers[index].open.isEmpty else { return }
+      assistants[index].again += event.number
+      guard assistants[index].open.isEmpty else { return }
       pairAgain(index)
       signInSoon(index, after: .seconds(5))
     case .asks, .leaves, .logsOut, .stop, .slowReading, .unsent, .strangeMessage, .guesses: return
@@ -578,43 +578,43 @@ extension RelayWorld {
   private static var mostCalls: Int { 4 }
 
   private mutating func askMore(_ index: Int, patience: Duration) {
-    guard askers[index].open.count < Self.mostCalls else { return }
-    askAnew(index, token: askers[index].token, patience: patience)
+    guard assistants[index].open.count < Self.mostCalls else { return }
+    askAnew(index, token: assistants[index].token, patience: patience)
   }
 
   private mutating func askAgain(_ index: Int, patience: Duration) {
-    guard askers[index].open.count < Self.mostCalls,
-      let question = lastQuestions[askers[index].phone]
+    guard assistants[index].open.count < Self.mostCalls,
+      let question = lastQuestions[assistants[index].phone]
     else { return }
     kernel.counts[.questions] += 1
     call(
-      index, .question(.numbered(question)), token: askers[index].token, patience: patience)
+      index, .question(.numbered(question)), token: assistants[index].token, patience: patience)
   }
 
   /// Discards the token, if the assistant is to pair again. After the last time, the assistant asks
   /// with its first token.
   mutating func pairAgain(_ index: Int) {
-    guard let token = askers[index].token else { return }
-    if askers[index].again > 0 {
-      askers[index].again -= 1
-      askers[index].former.append(token)
-      askers[index].token = nil
-    } else if let first = askers[index].former.first {
-      askers[index].former = []
+    guard let token = assistants[index].token else { return }
+    if assistants[index].again > 0 {
+      assistants[index].again -= 1
+      assistants[index].former.append(token)
+      assistants[index].token = nil
+    } else if let first = assistants[index].former.first {
+      assistants[index].former = []
       askAnew(index, token: first, patience: .seconds(60))
     }
   }
 
   /// Makes a stranger log in with a phone's word and an invalid code, from one of four addresses.
   mutating func guess() {
-    guard kernel.hosts[server.place].isRunning else { return }
+    guard kernel.hosts[server.slot].isRunning else { return }
     lastGuess += 1
-    lastAsk += 1
+    lastCall += 1
     let word = phones[lastGuess % phones.count].pair?.word.text ?? "anchor"
     let code = "x\(lastGuess)"
-    var facts = RelayCallFacts(asker: RelayFeature.askers + lastGuess % 4)
+    var facts = RelayCallFacts(assistant: RelayFeature.assistants + lastGuess % 4)
     facts.pair = RelayGivenPair(text: "\(word) \(code)", isGuess: true)
-    take(RequestID(lastAsk), .login(word: word, code: code), of: facts)
+    take(RequestID(lastCall), .login(word: word, code: code), of: facts)
   }
 }
 

@@ -27,14 +27,15 @@ public struct SyncCheckers: FeatureCheckers {
   ) {
     var observed = phones.removeValue(forKey: phoneState.own.phone) ?? SyncObserved()
     observed.pass(to: phoneState.now, phoneState.isAwake, &found)
-    if let input { observed.told(input, phoneState, &found) }
-    for effect in effects { observed.asked(effect, phoneState, &found) }
+    if let input { observed.received(input, phoneState, &found) }
+    for effect in effects { observed.requested(effect, phoneState, &found) }
     observed.difference = (phoneState.own.missing, phoneState.own.extra)
     phones[phoneState.own.phone] = observed
   }
 
-  public mutating func met(_ seen: Observation<SyncFeature>, _ phoneState: PhoneState<SyncFeature>)
-  {
+  public mutating func handle(
+    _ seen: Observation<SyncFeature>, _ phoneState: PhoneState<SyncFeature>
+  ) {
     let phone = phoneState.own.phone
     switch seen {
     case .launched, .killed: phones[phone] = SyncObserved()
@@ -54,7 +55,7 @@ public struct SyncCheckers: FeatureCheckers {
     case .fact(.misanswered(let detail)): found.add(.misanswered, at: phoneState.now, detail)
     case .fact(.damaged(let phone, let detail)):
       found.add(.damaged, at: phoneState.now, "a batch of \(phone) \(detail)")
-    case .fact(.changed), .fact(.putBack), .told, .ticked, .upgraded, .serverLost, .wentDead,
+    case .fact(.changed), .fact(.putBack), .received, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm:
       return
     }
@@ -134,10 +135,10 @@ struct SyncObserved: Sendable {
 
   // Inputs.
 
-  mutating func told(
+  mutating func received(
     _ input: SyncModel.Input, _ phoneState: PhoneState<SyncFeature>, _ found: inout Findings
   ) {
-    pace.told(input, phoneState)
+    pace.received(input, phoneState)
     switch input {
     case .restored(let queue, let running, let missing):
       self.queue = queue
@@ -191,7 +192,7 @@ struct SyncObserved: Sendable {
 
   // Effects.
 
-  mutating func asked(
+  mutating func requested(
     _ effect: SyncModel.Effect, _ phoneState: PhoneState<SyncFeature>, _ found: inout Findings
   ) {
     let now = phoneState.now

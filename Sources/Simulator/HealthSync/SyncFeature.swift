@@ -456,7 +456,7 @@ extension SyncFeature {
       },
       .overloads: EventForm(.time, .span, of: .backend) {
         "every request is answered with 429 for \(length($0)), and with a retry-after of "
-          + Words.length($0.time)
+          + TraceText.length($0.time)
       },
       .serverReturns: EventForm(.span, of: .backend) {
         "the server is put back to a backup within \(length($0))"

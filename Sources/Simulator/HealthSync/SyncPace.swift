@@ -21,7 +21,7 @@ struct SyncPace: Sendable {
   private var renewedAt: Instant?
   private var isInBackground = false
 
-  mutating func told(_ input: SyncModel.Input, _ phoneState: PhoneState<SyncFeature>) {
+  mutating func received(_ input: SyncModel.Input, _ phoneState: PhoneState<SyncFeature>) {
     switch input {
     case .uploaded(let file, .failed(let failure), _): failed(file, failure, phoneState)
     case .uploaded(_, .accepted, _), .identified: isFailing = false

@@ -203,7 +203,7 @@ extension SyncWorld {
   }
 
   private mutating func putBackStore(_ phone: HostID) {
-    phones[phone.index].source.putBack(&kernel.hosts[phone.place].generator)
+    phones[phone.index].source.putBack(&kernel.hosts[phone.slot].generator)
     phones[phone.index].due.formUnion(phones[phone.index].source.types)
     note(.putBack(.healthStore(phone: phone.index)))
     changed(phone)
@@ -222,9 +222,9 @@ extension SyncWorld {
   mutating func add(_ count: Int, _ phone: HostID) {
     let wall = wall(phone)
     for _ in 0..<count {
-      let word = kernel.hosts[phone.place].generator.next()
+      let word = kernel.hosts[phone.slot].generator.next()
       let type = phones[phone.index].source.type(word)
-      phones[phone.index].source.add(type, at: wall, &kernel.hosts[phone.place].generator)
+      phones[phone.index].source.add(type, at: wall, &kernel.hosts[phone.slot].generator)
       phones[phone.index].due.insert(type)
     }
     kernel.counts[.samples] += count
@@ -235,7 +235,7 @@ extension SyncWorld {
     for _ in 0..<count {
       guard
         let type = phones[phone.index].source.change(
-          deletes: deletes, &kernel.hosts[phone.place].generator)
+          deletes: deletes, &kernel.hosts[phone.slot].generator)
       else { break }
       phones[phone.index].due.insert(type)
       if deletes { kernel.counts[.deletions] += 1 }
@@ -276,7 +276,7 @@ extension SyncWorld {
   // Requests.
 
   mutating func take(_ request: SyncRequest, _ id: TrafficID, _ phone: Int) {
-    let generator = kernel.hosts[server.place].generator.next()
+    let generator = kernel.hosts[server.slot].generator.next()
     let candidate = UUID128(high: generator, low: id)
     guard !request.body.isEmpty, generator % 4 > 0 else {
       return feed(id, request, candidate, phone)
@@ -285,7 +285,7 @@ extension SyncWorld {
     let isCut = !isCalm && kernel.happens(numbers.cuts)
     // A payload may take a hundred requests, which must fit into the calm.
     let longest = isCalm ? Duration.milliseconds(200) : .seconds(3)
-    let whole = kernel.hosts[server.place].generator.duration(below: longest)
+    let whole = kernel.hosts[server.slot].generator.duration(below: longest)
     backend.coming[id] = Coming(
       request: request, phone: phone, began: now, whole: whole, candidate: candidate,
       isCut: isCut)
@@ -314,7 +314,7 @@ extension SyncWorld {
     let share = coming.whole > .zero ? min(1, passed / coming.whole) : 0
     let most = Int(Double(coming.request.body.count) * share)
     let bound = UInt64(max(0, min(most, coming.request.body.count - 1)))
-    let count = Int(kernel.hosts[server.place].generator.next() % (bound + 1))
+    let count = Int(kernel.hosts[server.slot].generator.next() % (bound + 1))
     if let place, isLeft == false { cut(kernel.exchanges[place]) }
     guard let received = coming.request.received(count, candidate: coming.candidate) else { return }
     feed(.cut(RequestID(id), received))
@@ -375,7 +375,7 @@ extension SyncWorld {
   /// Writes a piece to an upload's file and replaces what a failed write left after its offset.
   mutating func keep(_ piece: SyncPiece) -> Feature.ScheduledEvent? {
     // Half of the processes that die during a write die in the middle of it.
-    if kernel.hosts[server.place].doom == .durable, piece.token.number % 2 == 0 {
+    if kernel.hosts[server.slot].pendingKill == .durable, piece.token.number % 2 == 0 {
       tear(piece, isKilled: true)
       return nil
     }
@@ -398,7 +398,7 @@ extension SyncWorld {
   /// Writes only the first bytes of a piece, as a failed write does.
   mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID) {
     guard case .keeps(let piece) = change else { return }
-    tear(piece, isKilled: !kernel.hosts[host.place].isRunning)
+    tear(piece, isKilled: !kernel.hosts[host.slot].isRunning)
   }
 
   private mutating func tear(_ piece: SyncPiece, isKilled: Bool) {
@@ -454,7 +454,7 @@ extension SyncWorld {
 
   /// Finds files that the server does not remove a day after their last bytes, or removes earlier.
   mutating func checkUploads() {
-    guard kernel.hosts[server.place].isRunning else { return }
+    guard kernel.hosts[server.slot].isRunning else { return }
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {
       var rules = backend.server
       let age = Duration.seconds(24 * 3_600)

@@ -53,7 +53,7 @@ extension SyncWorld {
   }
 
   func deadline(of host: HostID) -> Instant? {
-    let isServer = host.kind == .backend && kernel.hosts[host.place].isRunning
+    let isServer = host.kind == .backend && kernel.hosts[host.slot].isRunning
     return isServer ? backend.server.deadline : nil
   }
 
@@ -62,7 +62,7 @@ extension SyncWorld {
   }
 
   mutating func feed(_ event: SyncReceivedRequest.Event) {
-    guard kernel.hosts[server.place].isRunning else { return }
+    guard kernel.hosts[server.slot].isRunning else { return }
     examine(backend.server.handle(event.input, at: now))
   }
 
@@ -74,7 +74,7 @@ extension SyncWorld {
   /// Carries out effects in order. A process may be set to die between two of them.
   private mutating func perform(_ effects: [SyncServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
-    for effect in spared where kernel.hosts[server.place].isRunning { perform(effect) }
+    for effect in spared where kernel.hosts[server.slot].isRunning { perform(effect) }
     if dies { die(server) }
   }
 
@@ -122,7 +122,7 @@ extension SyncWorld {
     }
     let delivery = seam.atServer(whole)
     if seam.defect == .answersEarly { later(token, .stored(IngestCounts())) }
-    let conditions = kernel.hosts[server.place].conditions
+    let conditions = kernel.hosts[server.slot].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
     if conditions.disk == .slow { delay = max(delay, diskDelay(server)) }
     backend.storeFree = max(backend.storeFree, now).advanced(by: delay)
@@ -163,7 +163,7 @@ extension SyncWorld {
   ///
   /// The answer is discarded.
   mutating func repeated(_ question: Feature.Question) {
-    guard kernel.hosts[server.place].isRunning, !isCalm else { return }
+    guard kernel.hosts[server.slot].isRunning, !isCalm else { return }
     arrived(kernel.newNumber(), question)
   }
 
@@ -354,7 +354,7 @@ extension SyncWorld {
     case nil: return
     case .forget?: phones[index].tickets[file] = nil
     case .keep(let ticket)?:
-      switch kernel.hosts[phone.place].conditions.disk {
+      switch kernel.hosts[phone.slot].conditions.disk {
       case .full, .locked: return  // The upload starts over and sends its bytes again.
       case .works, .slow: break
       }

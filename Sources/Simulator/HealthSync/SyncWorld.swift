@@ -157,7 +157,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     if !isOwnedBySystem { phones[host.index].tasks = [:] }
   }
 
-  mutating func tellApp(_ phone: HostID, isFirst: Bool) {
+  mutating func reportAppState(_ phone: HostID, isFirst: Bool) {
     tellConditions(phone)
     if isFirst { restore(phone) }
     if !isOwnedBySystem { reportLost(phone) }
@@ -276,13 +276,13 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
 
   /// Changes the contents of the disk while the app is not running.
   mutating func restart(_ phone: HostID, _ change: (inout Phone) -> Void) {
-    let wasThere = kernel.hosts[phone.place].process == .running
+    let wasThere = kernel.hosts[phone.slot].process == .running
     if wasThere {
-      kernel.hosts[phone.place].downs.append(-1)
+      kernel.hosts[phone.slot].downs.append(-1)
       die(phone)
-      kernel.hosts[phone.place].downs.removeAll { $0 == -1 }
+      kernel.hosts[phone.slot].downs.removeAll { $0 == -1 }
     }
-    if kernel.hosts[phone.place].process == .dead { change(&phones[phone.index]) }
+    if kernel.hosts[phone.slot].process == .dead { change(&phones[phone.index]) }
     if wasThere { launchIfPossible(phone) }
   }
 
@@ -314,7 +314,7 @@ extension SyncWorld {
   mutating func fireSoon(_ phone: HostID, within limit: Duration) {
     guard !phones[phone.index].due.isEmpty else { return }
     let longest = isCalm ? min(limit, .seconds(2)) : limit
-    let wait = kernel.hosts[phone.place].generator.duration(below: longest)
+    let wait = kernel.hosts[phone.slot].generator.duration(below: longest)
     let at = now.advanced(by: wait)
     if let sooner = phones[phone.index].firesAt, sooner <= at { return }
     phones[phone.index].firesAt = at
@@ -329,11 +329,11 @@ extension SyncWorld {
     // A locked device delivers nothing until it is unlocked.
     guard !phones[index].due.isEmpty, !isUnderWay(.locks, on: phone) else { return }
     rouse(phone)
-    guard kernel.hosts[phone.place].isRunning, !phones[index].observed.isEmpty else { return }
+    guard kernel.hosts[phone.slot].isRunning, !phones[index].observed.isEmpty else { return }
     let types = phones[index].observed.filter { phones[index].due.contains($0) }
     phones[index].due = []
     // Observers of several types are called one by one, or together.
-    if kernel.hosts[phone.place].generator.next() % 2 == 0 {
+    if kernel.hosts[phone.slot].generator.next() % 2 == 0 {
       for type in types { grant(.seconds(10), [type], phone) }
     } else if !types.isEmpty {
       grant(.seconds(10), types, phone)
@@ -343,7 +343,7 @@ extension SyncWorld {
   /// Grants time for all observed types.
   mutating func grant(_ budget: Duration, _ phone: HostID) {
     rouse(phone)
-    guard kernel.hosts[phone.place].isRunning else { return }
+    guard kernel.hosts[phone.slot].isRunning else { return }
     grant(budget, phones[phone.index].observed, phone)
   }
 
@@ -355,7 +355,7 @@ extension SyncWorld {
     kernel.counts[.wakes] += 1
     note(.granted(phone: phone.index, id, until: now.advanced(by: budget)))
     // The time counts from the grant itself. The app receives the grant a moment later.
-    let wait = kernel.hosts[phone.place].generator.duration(below: .milliseconds(200))
+    let wait = kernel.hosts[phone.slot].generator.duration(below: .milliseconds(200))
     kernel.answerLater(.input(.fired(types, id, budget: budget)), to: phone, after: wait)
   }
 
@@ -363,7 +363,7 @@ extension SyncWorld {
 
   /// Makes the app run, unless the user force-quit it.
   private mutating func rouse(_ phone: HostID) {
-    let place = phone.place
+    let place = phone.slot
     switch kernel.hosts[place].process {
     case .running: return
     case .suspended:
@@ -390,22 +390,22 @@ extension SyncWorld {
   }
 
   mutating func nap(_ phone: HostID) {
-    guard phones[phone.index].grants.isEmpty, kernel.hosts[phone.place].isRunning else { return }
+    guard phones[phone.index].grants.isEmpty, kernel.hosts[phone.slot].isRunning else { return }
     let naps = phones[phone.index].naps
     phones[phone.index].naps = []
     for index in naps { suspend(phone, for: index) }
   }
 
   mutating func jettison(_ phone: HostID, _ index: Int) {
-    kernel.hosts[phone.place].downs.append(index)
+    kernel.hosts[phone.slot].downs.append(index)
     // Until the planned event ends, the app is launched in the background.
-    kernel.hosts[phone.place].dozing.append(index)
+    kernel.hosts[phone.slot].dozing.append(index)
     phones[phone.index].naps.append(index)
     die(phone)
   }
 
   mutating func forceQuit(_ phone: HostID, _ index: Int) {
-    kernel.hosts[phone.place].downs.append(index)
+    kernel.hosts[phone.slot].downs.append(index)
     // The system cancels the uploads of an app that the user force-quits.
     phones[phone.index].tasks = [:]
     let system = kernel.host(.system, phone.index)
@@ -509,7 +509,7 @@ extension SyncWorld {
   mutating func deliver(_ phone: HostID) {
     let index = phone.index
     let ended = phones[index].tasks.filter { $0.value.outcome != nil }.keys.sorted()
-    for file in ended where kernel.hosts[phone.place].isRunning {
+    for file in ended where kernel.hosts[phone.slot].isRunning {
       guard let task = phones[index].tasks.removeValue(forKey: file), let outcome = task.outcome
       else { continue }
       if case .failed(let failure) = outcome { heed(failure, task.secret, index) }
@@ -583,7 +583,7 @@ extension SyncWorld {
 
   /// Compares the data that each person is shown with the phone's data.
   mutating func checkLooks() {
-    guard kernel.hosts[server.place].isRunning else { return }
+    guard kernel.hosts[server.slot].isRunning else { return }
     for phone in phones.indices {
       let own = kernel.checkers.views[phone].phoneState.own
       guard own.missing == 0, own.extra == 0,
@@ -601,8 +601,8 @@ extension SyncWorld {
 
   /// Lets a foreign client visit the server, and reports answers that the protocols do not allow.
   mutating func checkForeignClient() {
-    guard kernel.hosts[server.place].isRunning else { return }
-    let generator = RandomSource(seed: kernel.hosts[server.place].generator.next())
+    guard kernel.hosts[server.slot].isRunning else { return }
+    let generator = RandomSource(seed: kernel.hosts[server.slot].generator.next())
     var foreignClient = ForeignSyncClient(desk(of: 0), generator)
     foreignClient.visit()
     for wrong in foreignClient.wrong { note(.misanswered(wrong)) }
@@ -612,7 +612,7 @@ extension SyncWorld {
   private mutating func check(
     _ path: SyncPath, _ look: SyncLook, _ desk: inout SyncDesk, _ phone: Int
   ) {
-    let word = kernel.hosts[server.place].generator.next()
+    let word = kernel.hosts[server.slot].generator.next()
     let (received, glance) = question(path, look, phone, word)
     let answer = desk.ask(received, of: SyncUser(Self.user(phone)))
     if let name = desk.brokenInvariant { kernel.report([name]) }
@@ -686,7 +686,7 @@ extension SyncWorld {
   /// Makes a request to the server, which must answer with the samples stored now.
   mutating func look(at phone: Int) {
     let held = backend.kept.positions(of: Self.user(phone))
-    guard kernel.hosts[server.place].isRunning,
+    guard kernel.hosts[server.slot].isRunning,
       let there = phones[phone].source.kept(where: { held.contains($0.place) })
     else { return }
     let paths = [SyncPath.steps, .heartRate, .sleep, .workouts, .periods]

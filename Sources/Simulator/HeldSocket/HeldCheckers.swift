@@ -12,13 +12,13 @@ extension HeldFeature {
     private var shown = 0
     /// The user's newest message that was passed to a socket, and the newest that the server
     /// received.
-    private var (handed, heard) = (0, 0)
+    private var (handed, arrived) = (0, 0)
     /// The newest message that may have arrived and may be sent again, as may all before it.
     private var unsure = 0
     /// The user's messages that must arrive.
-    private var owed: Set<Int> = []
+    private var expected: Set<Int> = []
     /// The number of messages that may not have arrived, according to notices.
-    private var told = 0
+    private var reportedLosses = 0
     /// The messages passed to the store.
     private var storing: [UInt64: Int] = [:]
     /// The newest message received over each line on which the server was greeted.
@@ -34,7 +34,7 @@ extension HeldFeature {
 
     public var findings: [Finding] { found.all }
 
-    public mutating func told(
+    public mutating func received(
       _ input: Input, isLate: Bool, _ effects: [Effect], _ phoneState: PhoneState<HeldFeature>
     ) {
       switch input {
@@ -47,15 +47,15 @@ extension HeldFeature {
         if effects.contains(where: \.isNotice) { return }
         mayGo += 1
         if phoneState.own.settings.outbox == .memory, let number = message.number {
-          owed.insert(number)
+          expected.insert(number)
         }
-      case .stored(let id): if let number = storing[id] { owed.insert(number) }
+      case .stored(let id): if let number = storing[id] { expected.insert(number) }
       case .restored(let entries): mayGo += entries.count
       case .start, .stop, .link, .credentials, .socket, .storeFailed: return
       }
     }
 
-    public mutating func asked(_ effect: Effect, _ phoneState: PhoneState<HeldFeature>) {
+    public mutating func requested(_ effect: Effect, _ phoneState: PhoneState<HeldFeature>) {
       switch effect {
       case .update(.message(let message)): show(message.number, phoneState.now)
       case .update(.status(let status)) where status.phase == .connected:
@@ -73,11 +73,11 @@ extension HeldFeature {
         mayGo = max(0, mayGo - 1)
         handed = max(handed, message.number ?? 0)
         if !phoneState.own.settings.outbox.repeats, let number = message.number {
-          owed.insert(number)
+          expected.insert(number)
         }
       case .store(let entry): storing[entry.id] = entry.message.number
       case .update(.notice(.unproven(let count, let isRepeated))):
-        if isRepeated { (unsure, mayGo) = (handed, mayGo + count) } else { told += count }
+        if isRepeated { (unsure, mayGo) = (handed, mayGo + count) } else { reportedLosses += count }
       case .open, .close, .refreshCredentials, .remove, .update: return
       }
     }
@@ -103,7 +103,7 @@ extension HeldFeature {
       if phoneState.own.settings.outbox == .durable {
         unsure = handed
       } else {
-        (owed, told) = ([], 0)
+        (expected, reportedLosses) = ([], 0)
       }
     }
 
@@ -114,19 +114,21 @@ extension HeldFeature {
         return found.add(.unannounced, at: phoneState.now, "something went out before the greeting")
       }
       guard case .said(let number) = packet else { return }
-      let newest = number <= unsure ? last : heard
+      let newest = number <= unsure ? last : arrived
       if number == newest {
         found.add(.duplicated, at: phoneState.now, "\(number) was sent twice")
       } else if number < newest {
         found.add(.reordered, at: phoneState.now, "\(number) was sent after \(newest)")
       }
-      (lines[line], heard) = (number, max(heard, number))
-      owed.remove(number)
+      (lines[line], arrived) = (number, max(arrived, number))
+      expected.remove(number)
     }
 
     public mutating func conclude(_ phoneState: PhoneState<HeldFeature>) {
-      if owed.count <= told { return }
-      found.add(.lost, at: phoneState.now, "\(owed.sorted()) did not arrive, notices say \(told)")
+      if expected.count <= reportedLosses { return }
+      found.add(
+        .lost, at: phoneState.now,
+        "\(expected.sorted()) did not arrive, notices say \(reportedLosses)")
     }
   }
 }

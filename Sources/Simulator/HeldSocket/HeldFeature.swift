@@ -46,7 +46,7 @@ public enum HeldFeature: SimulatedFeature {
     public var outbox = SocketSettings.Outbox.off
 
     public init() {}
-    public static var fields: [PlanField<Numbers>] { [.word("outbox", \.outbox)] }
+    public static var fields: [PlanField<Numbers>] { [.choice("outbox", \.outbox)] }
   }
 
   /// The feature's state of a phone that checkers see, in addition to the link's.
@@ -75,7 +75,7 @@ public enum HeldFeature: SimulatedFeature {
     /// The declarations of all event kinds.
     public static let forms: [EventKind: EventForm] = [
       .feed: EventForm(.count(0...10_000), of: .backend) {
-        "the server has \(Words.count($0.number, "new message"))"
+        "the server has \(TraceText.count($0.number, "new message"))"
       },
       .say: EventForm(isOfPeople: true) { _ in "says something" },
     ]
@@ -132,18 +132,18 @@ public enum HeldFeature: SimulatedFeature {
 
   // Traces.
 
-  public static func words(_ input: Input) -> TracePart {
+  public static func describe(_ input: Input) -> TracePart {
     switch input {
-    case .send(let message): (.user, "says \(Words.quoted(message.text ?? ""))")
+    case .send(let message): (.user, "says \(TraceText.quoted(message.text ?? ""))")
     case .socket(let attempt, .message(let message, _)):
-      Words.connection(attempt, "brings \(Words.quoted(message.text ?? ""))")
+      TraceText.connection(attempt, "brings \(TraceText.quoted(message.text ?? ""))")
     case .start, .stop, .link, .credentials, .socket, .restored, .stored, .storeFailed:
-      Words.cause(input, of: Model.self)
+      TraceText.cause(input, of: Model.self)
     }
   }
 
-  public static func statusWords(_ effect: Effect) -> String? {
-    if case .update(.status(let status)) = effect { Words.status(status) } else { nil }
+  public static func statusLabel(_ effect: Effect) -> String? {
+    if case .update(.status(let status)) = effect { TraceText.status(status) } else { nil }
   }
 }
 
@@ -156,7 +156,7 @@ extension SocketModel: LinkModel {
     case .credentials(let event): .credentials(event)
     case .socket(let attempt, .opened): .opened(attempt)
     case .socket(let attempt, .message): .data(attempt)
-    case .socket(let attempt, .reading), .socket(let attempt, .unsent): .heard(attempt)
+    case .socket(let attempt, .reading), .socket(let attempt, .unsent): .received(attempt)
     case .send, .restored, .stored, .storeFailed: .other
     }
   }

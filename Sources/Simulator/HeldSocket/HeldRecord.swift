@@ -43,7 +43,7 @@ public struct HeldRecord: RunRecord {
     switch input {
     case .start: isOn = true
     case .stop: isOn = false
-    case .link(.device(.lifecycle(let place))): isInFront = place == .foreground
+    case .link(.device(.lifecycle(let lifecycle))): isInFront = lifecycle == .foreground
     case .link(.device(.reachability(.reachable))): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable))),
       .link(.device(.reachability(.captivePortal))):

@@ -40,7 +40,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     if host == .phone { clients[0] = client(seed: newSeed(host), own) }
   }
 
-  mutating func tellApp(_ phone: HostID, isFirst: Bool) {
+  mutating func reportAppState(_ phone: HostID, isFirst: Bool) {
     guard isFirst else { return }
     give(.restored(disk.all), to: phone)
     give(.start, to: phone)
@@ -55,7 +55,7 @@ struct HeldWorld: SimulatedWorld, ~Copyable {
     case .open(let attempt): dial(phone, attempt, to: server, hello: Nothing())
     case .close(let attempt, let code): hangUp(phone, attempt, code: code)
     case .greet(let attempt, _, _): send(phone, attempt, .hello)
-    case .resume(let attempt, let place): send(phone, attempt, .after(Int(place.text) ?? 0))
+    case .resume(let attempt, let position): send(phone, attempt, .after(Int(position.text) ?? 0))
     case .send(let attempt, let message): send(phone, attempt, .said(message.number ?? 0))
     case .ping(let attempt, let id): send(phone, attempt, ping: id)
     case .refreshCredentials: give(.credentials(.rejected), to: phone)

@@ -44,8 +44,8 @@ struct Conditions: Equatable {
     case .unreachable, .handover: isUnreachable = true
     case .flap: isFlapping = true
     case .waver: isWavering = true
-    case .captivePortal: portal = event.word == "known" ? .known : portal ?? .unknown
-    case .dialsFail: blockedReason = DialObstacle(rawValue: event.word) ?? .dns
+    case .captivePortal: portal = event.choice == "known" ? .known : portal ?? .unknown
+    case .dialsFail: blockedReason = DialObstacle(rawValue: event.choice) ?? .dns
     case .narrow:
       let bytes = Int64(event.number)
       bandwidth = bandwidth == 0 ? bytes : min(bandwidth, bytes)

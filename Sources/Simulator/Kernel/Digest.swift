@@ -45,13 +45,13 @@ public struct Digest: Sendable {
     _ seen: Observation<Feature>, of host: HostID?, at now: Instant
   ) {
     mix(UInt64(bitPattern: now.nanoseconds))
-    mix(UInt64(host?.place ?? 99))
+    mix(UInt64(host?.slot ?? 99))
     switch seen {
     case .launched(_, let run): mix(1, UInt64(run))
     case .killed: mix(2)
     case .suspended: mix(3)
     case .resumed: mix(4)
-    case .told, .ticked: return  // recorded as steps
+    case .received, .ticked: return  // recorded as steps
     case .upgraded(_, let attempt, let status): mix(7, attempt.number, UInt64(status))
     case .serverLost(_, let attempt): mix(8, attempt.number)
     case .wentDead(_, let attempt): mix(9, attempt.number)
@@ -74,7 +74,7 @@ public struct Digest: Sendable {
     of feature: Feature.Type, at now: Instant
   ) {
     mix(UInt64(bitPattern: now.nanoseconds))
-    mix(UInt64(phone.place), isLate ? 1 : 2, UInt64(effects.count))
+    mix(UInt64(phone.slot), isLate ? 1 : 2, UInt64(effects.count))
     if let input {
       mix(Feature.Model.role(of: input))
       Feature.mix(input, into: &self)
@@ -93,11 +93,11 @@ public struct Digest: Sendable {
     case .lifecycle(.foreground): mix(23)
     case .lifecycle(.background): mix(24)
     case .trigger: mix(25)
-    case .credentials(let event): mix(26, event.word)
+    case .credentials(let event): mix(26, event.code)
     case .opened(let attempt): mix(27, attempt.number)
     case .data(let attempt): mix(28, attempt.number)
     case .draining(let attempt, _): mix(29, attempt.number)
-    case .heard(let attempt): mix(30, attempt.number)
+    case .received(let attempt): mix(30, attempt.number)
     case .lost(let attempt, let failure):
       mix(31, attempt.number)
       mix(failure)
@@ -146,7 +146,7 @@ extension Digest {
 
 extension HeldLink.CredentialsEvent {
   /// A number for each kind of event.
-  fileprivate var word: UInt64 {
+  fileprivate var code: UInt64 {
     switch self {
     case .available: 1
     case .refreshFailed: 2

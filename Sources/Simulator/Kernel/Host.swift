@@ -9,9 +9,9 @@ struct Host<Feature: SimulatedFeature> {
   var run = 0
   var conditions: Conditions
   /// The device state that was reported to the app in this run.
-  var told = Told()
+  var reported = ReportedState()
   /// The moment of the next kill, if one is due.
-  var doom: Doom?
+  var pendingKill: PendingKill?
   /// Scheduled events of the disk that arrived while the process was suspended.
   var held: [Feature.ScheduledEvent] = []
   /// The time for which the process was suspended, for clocks that stop meanwhile.
@@ -52,7 +52,7 @@ struct Host<Feature: SimulatedFeature> {
   }
 
   /// The moment at which a kill takes effect.
-  enum Doom {
+  enum PendingKill {
     /// Between two effects of the next step.
     case step
     /// After a change became durable and before the process receives the result.
@@ -60,7 +60,7 @@ struct Host<Feature: SimulatedFeature> {
   }
 
   /// The device state that was reported to an app.
-  struct Told {
+  struct ReportedState {
     var lifecycle: Lifecycle?
     var reachability: Reachability?
 
@@ -106,10 +106,10 @@ public struct HostID: Sendable, Hashable, Comparable {
   /// The number among the hosts of its kind, from 0.
   public let index: Int
   /// The index among all hosts of the world.
-  let place: Int
+  let slot: Int
 
   /// The first phone of every world.
-  public static let phone = HostID(kind: .phone, index: 0, place: 0)
+  public static let phone = HostID(kind: .phone, index: 0, slot: 0)
 
-  public static func < (left: HostID, right: HostID) -> Bool { left.place < right.place }
+  public static func < (left: HostID, right: HostID) -> Bool { left.slot < right.slot }
 }

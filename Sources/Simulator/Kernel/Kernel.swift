@@ -61,10 +61,10 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     let phones = kinds.count { $0 == .phone }
     hosts = []
     generator = RandomSource(seed: 0)
-    for (place, kind) in kinds.enumerated() {
+    for (slot, kind) in kinds.enumerated() {
       // Drawn after those of the phones; every world has a server.
-      if place == phones { generator = RandomSource(seed: root.next()) }
-      let id = HostID(kind: kind, index: kinds[..<place].count { $0 == kind }, place: place)
+      if slot == phones { generator = RandomSource(seed: root.next()) }
+      let id = HostID(kind: kind, index: kinds[..<slot].count { $0 == kind }, slot: slot)
       hosts.append(
         Host(
           id, networkConditions: plan.networkConditions, generator: RandomSource(seed: root.next()))
@@ -102,8 +102,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   // Time.
 
   mutating func advance(to time: Instant) {
-    for place in checkers.views.indices
-    where checkers.views[place].phoneState.isWanted && hosts[place].isRunning {
+    for index in checkers.views.indices
+    where checkers.views[index].phoneState.isWanted && hosts[index].isRunning {
       counts.wanted += now.duration(to: time)
     }
     now = time
@@ -114,11 +114,11 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// Returns the earliest deadline of the models whose processes run.
   mutating func nextModel() -> (at: Instant, host: HostID, isModel: Bool)? {
     var first: (at: Instant, host: HostID, isModel: Bool)?
-    for place in checkers.views.indices where hosts[place].isRunning {
-      guard let at = checkers.views[place].phoneState.deadline, at <= first?.at ?? .max else {
+    for index in checkers.views.indices where hosts[index].isRunning {
+      guard let at = checkers.views[index].phoneState.deadline, at <= first?.at ?? .max else {
         continue
       }
-      first = (at, ids[place], true)
+      first = (at, ids[index], true)
     }
     return first
   }
@@ -158,23 +158,23 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   }
 
   /// Updates the state of a phone that the checkers see.
-  mutating func stand(_ phone: HostID, isWanted: Bool) {
-    let place = phone.place
-    var underWay = hosts[place].calls
+  mutating func updatePhoneState(_ phone: HostID, isWanted: Bool) {
+    let slot = phone.slot
+    var underWay = hosts[slot].calls
     for line in lines where line.phoneHolds && !line.isOpen && !line.isDead && line.from == phone {
       underWay += 1
     }
     for exchange in exchanges where !exchange.isAbandoned && exchange.from == phone {
       underWay += 1
     }
-    checkers.views[place].phoneState.now = now
-    checkers.views[place].phoneState.isAwake = hosts[place].isRunning
-    checkers.views[place].phoneState.isWanted = isWanted
-    checkers.views[place].phoneState.isSignedIn = hosts[place].isSignedIn
-    checkers.views[place].phoneState.isReachable = hosts[place].told.isReachable
-    checkers.views[place].phoneState.underWay = underWay
-    let disk = hosts[place].conditions.disk
-    checkers.views[place].phoneState.storeFails = disk == .full || disk == .locked
+    checkers.views[slot].phoneState.now = now
+    checkers.views[slot].phoneState.isAwake = hosts[slot].isRunning
+    checkers.views[slot].phoneState.isWanted = isWanted
+    checkers.views[slot].phoneState.isSignedIn = hosts[slot].isSignedIn
+    checkers.views[slot].phoneState.isReachable = hosts[slot].reported.isReachable
+    checkers.views[slot].phoneState.underWay = underWay
+    let disk = hosts[slot].conditions.disk
+    checkers.views[slot].phoneState.storeFails = disk == .full || disk == .locked
   }
 
   // The queue.
@@ -185,7 +185,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   /// Schedules an event for a host, which is dropped if the present run of the host ends first.
   mutating func later(_ scheduled: Feature.ScheduledEvent, on host: HostID, after wait: Duration) {
-    add(.scheduled(host, run: hosts[host.place].run, scheduled), after: wait)
+    add(.scheduled(host, run: hosts[host.slot].run, scheduled), after: wait)
   }
 
   /// Schedules an event that happens whatever becomes of any host.
@@ -198,8 +198,8 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   mutating func answerLater(
     _ scheduled: Feature.ScheduledEvent, to host: HostID, after wait: Duration
   ) {
-    hosts[host.place].calls += 1
-    add(.answers(host, run: hosts[host.place].run, scheduled), after: wait)
+    hosts[host.slot].calls += 1
+    add(.answers(host, run: hosts[host.slot].run, scheduled), after: wait)
   }
 
   // The network.
@@ -221,21 +221,21 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
 
   /// Returns the time at which the last of some bytes has left, behind the phone's other traffic.
   mutating func carry(_ bytes: Int, of host: HostID, down: Bool) -> Instant {
-    let bandwidth = hosts[host.place].conditions.bandwidth
+    let bandwidth = hosts[host.slot].conditions.bandwidth
     guard bandwidth > 0 else {
       // A wide link sends at once what waited for a narrow one.
-      if down { hosts[host.place].network.downFree = .zero }
-      if !down { hosts[host.place].network.upFree = .zero }
+      if down { hosts[host.slot].network.downFree = .zero }
+      if !down { hosts[host.slot].network.upFree = .zero }
       return now
     }
     let time = Duration.nanoseconds(Int64(bytes) * 1_000_000_000 / bandwidth)
     if down {
-      let free = max(hosts[host.place].network.downFree, now).advanced(by: time)
-      hosts[host.place].network.downFree = free
+      let free = max(hosts[host.slot].network.downFree, now).advanced(by: time)
+      hosts[host.slot].network.downFree = free
       return free
     } else {
-      let free = max(hosts[host.place].network.upFree, now).advanced(by: time)
-      hosts[host.place].network.upFree = free
+      let free = max(hosts[host.slot].network.upFree, now).advanced(by: time)
+      hosts[host.slot].network.upFree = free
       return free
     }
   }
@@ -254,7 +254,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
     checkers.stepped(phone, input, isLate: isLate, effects)
     guard let watch else { return }
     let seen: Observation<Feature> =
-      input.map { .told(phone, $0, isLate: isLate, effects: effects) }
+      input.map { .received(phone, $0, isLate: isLate, effects: effects) }
       ?? .ticked(phone, effects: effects)
     watch(seen, checkers.views[phone.index].phoneState)
   }
@@ -262,7 +262,7 @@ struct Kernel<Feature: SimulatedFeature>: ~Copyable {
   /// Records any other observation.
   mutating func note(_ seen: Observation<Feature>, of phone: HostID?) {
     digest.note(seen, of: phone, at: now)
-    checkers.met(seen, of: phone?.index)
+    checkers.handle(seen, of: phone?.index)
     watch?(seen, checkers.views[phone?.index ?? 0].phoneState)
   }
 

@@ -89,7 +89,7 @@ public protocol SimulatedFeature: SendableMetatype {
   static func checkBounds(
     _ phoneState: PhoneState<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void)
   /// Passes each text that an effect stores, sends or shows, together with its destination.
-  static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void)
+  static func expose(_ effect: Effect, _ look: (_ text: String, _ destination: String) -> Void)
   /// Returns whether an effect is frequent and its description may be logged. Every eighth of these
   /// is searched for secrets, which it must not contain.
   static func isLogged(_ effect: Effect) -> Bool
@@ -102,14 +102,14 @@ public protocol SimulatedFeature: SendableMetatype {
 
   // Traces.
   /// Describes an input.
-  static func words(_ input: Input) -> TracePart
+  static func describe(_ input: Input) -> TracePart
   /// Returns whether a short trace includes an input with these consequences.
   static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool
   /// Describes an effect. Returns `nil` if the trace omits it, or includes it only if verbose.
-  static func words(_ effect: Effect, isVerbose: Bool) -> TracePart?
+  static func describe(_ effect: Effect, isVerbose: Bool) -> TracePart?
   /// Describes the status that an effect shows. Repeated descriptions appear once.
-  static func statusWords(_ effect: Effect) -> String?
-  static func words(_ fact: Fact) -> [TracePart]
+  static func statusLabel(_ effect: Effect) -> String?
+  static func describe(_ fact: Fact) -> [TracePart]
 }
 
 extension SimulatedFeature {
@@ -154,7 +154,9 @@ extension SimulatedFeature {
   public static func checkBounds(
     _ phoneState: PhoneState<Self>, _ found: (_ what: String, _ count: Int, _ bound: Int) -> Void
   ) {}
-  public static func expose(_ effect: Effect, _ look: (_ text: String, _ place: String) -> Void) {}
+  public static func expose(
+    _ effect: Effect, _ look: (_ text: String, _ destination: String) -> Void
+  ) {}
   public static func isLogged(_ effect: Effect) -> Bool { false }
 
   // The digest: a description distinguishes values, although it is slow.
@@ -163,12 +165,14 @@ extension SimulatedFeature {
   public static func mix(_ fact: Fact, into digest: inout Digest) { digest.mix("\(fact)") }
 
   // Traces.
-  public static func words(_ input: Input) -> TracePart { Words.cause(input, of: Model.self) }
-  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
-    Words.effect(effect, of: Model.self, isVerbose: isVerbose)
+  public static func describe(_ input: Input) -> TracePart {
+    TraceText.cause(input, of: Model.self)
   }
-  public static func words(_ fact: Fact) -> [TracePart] { [(.server, "\(fact)")] }
-  public static func statusWords(_ effect: Effect) -> String? { nil }
+  public static func describe(_ effect: Effect, isVerbose: Bool) -> TracePart? {
+    TraceText.effect(effect, of: Model.self, isVerbose: isVerbose)
+  }
+  public static func describe(_ fact: Fact) -> [TracePart] { [(.server, "\(fact)")] }
+  public static func statusLabel(_ effect: Effect) -> String? { nil }
   public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool { true }
 }
 

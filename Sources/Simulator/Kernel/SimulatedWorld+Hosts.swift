@@ -6,28 +6,27 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Starts the process of a server, unless a planned event keeps it down.
   mutating func start(_ server: HostID) {
-    let host = kernel.hosts[server.place]
-    guard host.process == .dead, host.downs.isEmpty, !host.conditions.isKilled
-    else { return }
-    kernel.hosts[server.place].process = .running
-    kernel.hosts[server.place].run += 1
-    kernel.hosts[server.place].calls = 0
+    let host = kernel.hosts[server.slot]
+    guard host.process == .dead, host.downs.isEmpty, !host.conditions.isKilled else { return }
+    kernel.hosts[server.slot].process = .running
+    kernel.hosts[server.slot].run += 1
+    kernel.hosts[server.slot].calls = 0
     boot(server)
   }
 
   /// Stops the process of a server at once; it stays down until the planned event ends.
   mutating func stop(_ server: HostID, for index: Int) {
-    kernel.hosts[server.place].downs.append(index)
+    kernel.hosts[server.slot].downs.append(index)
     halt(server)
   }
 
   private mutating func halt(_ server: HostID) {
-    guard kernel.hosts[server.place].isRunning else { return }
-    kernel.hosts[server.place].process = .dead
-    kernel.hosts[server.place].doom = nil
-    kernel.hosts[server.place].draining = nil
-    kernel.hosts[server.place].calls = 0
-    for phone in kernel.phones { kernel.hosts[phone.place].network.poolIsDead = true }
+    guard kernel.hosts[server.slot].isRunning else { return }
+    kernel.hosts[server.slot].process = .dead
+    kernel.hosts[server.slot].pendingKill = nil
+    kernel.hosts[server.slot].draining = nil
+    kernel.hosts[server.slot].calls = 0
+    for phone in kernel.phones { kernel.hosts[phone.slot].network.poolIsDead = true }
     writeLast(server)
     ended(server)
     for line in kernel.lines where line.to == server { serverDrops(line.number, .reset) }
@@ -38,19 +37,19 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Ends the process of a server after its drain. It restarts when the planned event ends.
   mutating func drained(_ server: HostID) {
-    guard let index = kernel.hosts[server.place].draining else { return }
+    guard let index = kernel.hosts[server.slot].draining else { return }
     stop(server, for: index)
   }
 
   // Phones.
 
   mutating func launch(_ phone: HostID) {
-    let host = phone.place
+    let host = phone.slot
     kernel.hosts[host].run += 1
     kernel.hosts[host].process = .running
-    kernel.hosts[host].told = Host<Feature>.Told()
+    kernel.hosts[host].reported = Host<Feature>.ReportedState()
     kernel.hosts[host].held = []
-    kernel.hosts[host].doom = nil
+    kernel.hosts[host].pendingKill = nil
     kernel.hosts[host].calls = 0
     kernel.hosts[host].slept = .zero
     kernel.hosts[host].writing = []
@@ -59,51 +58,51 @@ extension SimulatedWorld where Self: ~Copyable {
     boot(phone)
     lookAt(phone)
     note(.launched(phone, run: kernel.hosts[host].run), of: phone)
-    tellAll(phone)
+    reportState(phone)
   }
 
   mutating func launchIfPossible(_ phone: HostID) {
-    guard kernel.hosts[phone.place].process == .dead,
-      !kernel.hosts[phone.place].conditions.isKilled,
-      kernel.hosts[phone.place].downs.isEmpty, kernel.hosts[phone.place].suspending.isEmpty
+    guard kernel.hosts[phone.slot].process == .dead,
+      !kernel.hosts[phone.slot].conditions.isKilled,
+      kernel.hosts[phone.slot].downs.isEmpty, kernel.hosts[phone.slot].suspending.isEmpty
     else { return }
     launch(phone)
   }
 
-  mutating func tellAll() {
-    for phone in kernel.phones { tellAll(phone) }
+  mutating func reportState() {
+    for phone in kernel.phones { reportState(phone) }
   }
 
   /// Reports to the model the state that has changed since the last report.
-  mutating func tellAll(_ phone: HostID) {
-    let host = phone.place
-    guard kernel.hosts[phone.place].isRunning else { return }
-    let isFirst = kernel.hosts[host].told.lifecycle == nil
+  mutating func reportState(_ phone: HostID) {
+    let host = phone.slot
+    guard kernel.hosts[phone.slot].isRunning else { return }
+    let isFirst = kernel.hosts[host].reported.lifecycle == nil
     let lifecycle = lifecycle(of: phone)
-    if kernel.hosts[host].told.lifecycle != lifecycle {
-      kernel.hosts[host].told.lifecycle = lifecycle
+    if kernel.hosts[host].reported.lifecycle != lifecycle {
+      kernel.hosts[host].reported.lifecycle = lifecycle
       kernel.hosts[host].network.poolIsDead = false
       inform(phone, of: .device(.lifecycle(lifecycle)))
     }
     let reachability = reachability(of: phone)
-    if kernel.hosts[host].told.reachability != reachability {
-      kernel.hosts[host].told.reachability = reachability
+    if kernel.hosts[host].reported.reachability != reachability {
+      kernel.hosts[host].reported.reachability = reachability
       kernel.hosts[host].network.poolIsDead = false
       inform(phone, of: .device(.reachability(reachability)))
     }
-    tellApp(phone, isFirst: isFirst)
+    reportAppState(phone, isFirst: isFirst)
   }
 
   func lifecycle(of phone: HostID) -> Lifecycle {
-    let host = kernel.hosts[phone.place]
+    let host = kernel.hosts[phone.slot]
     return host.conditions.isInBackground || !host.dozing.isEmpty ? .background : .foreground
   }
 
   func reachability(of phone: HostID) -> Reachability {
-    let conditions = kernel.hosts[phone.place].conditions
+    let conditions = kernel.hosts[phone.slot].conditions
     if conditions.isUnreachable { return .unreachable }
     if conditions.portal == .known { return .captivePortal }
-    return .reachable(path: PathID("path-\(kernel.hosts[phone.place].network.path)"))
+    return .reachable(path: PathID("path-\(kernel.hosts[phone.slot].network.path)"))
   }
 
   // Kills.
@@ -113,35 +112,34 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func spared<Effect>(
     _ effects: [Effect], of host: HostID
   ) -> (effects: ArraySlice<Effect>, dies: Bool) {
-    guard kernel.hosts[host.place].doom == .step, !effects.isEmpty else {
+    guard kernel.hosts[host.slot].pendingKill == .step, !effects.isEmpty else {
       return (effects[...], false)
     }
-    let count = Int.random(in: 0...effects.count, using: &kernel.hosts[host.place].generator)
+    let count = Int.random(in: 0...effects.count, using: &kernel.hosts[host.slot].generator)
     return (effects.prefix(count), true)
   }
 
   /// Kills the process soon: at once, between two effects, or right after a change is durable.
-  mutating func doom(_ phone: HostID) {
-    guard kernel.hosts[phone.place].process != .dead, kernel.hosts[phone.place].doom == nil else {
-      return
-    }
-    let kind = kernel.hosts[phone.place].generator.next() % 4
-    if kind == 0 || kernel.hosts[phone.place].process == .suspended {
+  mutating func killSoon(_ phone: HostID) {
+    guard kernel.hosts[phone.slot].process != .dead, kernel.hosts[phone.slot].pendingKill == nil
+    else { return }
+    let kind = kernel.hosts[phone.slot].generator.next() % 4
+    if kind == 0 || kernel.hosts[phone.slot].process == .suspended {
       die(phone)
     } else {
-      kernel.hosts[phone.place].doom = kind == 1 ? .durable : .step
-      kernel.add(.dies(phone, run: kernel.hosts[phone.place].run), after: .seconds(1))
+      kernel.hosts[phone.slot].pendingKill = kind == 1 ? .durable : .step
+      kernel.add(.dies(phone, run: kernel.hosts[phone.slot].run), after: .seconds(1))
     }
   }
 
   /// Ends a process and its memory. A change that the disk was writing is durable, or it is not.
   mutating func die(_ phone: HostID) {
     guard phone.kind == .phone else { return halt(phone) }
-    let host = phone.place
-    guard kernel.hosts[phone.place].process != .dead else { return }
+    let host = phone.slot
+    guard kernel.hosts[phone.slot].process != .dead else { return }
     writeLast(phone)
     kernel.hosts[host].process = .dead
-    kernel.hosts[host].doom = nil
+    kernel.hosts[host].pendingKill = nil
     kernel.hosts[host].held = []
     kernel.hosts[host].calls = 0
     abandonRequests(of: phone)
@@ -162,12 +160,12 @@ extension SimulatedWorld where Self: ~Copyable {
   // Suspension.
 
   mutating func suspend(_ phone: HostID, for index: Int) {
-    let host = phone.place
+    let host = phone.slot
     guard kernel.active.contains(index), !kernel.hosts[host].suspending.contains(index) else {
       return
     }
     kernel.hosts[host].suspending.append(index)
-    guard kernel.hosts[phone.place].isRunning else { return }
+    guard kernel.hosts[phone.slot].isRunning else { return }
     kernel.hosts[host].process = .suspended
     kernel.hosts[host].suspendedAt = now
     for index in kernel.lines.indices where kernel.lines[index].from == phone { kill(index) }
@@ -178,7 +176,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Suspends a process once the time that the system granted it is over.
   mutating func suspendLater(_ phone: HostID, for index: Int) {
-    let until = kernel.hosts[phone.place].runsUntil
+    let until = kernel.hosts[phone.slot].runsUntil
     if now < until {
       kernel.queue.add(.suspends(index, phone), at: until)
     } else {
@@ -190,8 +188,8 @@ extension SimulatedWorld where Self: ~Copyable {
   /// radio. A suspended process resumes, and an ended one is launched.
   ///
   /// - Parameter events: The planned events for which the system suspends the process again.
-  mutating func summon(_ phone: HostID, for time: Duration, then events: [Int]) {
-    let host = phone.place
+  mutating func runInBackground(_ phone: HostID, for time: Duration, then events: [Int]) {
+    let host = phone.slot
     kernel.hosts[host].runsUntil = now.advanced(by: time)
     guard kernel.hosts[host].process != .running else { return }
     let again = kernel.hosts[host].suspending + events
@@ -203,15 +201,15 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   mutating func resume(_ phone: HostID) {
-    guard kernel.hosts[phone.place].process == .suspended,
-      kernel.hosts[phone.place].suspending.isEmpty
+    guard kernel.hosts[phone.slot].process == .suspended,
+      kernel.hosts[phone.slot].suspending.isEmpty
     else { return }
     goOn(phone)
     inform(phone, of: .device(.woke))
     // The system reports the end of some sockets; the others stay silent.
-    let run = kernel.hosts[phone.place].run
+    let run = kernel.hosts[phone.slot].run
     for line in kernel.lines where line.phoneHolds && line.from == phone && line.run == run {
-      if kernel.hosts[phone.place].generator.next() % 2 == 0 {
+      if kernel.hosts[phone.slot].generator.next() % 2 == 0 {
         kernel.add(.breaks(line.number, .reset), after: .milliseconds(20))
       }
     }
@@ -219,7 +217,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Resumes the timers of a suspended process and delivers the events that it missed.
   private mutating func goOn(_ phone: HostID) {
-    let host = phone.place
+    let host = phone.slot
     kernel.hosts[host].process = .running
     if kernel.seams[phone.index].defect == .timersStopAsleep {
       kernel.hosts[host].slept += kernel.hosts[host].suspendedAt.duration(to: now)
@@ -229,7 +227,7 @@ extension SimulatedWorld where Self: ~Copyable {
     let held = kernel.hosts[host].held
     kernel.hosts[host].held = []
     for scheduled in held { take(scheduled, on: phone) }
-    tellAll(phone)
+    reportState(phone)
     kernel.hosts[host].network.poolIsDead = false
   }
 
@@ -242,9 +240,9 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func write(
     _ change: Feature.ScheduledEvent, on host: HostID, after delay: Duration? = nil
   ) {
-    switch kernel.hosts[host.place].conditions.disk {
+    switch kernel.hosts[host.slot].conditions.disk {
     case .full, .locked:
-      let isFull = kernel.hosts[host.place].conditions.disk == .full
+      let isFull = kernel.hosts[host.slot].conditions.disk == .full
       if isFull { tear(change, on: host) }
       let scheduled = refusedChange(change, isFull: isFull)
       kernel.answerLater(scheduled, to: host, after: .milliseconds(2))
@@ -252,29 +250,29 @@ extension SimulatedWorld where Self: ~Copyable {
       let time = diskDelay(host)
       kernel.lastWrite += 1
       let number = kernel.lastWrite
-      kernel.hosts[host.place].calls += 1
-      kernel.hosts[host.place].writing.append((number, change))
+      kernel.hosts[host.slot].calls += 1
+      kernel.hosts[host.slot].writing.append((number, change))
       kernel.add(.durable(host, number), after: delay ?? time)
     }
   }
 
   /// Returns how long a disk call takes.
   mutating func diskDelay(_ host: HostID) -> Duration {
-    switch kernel.hosts[host.place].conditions.disk {
+    switch kernel.hosts[host.slot].conditions.disk {
     case .works, .full, .locked: .milliseconds(2)
-    case .slow: .seconds(1) + kernel.hosts[host.place].generator.duration(below: .seconds(4))
+    case .slow: .seconds(1) + kernel.hosts[host.slot].generator.duration(below: .seconds(4))
     }
   }
 
   /// Makes a change durable, if it is still being written. `writeLast` has handled the writes of a
   /// process that ended.
   mutating func becomeDurable(_ number: UInt64, on host: HostID) {
-    let writing = kernel.hosts[host.place].writing
-    guard let place = writing.firstIndex(where: { $0.number == number }) else { return }
-    let change = kernel.hosts[host.place].writing.remove(at: place).scheduled
-    kernel.hosts[host.place].calls -= 1
+    let writing = kernel.hosts[host.slot].writing
+    guard let index = writing.firstIndex(where: { $0.number == number }) else { return }
+    let change = kernel.hosts[host.slot].writing.remove(at: index).scheduled
+    kernel.hosts[host.slot].calls -= 1
     let answer = makeDurable(change, on: host)
-    if kernel.hosts[host.place].doom == .durable {
+    if kernel.hosts[host.slot].pendingKill == .durable {
       die(host)
     } else if let answer {
       kernel.answerLater(answer, to: host, after: .milliseconds(1))
@@ -284,11 +282,11 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Handles the writes in progress when a process ends. A prefix of the changes becomes durable;
   /// the next one may be written in part.
   private mutating func writeLast(_ host: HostID) {
-    let writing = kernel.hosts[host.place].writing
-    kernel.hosts[host.place].writing = []
+    let writing = kernel.hosts[host.slot].writing
+    kernel.hosts[host.slot].writing = []
     guard keepsLastWrites(host) else { return }
     for (_, change) in writing {
-      guard kernel.hosts[host.place].generator.next() % 2 == 0 else {
+      guard kernel.hosts[host.slot].generator.next() % 2 == 0 else {
         return tear(change, on: host)
       }
       _ = makeDurable(change, on: host)
@@ -298,10 +296,10 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Delivers the answer of a call to a process. The disk continues during suspension, and its
   /// answers are delivered later.
   mutating func answer(_ scheduled: Feature.ScheduledEvent, to host: HostID) {
-    guard kernel.hosts[host.place].process != .dead else { return }
-    kernel.hosts[host.place].calls -= 1
-    if kernel.hosts[host.place].process == .suspended {
-      kernel.hosts[host.place].held.append(scheduled)
+    guard kernel.hosts[host.slot].process != .dead else { return }
+    kernel.hosts[host.slot].calls -= 1
+    if kernel.hosts[host.slot].process == .suspended {
+      kernel.hosts[host.slot].held.append(scheduled)
     } else {
       take(scheduled, on: host)
     }
@@ -321,9 +319,9 @@ extension SimulatedWorld where Self: ~Copyable {
   ) -> TrafficID {
     kernel.counts.requests += 1
     let carrier = carrier(of: host)
-    let uplink = kernel.hosts[carrier.place].network
+    let uplink = kernel.hosts[carrier.slot].network
     let exchange = Exchange<Feature>(
-      number: kernel.newNumber(), from: host, run: kernel.hosts[host.place].run, to: server,
+      number: kernel.newNumber(), from: host, run: kernel.hosts[host.slot].run, to: server,
       question: question, patience: patience ?? kernel.networkConditions.patience, began: now)
     kernel.exchanges.append(exchange)
     limit(exchange)
@@ -337,14 +335,14 @@ extension SimulatedWorld where Self: ~Copyable {
     } else {
       send(exchange)
     }
-    kernel.hosts[carrier.place].network.lastRequest = now
+    kernel.hosts[carrier.slot].network.lastRequest = now
     return exchange.number
   }
 
   /// Sends a request over a pooled connection that has died. The request fails with a reset or is
   /// lost.
   private mutating func sendStale(_ exchange: Exchange<Feature>) {
-    kernel.hosts[carrier(of: exchange.from).place].network.poolIsDead = false
+    kernel.hosts[carrier(of: exchange.from).slot].network.poolIsDead = false
     if kernel.generator.next() % 2 == 0 {
       lose(exchange.number)
     } else {
@@ -394,7 +392,7 @@ extension SimulatedWorld where Self: ~Copyable {
       kernel.exchanges[index].began.advanced(by: kernel.exchanges[index].patience) <= now
     else { return }
     let exchange = kernel.exchanges.remove(at: index)
-    if exchange.run == kernel.hosts[exchange.from.place].run, !exchange.isAbandoned {
+    if exchange.run == kernel.hosts[exchange.from.slot].run, !exchange.isAbandoned {
       answered(exchange.question, .failure(.timeout(.response)), to: exchange.from)
     }
   }
@@ -426,9 +424,9 @@ extension SimulatedWorld where Self: ~Copyable {
     guard let index = exchange(number) else { return }
     let exchange = kernel.exchanges[index]
     guard !isHole(exchange.from) else { return lose(number) }
-    if !kernel.hosts[exchange.to.place].isRunning {
+    if !kernel.hosts[exchange.to.slot].isRunning {
       fail(number, .refused, after: kernel.delay())
-    } else if let status = kernel.hosts[exchange.to.place].conditions.restStatus {
+    } else if let status = kernel.hosts[exchange.to.slot].conditions.restStatus {
       answer(number, refusal(status))
     } else {
       requestArrived(number, exchange.question, at: exchange.to)
@@ -465,7 +463,7 @@ extension SimulatedWorld where Self: ~Copyable {
     let host = arrival.from
     guard let index = exchange(arrival.number) else {
       // A copy, or the response to a request that was lost and has timed out.
-      if isCopy, arrival.run == kernel.hosts[host.place].run {
+      if isCopy, arrival.run == kernel.hosts[host.slot].run {
         answered(arrival.question, arrival.result, to: host)
       }
       return
@@ -476,16 +474,16 @@ extension SimulatedWorld where Self: ~Copyable {
       if !exchange.isSecond, !exchange.isAbandoned,
         let question = repeated(exchange.question, after: reply, of: host)
       {
-        return askAgain(index, question)
+        return repeatRequest(index, question)
       }
     }
     kernel.exchanges.remove(at: index)
-    guard exchange.run == kernel.hosts[host.place].run, !exchange.isAbandoned else { return }
+    guard exchange.run == kernel.hosts[host.slot].run, !exchange.isAbandoned else { return }
     answered(arrival.question, arrival.result, to: host)
   }
 
   /// Repeats a request with newer credentials, since the refusal concerns only the older ones.
-  private mutating func askAgain(_ index: Int, _ question: Feature.Question) {
+  private mutating func repeatRequest(_ index: Int, _ question: Feature.Question) {
     kernel.exchanges[index].isSecond = true
     kernel.exchanges[index].question = question
     kernel.exchanges[index].began = now
@@ -506,9 +504,8 @@ extension SimulatedWorld where Self: ~Copyable {
     let number = kernel.newNumber()
     kernel.lines.append(
       Line(
-        number: number, from: phone, run: kernel.hosts[phone.place].run, to: server,
-        attempt: attempt,
-        hello: hello, lastUsed: now))
+        number: number, from: phone, run: kernel.hosts[phone.slot].run, to: server,
+        attempt: attempt, hello: hello, lastUsed: now))
     if let failure = blockedReason(phone, isDialed: true) {
       kernel.add(.breaks(number, failure.reason), after: failure.after)
     } else if isHole(phone) || kernel.happens(kernel.networkConditions.loss) {
@@ -535,7 +532,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func blockedReason(
     _ phone: HostID, isDialed: Bool
   ) -> (reason: LinkFailure, after: Duration)? {
-    let conditions = kernel.hosts[phone.place].conditions
+    let conditions = kernel.hosts[phone.slot].conditions
     if conditions.isUnreachable {
       return (.unreachable(detail: "no route to host"), .milliseconds(5))
     }
@@ -546,20 +543,20 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Closes a socket or gives up a dial for the model.
   mutating func hangUp(_ phone: HostID, _ attempt: AttemptID, code: UInt16) {
-    if code == 1001 { kernel.hosts[phone.place].network.poolIsDead = false }
+    if code == 1001 { kernel.hosts[phone.slot].network.poolIsDead = false }
     guard let index = line(of: phone, attempt) else { return }
     kernel.lines[index].phoneHolds = false
     sendHangUp(index, code: code)
     guard kernel.callbacks.next() % 2 == 0 else { return }
     let wait = kernel.callbacks.duration(below: .seconds(30))
     let failure = LinkFailure.closed(code: code, reason: "")
-    kernel.add(.echoes(phone, run: kernel.hosts[phone.place].run, attempt, failure), after: wait)
+    kernel.add(.echoes(phone, run: kernel.hosts[phone.slot].run, attempt, failure), after: wait)
   }
 
   /// Reports the phone's close to the server, if the network permits.
   mutating func sendHangUp(_ index: Int, code: UInt16) {
     let line = kernel.lines[index]
-    if line.isDead || kernel.hosts[line.from.place].conditions.isUnreachable || isHole(line.from) {
+    if line.isDead || kernel.hosts[line.from.slot].conditions.isUnreachable || isHole(line.from) {
       kernel.lines[index].deadSince = line.deadSince ?? now
       forget(index)
     } else {
@@ -592,16 +589,16 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func upgradeArrives(_ number: TrafficID) {
     guard let index = line(number), !kernel.lines[index].isDead else { return }
     let line = kernel.lines[index]
-    if kernel.hosts[line.from.place].conditions.isWavering, !line.isHeldUp {
+    if kernel.hosts[line.from.slot].conditions.isWavering, !line.isHeldUp {
       kernel.lines[index].isHeldUp = true
       let wait = Duration.seconds(2) + kernel.callbacks.duration(below: .seconds(2))
       return kernel.add(.upgradeArrives(number), after: wait)
     }
-    if !kernel.hosts[line.to.place].isRunning {
+    if !kernel.hosts[line.to.slot].isRunning {
       kernel.add(.breaks(number, .refused), after: kernel.delay())
-    } else if let status = kernel.hosts[line.to.place].conditions.upgradeStatus {
+    } else if let status = kernel.hosts[line.to.slot].conditions.upgradeStatus {
       refuse(number, status: status, detail: "not now")
-    } else if let retryAfter = kernel.hosts[line.to.place].conditions.retryAfter {
+    } else if let retryAfter = kernel.hosts[line.to.slot].conditions.retryAfter {
       refuse(number, status: 503, retryAfter: retryAfter, detail: "busy")
     } else {
       kernel.lines[index].serverHolds = true
@@ -616,7 +613,7 @@ extension SimulatedWorld where Self: ~Copyable {
     guard let index = line(number) else { return }
     let line = kernel.lines[index]
     kernel.lines[index].serverHolds = false
-    if line.run == kernel.hosts[line.from.place].run {
+    if line.run == kernel.hosts[line.from.slot].run {
       note(.upgraded(line.from, line.attempt, status: status), of: line.from)
     }
     let failure = LinkFailure.http(status: status, retryAfter: retryAfter, detail: detail)
@@ -627,14 +624,14 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func accept(_ number: TrafficID, _ packet: Feature.Packet) {
     guard let index = line(number) else { return }
     let line = kernel.lines[index]
-    if line.run == kernel.hosts[line.from.place].run {
+    if line.run == kernel.hosts[line.from.slot].run {
       note(.upgraded(line.from, line.attempt, status: 101), of: line.from)
     }
     send(.opened(packet), bytes: 200, over: number)
-    if kernel.hosts[line.from.place].conditions.isFlapping {
+    if kernel.hosts[line.from.slot].conditions.isFlapping {
       reset(line, after: .seconds(1) + kernel.callbacks.duration(below: .seconds(5)))
     }
-    if kernel.hosts[line.from.place].conditions.isWavering {
+    if kernel.hosts[line.from.slot].conditions.isWavering {
       let early = kernel.callbacks.duration(below: .milliseconds(1500))
       let stable = kernel.setup.policy.retry.stability.after
       reset(line, after: max(stable - early, .seconds(1)))
@@ -659,7 +656,7 @@ extension SimulatedWorld where Self: ~Copyable {
     let line = kernel.lines[index]
     kernel.lines[index].serverHolds = false
     if line.serverHolds {
-      if kernel.hosts[line.to.place].isRunning { ended(number, code: code, at: line.to) }
+      if kernel.hosts[line.to.slot].isRunning { ended(number, code: code, at: line.to) }
       noteLost(line)
     }
     if let index = self.line(number) { forget(index) }
@@ -683,7 +680,7 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   private mutating func noteLost(_ line: Line<Feature>) {
-    if line.run == kernel.hosts[line.from.place].run {
+    if line.run == kernel.hosts[line.from.slot].run {
       note(.serverLost(line.from, line.attempt), of: line.from)
     }
   }
@@ -703,7 +700,7 @@ extension SimulatedWorld where Self: ~Copyable {
     var time = max(start.advanced(by: wait), kernel.lines[index].downFree)
     if isHole(phone) {
       // Behind the messages in transit when the hole began, which arrive when the hole ends.
-      let end = kernel.hosts[phone.place].network.holeUntil
+      let end = kernel.hosts[phone.slot].network.holeUntil
       time = max(time, end.advanced(by: .nanoseconds(1)))
     }
     kernel.lines[index].downFree = time
@@ -714,12 +711,12 @@ extension SimulatedWorld where Self: ~Copyable {
     guard let index = line(number), !kernel.lines[index].isDead else { return }
     let line = kernel.lines[index]
     if isHole(line.from) {
-      let until = kernel.hosts[line.from.place].network.holeUntil
+      let until = kernel.hosts[line.from.slot].network.holeUntil
       kernel.lines[index].downFree = max(line.downFree, until)
       kernel.queue.add(.down(number, down), at: until)
       return
     }
-    guard line.run == kernel.hosts[line.from.place].run, kernel.hosts[line.from.place].isRunning
+    guard line.run == kernel.hosts[line.from.slot].run, kernel.hosts[line.from.slot].isRunning
     else { return }
     // Messages buffered before a close may still be delivered.
     if !line.phoneHolds, kernel.generator.next() % 2 == 0 { return }
@@ -747,7 +744,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func breaks(_ number: TrafficID, _ failure: LinkFailure) {
     guard let index = line(number), kernel.lines[index].phoneHolds else { return }
     let line = kernel.lines[index]
-    guard line.run == kernel.hosts[line.from.place].run, kernel.hosts[line.from.place].isRunning
+    guard line.run == kernel.hosts[line.from.slot].run, kernel.hosts[line.from.slot].isRunning
     else { return }
     kernel.lines[index].phoneHolds = false
     kernel.lines[index].deadSince = line.deadSince ?? now
@@ -768,7 +765,7 @@ extension SimulatedWorld where Self: ~Copyable {
   mutating func loseConnections(of phone: HostID) {
     for index in kernel.lines.indices where kernel.lines[index].from == phone { kill(index) }
     loseRequests(of: phone)
-    kernel.hosts[phone.place].network.poolIsDead = true
+    kernel.hosts[phone.slot].network.poolIsDead = true
   }
 
   /// Marks a line as dead: nothing passes any more, and neither end is notified.
@@ -776,7 +773,7 @@ extension SimulatedWorld where Self: ~Copyable {
     guard !kernel.lines[index].isDead else { return }
     kernel.lines[index].deadSince = now
     let line = kernel.lines[index]
-    let phone = kernel.hosts[line.from.place]
+    let phone = kernel.hosts[line.from.slot]
     if line.phoneHolds, line.isOpen, line.run == phone.run, phone.process != .dead {
       note(.wentDead(line.from, line.attempt), of: line.from)
     }

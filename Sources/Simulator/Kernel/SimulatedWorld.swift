@@ -29,7 +29,7 @@ protocol SimulatedWorld: ~Copyable {
   // The app on a phone.
   /// Reports to the model the state that has changed since the last report, other than lifecycle
   /// and reachability. In a new run of the process, reports all of it.
-  mutating func tellApp(_ phone: HostID, isFirst: Bool)
+  mutating func reportAppState(_ phone: HostID, isFirst: Bool)
   /// Returns whether the user wants the link, according to the state reported to the model.
   func isWanted(_ phone: HostID) -> Bool
   /// Checks the effects that the model returned for an input, or for a tick if the input is `nil`.
@@ -212,14 +212,16 @@ extension SimulatedWorld where Self: ~Copyable {
     case .ends(let index): end(index)
     case .suspends(let index, let host): suspendLater(host, for: index)
     case .dies(let host, let run):
-      if run == kernel.hosts[host.place].run, kernel.hosts[host.place].doom != nil { die(host) }
+      if run == kernel.hosts[host.slot].run, kernel.hosts[host.slot].pendingKill != nil {
+        die(host)
+      }
     case .upgradeArrives(let number): upgradeArrives(number)
     case .up(let number, let packet, let ping): arriveUp(packet, ping: ping, over: number)
     case .hungUp(let number, let code): serverLoses(number, code: code)
     case .down(let number, let down): arriveDown(down, over: number)
     case .breaks(let number, let failure): breaks(number, failure)
     case .echoes(let host, let run, let attempt, let failure):
-      if run == kernel.hosts[host.place].run {
+      if run == kernel.hosts[host.slot].run {
         inform(host, of: .lost(attempt, failure))
       }
     case .requestArrives(let number): requestArrives(number)
@@ -227,10 +229,9 @@ extension SimulatedWorld where Self: ~Copyable {
     case .requestExpires(let number): expire(number)
     case .durable(let host, let number): becomeDurable(number, on: host)
     case .answers(let host, let run, let scheduled):
-      if run == kernel.hosts[host.place].run { answer(scheduled, to: host) }
+      if run == kernel.hosts[host.slot].run { answer(scheduled, to: host) }
     case .scheduled(let host, let run, let scheduled):
-      if let host, run != kernel.hosts[host.place].run || kernel.hosts[host.place].process == .dead
-      {
+      if let host, run != kernel.hosts[host.slot].run || kernel.hosts[host.slot].process == .dead {
         return
       }
       take(scheduled, on: host)
@@ -244,9 +245,9 @@ extension SimulatedWorld where Self: ~Copyable {
   /// - Parameter phone: The phone that the observation concerns; `nil` for the whole world.
   mutating func note(_ seen: Seen, of phone: HostID? = nil) {
     if let phone {
-      kernel.stand(phone, isWanted: isWanted(phone))
+      kernel.updatePhoneState(phone, isWanted: isWanted(phone))
     } else {
-      for phone in kernel.phones { kernel.stand(phone, isWanted: isWanted(phone)) }
+      for phone in kernel.phones { kernel.updatePhoneState(phone, isWanted: isWanted(phone)) }
     }
     kernel.note(seen, of: phone)
   }
@@ -265,7 +266,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Passes an input to a model, if its process runs.
   mutating func give(_ input: Feature.Input, to phone: HostID) {
-    guard kernel.hosts[phone.place].isRunning else { return }
+    guard kernel.hosts[phone.slot].isRunning else { return }
     // The attempts after the model's last step.
     let current = kernel.checkers.views[phone.index].phoneState.currentAttempt
     let queued = kernel.checkers.views[phone.index].phoneState.queuedAttempt
@@ -276,25 +277,25 @@ extension SimulatedWorld where Self: ~Copyable {
     let passed = kernel.seams[phone.index].input(input, current: current, status: status)
     guard let passed else { return }
     for real in altered(passed, of: phone) {
-      guard kernel.hosts[phone.place].isRunning else { return }
+      guard kernel.hosts[phone.slot].isRunning else { return }
       step(real, isLate: isLate, of: phone)
     }
   }
 
   private mutating func step(_ input: Feature.Input, isLate: Bool, of phone: HostID) {
     let time = time(phone)
-    let asked = clients[phone.index].handle(input, at: time)
-    stepped(input, asked, at: time, of: phone)
-    let effects = leaving(asked, phone)
+    let returned = clients[phone.index].handle(input, at: time)
+    stepped(input, returned, at: time, of: phone)
+    let effects = leaving(returned, phone)
     examine(phone)
     carryOut(effects, of: phone, after: input, isLate: isLate)
   }
 
   mutating func tickModel(_ phone: HostID) {
     let time = time(phone)
-    let asked = clients[phone.index].tick(at: time)
-    stepped(nil, asked, at: time, of: phone)
-    let effects = leaving(asked, phone)
+    let returned = clients[phone.index].tick(at: time)
+    stepped(nil, returned, at: time, of: phone)
+    let effects = leaving(returned, phone)
     examine(phone)
     carryOut(effects, of: phone, after: nil, isLate: false)
   }
@@ -324,14 +325,14 @@ extension SimulatedWorld where Self: ~Copyable {
     lookAt(phone)
     let (spared, dies) = spared(effects, of: phone)
     for effect in spared { perform(effect, of: phone) }
-    kernel.stand(phone, isWanted: isWanted(phone))
+    kernel.updatePhoneState(phone, isWanted: isWanted(phone))
     kernel.noteStep(phone, input, isLate: isLate, effects)
     if dies { die(phone) }
   }
 
   /// Records the model's state.
   mutating func lookAt(_ phone: HostID) {
-    let slept = kernel.hosts[phone.place].slept
+    let slept = kernel.hosts[phone.slot].slept
     let glance = clients[phone.index].glance()
     kernel.checkers.views[phone.index].phoneState.status = glance.status
     kernel.checkers.views[phone.index].phoneState.deadline =
@@ -352,12 +353,12 @@ extension SimulatedWorld where Self: ~Copyable {
     let drift = rate == 0 ? 0 : Int64(Double(now.nanoseconds) * rate)
     return Timestamp(
       nanoseconds: Kernel<Feature>.wallBase.nanoseconds + now.nanoseconds + drift
-    ).advanced(by: kernel.hosts[host.place].wallOffset)
+    ).advanced(by: kernel.hosts[host.slot].wallOffset)
   }
 
   /// Returns the time for a model, which may not include the time of suspensions.
   func time(_ host: HostID) -> Instant {
-    now.advanced(by: .zero - kernel.hosts[host.place].slept)
+    now.advanced(by: .zero - kernel.hosts[host.slot].slept)
   }
 
   // Traffic.
@@ -370,15 +371,15 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Returns whether nothing passes between a host and the network now.
   func isHole(_ host: HostID) -> Bool {
     let host = carrier(of: host)
-    return kernel.hosts[host.place].conditions.isHole
-      || now < kernel.hosts[host.place].network.holeUntil
+    return kernel.hosts[host.slot].conditions.isHole
+      || now < kernel.hosts[host.slot].network.holeUntil
   }
 
   func line(_ number: TrafficID) -> Int? { kernel.lines.firstIndex { $0.number == number } }
 
   func line(of host: HostID, _ attempt: AttemptID) -> Int? {
     kernel.lines.firstIndex {
-      $0.attempt == attempt && $0.run == kernel.hosts[host.place].run && $0.from == host
+      $0.attempt == attempt && $0.run == kernel.hosts[host.slot].run && $0.from == host
     }
   }
 
@@ -411,7 +412,7 @@ extension SimulatedWorld where Self: ~Copyable {
   var own: Feature.State { kernel.own }
 
   /// Returns a random seed for a process that starts on a host.
-  mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.place].generator.next() }
+  mutating func newSeed(_ host: HostID) -> UInt64 { kernel.hosts[host.slot].generator.next() }
 
   /// Closes all connections with code 1001.
   mutating func drain(_ server: HostID, within time: Duration) {
@@ -423,7 +424,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   func deadline(of host: HostID) -> Instant? { nil }
   mutating func tick(_ host: HostID) {}
-  mutating func tellApp(_ phone: HostID, isFirst: Bool) {}
+  mutating func reportAppState(_ phone: HostID, isFirst: Bool) {}
   mutating func look(_ phone: HostID) {}
   mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {}
   mutating func makeDurable(_ change: Feature.ScheduledEvent, on host: HostID) -> Feature
@@ -438,7 +439,7 @@ extension SimulatedWorld where Self: ~Copyable, Client: LinkModel {
   /// Returns whether the user looks at the app and wants the link, according to the reports to the
   /// model.
   func isWanted(_ phone: HostID) -> Bool {
-    kernel.hosts[phone.place].told.lifecycle == .foreground
+    kernel.hosts[phone.slot].reported.lifecycle == .foreground
       && clients[phone.index].link.isWanted
   }
 }
@@ -458,7 +459,7 @@ where Self: ~Copyable, Feature.Question == Nothing, Feature.Reply == Nothing {
 extension SimulatedWorld where Self: ~Copyable {
   var isComplete: Bool { true }
   var complaint: String {
-    kernel.checkers.views.map { $0.phoneState.status.words + Feature.remains($0.phoneState) }
+    kernel.checkers.views.map { $0.phoneState.status.label + Feature.remains($0.phoneState) }
       .joined(separator: "; ")
   }
   mutating func tryAgain() {}
@@ -516,12 +517,12 @@ extension SimulatedWorld where Self: ~Copyable {
     case .common(let eventKind): begin(eventKind, event, index)
     case .own(let eventKind): begin(eventKind, event, index)
     }
-    tellAll()
+    reportState()
   }
 
   mutating func end(_ index: Int) {
-    guard let place = kernel.active.firstIndex(of: index) else { return }
-    kernel.active.remove(at: place)
+    guard let position = kernel.active.firstIndex(of: index) else { return }
+    kernel.active.remove(at: position)
     for host in kernel.hosts.indices {
       kernel.hosts[host].suspending.removeAll { $0 == index }
       kernel.hosts[host].dozing.removeAll { $0 == index }
@@ -537,7 +538,7 @@ extension SimulatedWorld where Self: ~Copyable {
     end(event, index)
     for host in kernel.hosts where host.id.kind != .phone { start(host.id) }
     for phone in kernel.phones { resume(phone) }
-    tellAll()
+    reportState()
     for phone in kernel.phones { launchIfPossible(phone) }
   }
 
@@ -558,8 +559,8 @@ extension SimulatedWorld where Self: ~Copyable {
       let event = kernel.plan.events[index].event
       for host in targets(of: event) {
         switch event.eventKind {
-        case .common(let eventKind): kernel.hosts[host.place].conditions.add(eventKind, of: event)
-        case .own: Self.impose(event, on: &kernel.hosts[host.place].conditions)
+        case .common(let eventKind): kernel.hosts[host.slot].conditions.add(eventKind, of: event)
+        case .own: Self.impose(event, on: &kernel.hosts[host.slot].conditions)
         }
       }
     }
@@ -568,13 +569,13 @@ extension SimulatedWorld where Self: ~Copyable {
   /// Ends the connections that a change of conditions breaks.
   private mutating func cut(_ before: [Conditions]) {
     for phone in kernel.phones {
-      let (old, new) = (before[phone.place], kernel.hosts[phone.place].conditions)
+      let (old, new) = (before[phone.slot], kernel.hosts[phone.slot].conditions)
       let isCut = new.isUnreachable && !old.isUnreachable
       let isCaught = new.portal != nil && old.portal == nil
       if isCut || isCaught { loseConnections(of: phone) }
       if old.isHole, !new.isHole {
-        let until = kernel.hosts[phone.place].network.holeUntil
-        kernel.hosts[phone.place].network.holeUntil = min(until, now)
+        let until = kernel.hosts[phone.slot].network.holeUntil
+        kernel.hosts[phone.slot].network.holeUntil = min(until, now)
       }
     }
   }
@@ -593,15 +594,15 @@ extension SimulatedWorld where Self: ~Copyable {
     case .suspend:
       if event.span > .seconds(5) { kernel.add(.suspends(index, host), after: .seconds(5)) }
     case .sleep: sleep(host, index)
-    case .kill: doom(host)
-    case .wallClock, .serverClock: kernel.hosts[host.place].wallOffset += event.time
+    case .kill: killSoon(host)
+    case .wallClock, .serverClock: kernel.hosts[host.slot].wallOffset += event.time
     case .reset: resetAll(of: host)
     case .flap:
       for line in kernel.lines where line.from == host { reset(line, after: kernel.delay()) }
     case .halfOpen: loseConnections(of: host)
     case .blackHole: swallow(host, for: event.span)
     case .handover:
-      kernel.hosts[host.place].network.path += 1
+      kernel.hosts[host.slot].network.path += 1
       loseConnections(of: host)
     case .mappingExpired: expireMappings(of: host)
     case .crash: stop(host, for: index)
@@ -614,8 +615,8 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   private mutating func sleep(_ host: HostID, _ index: Int) {
-    if kernel.hosts[host.place].generator.next() % 2 == 0 {
-      kernel.hosts[host.place].dozing.append(index)
+    if kernel.hosts[host.slot].generator.next() % 2 == 0 {
+      kernel.hosts[host.slot].dozing.append(index)
       kernel.add(.suspends(index, host), after: .milliseconds(500))
     } else {
       suspend(host, for: index)
@@ -623,8 +624,8 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   private mutating func swallow(_ host: HostID, for span: Duration) {
-    let until = max(kernel.hosts[host.place].network.holeUntil, now.advanced(by: span))
-    kernel.hosts[host.place].network.holeUntil = until
+    let until = max(kernel.hosts[host.slot].network.holeUntil, now.advanced(by: span))
+    kernel.hosts[host.slot].network.holeUntil = until
     // TCP survives a short hole; it retransmits the lost bytes afterwards.
     if span > .seconds(20) {
       for index in kernel.lines.indices where kernel.lines[index].from == host { kill(index) }
@@ -640,8 +641,8 @@ extension SimulatedWorld where Self: ~Copyable {
     {
       kill(index)
     }
-    if kernel.hosts[host.place].network.lastRequest.duration(to: now) > .seconds(60) {
-      kernel.hosts[host.place].network.poolIsDead = true
+    if kernel.hosts[host.slot].network.lastRequest.duration(to: now) > .seconds(60) {
+      kernel.hosts[host.slot].network.poolIsDead = true
     }
   }
 
@@ -655,11 +656,11 @@ extension SimulatedWorld where Self: ~Copyable {
   }
 
   private mutating func deploy(_ server: HostID, _ index: Int) {
-    if kernel.hosts[server.place].isRunning {
-      kernel.hosts[server.place].draining = index
+    if kernel.hosts[server.slot].isRunning {
+      kernel.hosts[server.slot].draining = index
       drain(server, within: .seconds(10))
     } else {
-      kernel.hosts[server.place].downs.append(index)
+      kernel.hosts[server.slot].downs.append(index)
     }
   }
 
@@ -675,7 +676,7 @@ extension SimulatedWorld where Self: ~Copyable {
 
   /// Ends all faults.
   mutating func calm() {
-    for host in kernel.hosts.indices { kernel.hosts[host].doom = nil }
+    for host in kernel.hosts.indices { kernel.hosts[host].pendingKill = nil }
     for index in kernel.active { end(index) }
     kernel.networkConditions.loss = 0
     kernel.networkConditions.slow = 0
@@ -684,17 +685,17 @@ extension SimulatedWorld where Self: ~Copyable {
     kernel.networkConditions.jitter = .milliseconds(25)
     kernel.networkConditions.bandwidth = 0
     for phone in kernel.phones {
-      let until = kernel.hosts[phone.place].network.holeUntil
-      kernel.hosts[phone.place].network.holeUntil = min(until, now)
-      kernel.hosts[phone.place].network.poolIsDead = false
+      let until = kernel.hosts[phone.slot].network.holeUntil
+      kernel.hosts[phone.slot].network.holeUntil = min(until, now)
+      kernel.hosts[phone.slot].network.poolIsDead = false
     }
     prepareCalm()
     recompute()
-    for host in kernel.ids where kernel.hosts[host.place].process == .dead {
+    for host in kernel.ids where kernel.hosts[host.slot].process == .dead {
       if host.kind == .phone { launch(host) } else { start(host) }
     }
     note(.calm)
-    tellAll()
+    reportState()
     becomeCalm()
   }
 }

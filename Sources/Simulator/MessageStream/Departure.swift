@@ -10,7 +10,7 @@ struct Departure: StreamChecker {
   private var isRefused = false
   private var isTold = false
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     switch input {
     case .open: isAway = false
     case .close:
@@ -25,15 +25,15 @@ struct Departure: StreamChecker {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {}
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     guard case .launched = seen else { return }
     isAway = false
     isRefused = false
   }
 
-  mutating func settled(_ facts: Facts) {
+  mutating func stepEnded(_ facts: Facts) {
     guard isAway, !isRefused, !isTold, facts.isAwake, let deadline = facts.deadline else { return }
     isTold = true
     let wait = facts.now.duration(to: deadline)

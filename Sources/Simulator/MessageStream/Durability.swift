@@ -21,7 +21,7 @@ struct Durability: StreamChecker {
   /// The messages already reported, so that each gap is reported once.
   private var told: Set<MessageID> = []
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
     case .update(.messages(let messages, _)):
       for message in messages where facts.own.disk.messages[message.id] == nil {
@@ -38,7 +38,7 @@ struct Durability: StreamChecker {
     }
   }
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     switch seen {
     case .fact(.accepted(let message, isNew: true)):
       log.append(message)
@@ -57,7 +57,7 @@ struct Durability: StreamChecker {
       absent.keep(change.messages)
       checkCursor(facts)
     case .killed: checkCursor(facts)
-    case .launched, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead,
+    case .launched, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm, .fact(.accepted(_, isNew: false)), .fact(.admitted),
       .fact(.stated):
       return

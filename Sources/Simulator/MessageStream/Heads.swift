@@ -16,27 +16,28 @@ struct Heads: StreamChecker {
   private var stated: [AttemptID: Position] = [:]
   private var opened: AttemptID?
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     opened = nil
     if case .opened(let attempt, _, _) = input, !isLate { opened = attempt }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {}
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     opened = nil
     switch seen {
     case .launched: stated = [:]
     case .fact(.stated(let attempt, let head)): stated[attempt] = head
     case .fact(.accepted(let message, isNew: true)): end = message.position
     case .fact(.beganAnew(_, let kept)): end = kept.last?.position
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .began,
       .ended, .calm, .fact:
       return
     }
   }
 
-  mutating func settled(_ facts: Facts) {
+  mutating func stepEnded(_ facts: Facts) {
     defer { opened = nil }
     guard let opened, let head = stated[opened], facts.own.isWhole,
       facts.status.phase == .connected, facts.own.disk.cursor.position != head,
@@ -61,7 +62,7 @@ struct Edits: StreamChecker {
   private var pending: [MessageID: Message] = [:]
   private var isReaderBehind = false
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     switch input {
     case .reader(let isBehind): isReaderBehind = isBehind
     case .frame(_, .message(let message)):
@@ -77,9 +78,9 @@ struct Edits: StreamChecker {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {}
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     switch seen {
     case .launched:
       // Edits that were not stored are lost with the process. No catch-up brings them.
@@ -93,7 +94,8 @@ struct Edits: StreamChecker {
         else { continue }
         pending[message.id] = nil
       }
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .began,
       .ended, .calm, .fact:
       return
     }

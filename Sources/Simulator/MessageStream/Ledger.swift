@@ -33,12 +33,12 @@ struct Ledger: StreamChecker {
     var isBeyond = false
   }
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
-    looks.told(input)
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+    looks.received(input)
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
-    looks.asked(effect, facts)
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
+    looks.requested(effect, facts)
     switch effect {
     case .update(.messages(let messages, _)): show(messages, facts.now)
     case .update(.edited(let messages)):
@@ -51,7 +51,7 @@ struct Ledger: StreamChecker {
     }
   }
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     switch seen {
     case .launched:
       shown.removeAll(keepingCapacity: true)
@@ -62,7 +62,8 @@ struct Ledger: StreamChecker {
       .fact(.stated):
       return
     case .fact(.beganAnew(_, let kept)): beginAnew(with: kept)
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .began,
       .ended, .calm:
       return
     }

@@ -16,9 +16,9 @@ struct Lifetimes: StreamChecker {
 
   static let slack = Duration.seconds(6)
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {}
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {}
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     switch seen {
     case .launched:
       ends = [:]
@@ -28,14 +28,14 @@ struct Lifetimes: StreamChecker {
     case .serverLost(_, let attempt):
       held.remove(attempt)
       ends[attempt] = nil
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .wentDead, .began, .ended,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .wentDead, .began, .ended,
       .calm, .fact:
       return
     }
     next = held.compactMap { ends[$0] }.min()?.advanced(by: Self.slack)
   }
 
-  mutating func settled(_ facts: Facts) {
+  mutating func stepEnded(_ facts: Facts) {
     guard let next, next < facts.now else { return }
     self.next = nil
     let late = next.duration(to: facts.now) + Self.slack

@@ -22,7 +22,7 @@ struct Progress: StreamChecker {
   /// The maximum time that a post may wait.
   static let bound = Duration.seconds(60)
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     clock.pass(facts)
     switch input {
     case .postFailed(_, _, let failure):
@@ -44,7 +44,7 @@ struct Progress: StreamChecker {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
     case .post: since = nil
     case .fetch(let id, _): open[id] = facts.now.advanced(by: facts.own.settings.fetchTimeout)
@@ -52,7 +52,7 @@ struct Progress: StreamChecker {
     }
   }
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     clock.pass(facts)
     guard case .launched = seen else { return }
     since = nil
@@ -60,7 +60,7 @@ struct Progress: StreamChecker {
     open = [:]
   }
 
-  mutating func settled(_ facts: Facts) {
+  mutating func stepEnded(_ facts: Facts) {
     clock.pass(facts)
     let now = facts.now
     if open.values.contains(where: { $0 <= now }) {

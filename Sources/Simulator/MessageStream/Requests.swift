@@ -37,7 +37,7 @@ struct Requests: StreamChecker {
     }
   }
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     if input.isCause {
       causes.note(facts.now)
       if StreamModel.role(of: input).attempt == nil { hasEnded = false }
@@ -62,7 +62,7 @@ struct Requests: StreamChecker {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
     case .fetch(let id, let query):
       if query.isFirst { questions.append((id, query)) }
@@ -76,14 +76,14 @@ struct Requests: StreamChecker {
     }
   }
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     guard case .launched = seen else { return }
     questions = []
     isReading = false
     hasEnded = false
   }
 
-  mutating func settled(_ facts: Facts) {
+  mutating func stepEnded(_ facts: Facts) {
     hasEnded = facts.isAwake && facts.status.phase == .failed
   }
 

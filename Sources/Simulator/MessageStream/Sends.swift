@@ -10,7 +10,7 @@ struct Sends: StreamChecker {
   private(set) var found = Findings()
   private var current: (entry: UUID128, number: TryID, until: Instant)?
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     expire(at: facts.now)
     switch input {
     case .posted(let id, _): if current?.entry == id { current = nil }
@@ -24,7 +24,7 @@ struct Sends: StreamChecker {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     expire(at: facts.now)
     switch effect {
     case .close: current = nil
@@ -40,7 +40,7 @@ struct Sends: StreamChecker {
     }
   }
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     if case .launched = seen { current = nil }
   }
 

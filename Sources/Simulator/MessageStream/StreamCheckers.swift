@@ -30,49 +30,49 @@ public struct StreamCheckers: FeatureCheckers {
     _ phoneState: PhoneState<StreamFeature>
   ) {
     if let input {
-      ledger.told(input, isLate: isLate, phoneState)
-      requests.told(input, isLate: isLate, phoneState)
-      progress.told(input, isLate: isLate, phoneState)
-      sends.told(input, isLate: isLate, phoneState)
-      needs.told(input, isLate: isLate, phoneState)
-      departure.told(input, isLate: isLate, phoneState)
-      heads.told(input, isLate: isLate, phoneState)
-      edits.told(input, isLate: isLate, phoneState)
+      ledger.received(input, isLate: isLate, phoneState)
+      requests.received(input, isLate: isLate, phoneState)
+      progress.received(input, isLate: isLate, phoneState)
+      sends.received(input, isLate: isLate, phoneState)
+      needs.received(input, isLate: isLate, phoneState)
+      departure.received(input, isLate: isLate, phoneState)
+      heads.received(input, isLate: isLate, phoneState)
+      edits.received(input, isLate: isLate, phoneState)
     }
     for effect in effects {
-      ledger.asked(effect, phoneState)
-      durability.asked(effect, phoneState)
-      requests.asked(effect, phoneState)
-      progress.asked(effect, phoneState)
-      sends.asked(effect, phoneState)
-      needs.asked(effect, phoneState)
+      ledger.requested(effect, phoneState)
+      durability.requested(effect, phoneState)
+      requests.requested(effect, phoneState)
+      progress.requested(effect, phoneState)
+      sends.requested(effect, phoneState)
+      needs.requested(effect, phoneState)
     }
-    settled(phoneState)
+    stepEnded(phoneState)
   }
 
-  public mutating func met(
+  public mutating func handle(
     _ seen: Observation<StreamFeature>, _ phoneState: PhoneState<StreamFeature>
   ) {
-    ledger.met(seen, phoneState)
-    durability.met(seen, phoneState)
-    requests.met(seen, phoneState)
-    progress.met(seen, phoneState)
-    sends.met(seen, phoneState)
-    lifetimes.met(seen, phoneState)
-    needs.met(seen, phoneState)
-    departure.met(seen, phoneState)
-    heads.met(seen, phoneState)
-    edits.met(seen, phoneState)
-    settled(phoneState)
+    ledger.handle(seen, phoneState)
+    durability.handle(seen, phoneState)
+    requests.handle(seen, phoneState)
+    progress.handle(seen, phoneState)
+    sends.handle(seen, phoneState)
+    lifetimes.handle(seen, phoneState)
+    needs.handle(seen, phoneState)
+    departure.handle(seen, phoneState)
+    heads.handle(seen, phoneState)
+    edits.handle(seen, phoneState)
+    stepEnded(phoneState)
   }
 
-  private mutating func settled(_ phoneState: PhoneState<StreamFeature>) {
-    requests.settled(phoneState)
-    progress.settled(phoneState)
-    lifetimes.settled(phoneState)
-    needs.settled(phoneState)
-    departure.settled(phoneState)
-    heads.settled(phoneState)
+  private mutating func stepEnded(_ phoneState: PhoneState<StreamFeature>) {
+    requests.stepEnded(phoneState)
+    progress.stepEnded(phoneState)
+    lifetimes.stepEnded(phoneState)
+    needs.stepEnded(phoneState)
+    departure.stepEnded(phoneState)
+    heads.stepEnded(phoneState)
   }
 
   public mutating func conclude(_ phoneState: PhoneState<StreamFeature>) {
@@ -89,19 +89,19 @@ protocol StreamChecker: Sendable {
 
   var found: Findings { get }
   /// Handles an input of the client. Its effects follow.
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts)
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts)
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts)
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts)
   /// Handles any other observation.
-  mutating func met(_ seen: Seen, _ facts: Facts)
+  mutating func handle(_ seen: Seen, _ facts: Facts)
   /// Checks the state after all effects of an input.
-  mutating func settled(_ facts: Facts)
+  mutating func stepEnded(_ facts: Facts)
   /// Checks the end of the run.
   mutating func conclude(_ facts: Facts)
 }
 
 extension StreamChecker {
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {}
-  mutating func settled(_ facts: Facts) {}
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {}
+  mutating func stepEnded(_ facts: Facts) {}
   mutating func conclude(_ facts: Facts) {}
 
   /// The findings so far.

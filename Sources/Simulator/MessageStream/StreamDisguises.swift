@@ -56,7 +56,7 @@ struct Epochs: Sendable {
     return .fetched(id, page)
   }
 
-  func asked(_ effect: StreamModel.Effect) -> StreamModel.Effect {
+  func requested(_ effect: StreamModel.Effect) -> StreamModel.Effect {
     if case .open(let attempt, let after) = effect {
       return .open(attempt, after: after.map { shown($0) })
     }

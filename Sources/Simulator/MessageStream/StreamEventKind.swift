@@ -37,7 +37,7 @@ public enum StreamEventKind: String, PlanEventKind {
   case trim
   /// The next post becomes durable, and the server dies before it answers.
   case dieAfterNextPost
-  /// All tokens so far are refused from now on. The word states the outcome of the next refresh.
+  /// All tokens so far are refused from now on. The choice states the outcome of the next refresh.
   case revokeTokens
   /// The user is not a member for a while.
   case removeMember
@@ -49,7 +49,7 @@ public enum StreamEventKind: String, PlanEventKind {
   /// The declarations of all kinds.
   public static let forms: [StreamEventKind: EventForm] = [
     .others: EventForm(.count(0...100_000), isOfPeople: true) {
-      "others post \(Words.count($0.number, "message"))"
+      "others post \(TraceText.count($0.number, "message"))"
     },
     .send: EventForm(isOfPeople: true) { _ in "writes a message" },
     .loadOlder: EventForm(isOfPeople: true) { _ in "wants older messages" },
@@ -71,13 +71,13 @@ public enum StreamEventKind: String, PlanEventKind {
       "the server's log begins anew with \($0.number) other newest, as long as before"
     },
     .putBack: EventForm(.count(0...100_000), of: .backend, lasting: .exactly(.seconds(2))) {
-      "the server's log goes back by \(Words.count($0.number, "message"))"
+      "the server's log goes back by \(TraceText.count($0.number, "message"))"
     },
     .edit: EventForm(.count(0...1000), of: .backend) {
       "others change their newest \($0.number)"
     },
     .rivals: EventForm(.number(0...100), .span, of: .backend) {
-      "the user holds \(Words.count($0.number, "socket")) on other devices for \(length($0))"
+      "the user holds \(TraceText.count($0.number, "socket")) on other devices for \(length($0))"
     },
     .falseHead: EventForm(.number(-1000...1000), .span, of: .backend) {
       "new sockets are told a head that is off by \($0.number) for \(length($0))"
@@ -92,8 +92,8 @@ public enum StreamEventKind: String, PlanEventKind {
     .dieAfterNextPost: EventForm(.span, of: .backend, lasting: .exactly(.seconds(600))) {
       "the server dies after the next post, before it answers, for \(length($0))"
     },
-    .revokeTokens: EventForm(.word(TokenRefresh.allCases.map(\.rawValue)), of: .backend) {
-      "all tokens are void; a refresh \(TokenRefresh(rawValue: $0.word)?.words ?? $0.word)"
+    .revokeTokens: EventForm(.choice(TokenRefresh.allCases.map(\.rawValue)), of: .backend) {
+      "all tokens are void; a refresh \(TokenRefresh(rawValue: $0.choice)?.label ?? $0.choice)"
     },
     .removeMember: EventForm(.span, of: .backend) { "the user is no member for \(length($0))" },
     .oversizedFrame: EventForm(of: .backend) { _ in "the server sends something too large" },
@@ -107,7 +107,7 @@ public enum StreamEventKind: String, PlanEventKind {
 public enum TokenRefresh: String, Sendable, Hashable, CaseIterable {
   case works, fails, isRefused, hangs
 
-  var words: String {
+  var label: String {
     switch self {
     case .works: "works"
     case .fails: "fails once"

@@ -22,7 +22,7 @@ extension StreamModel: LinkModel {
     case .opened(let attempt, _, _): .opened(attempt)
     case .frame(let attempt, .message): .data(attempt)
     case .frame(let attempt, .draining(let window)): .draining(attempt, within: window)
-    case .frame(let attempt, .unknown), .frame(let attempt, .malformed): .heard(attempt)
+    case .frame(let attempt, .unknown), .frame(let attempt, .malformed): .received(attempt)
     case .fetched: .answered(isTrigger: false)
     // An accepted post shows that the server is reachable.
     case .posted: .answered(isTrigger: true)

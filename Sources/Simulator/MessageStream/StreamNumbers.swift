@@ -35,7 +35,7 @@ public struct StreamNumbers: PlanNumbers {
 
   public static var fields: [PlanField<StreamNumbers>] {
     [
-      .word("pages", \.pages), .span("ping", \.ping, atLeast: .seconds(1)),
+      .choice("pages", \.pages), .span("ping", \.ping, atLeast: .seconds(1)),
       .span("tokenLife", \.tokenLife, atLeast: .seconds(1)),
       .number("lateStamps", \.lateStamps, 0...1), .number("equalStamps", \.equalStamps, 0...1),
       .number("memory", \.memory, 1...100_000), .number("historyPage", \.historyPage, 1...1000),

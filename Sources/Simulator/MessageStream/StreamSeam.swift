@@ -86,7 +86,7 @@ struct StreamSeam: Sendable {
       defer { screen = [] }
       return [.update(.messages(screen, via: .history))]
     case .noIdempotencyKey: return [keys.sent(effect)]
-    case .ignoresEpoch: return [epochs.asked(effect)]
+    case .ignoresEpoch: return [epochs.requested(effect)]
     case .leavesPosts: return isPost(effect) && isConnected ? [] : [effect]
     case .sendsTwice: return isPost(effect) ? [effect, effect] : [effect]
     case .fetchesAfterLeaving: return withFetch(effect)
@@ -140,7 +140,7 @@ extension StreamSeam {
     switch StreamModel.role(of: input) {
     case .opened: isConnected = true
     case .lost: isConnected = false
-    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .data, .draining, .heard,
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .data, .draining, .received,
       .answered, .refused, .other:
       break
     }
@@ -200,7 +200,7 @@ extension StreamSeam {
       catchUp = nil
       return false
     case .data: return isConnected && catchUp != nil
-    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .heard,
+    case .wanted, .left, .changed, .lifecycle, .trigger, .credentials, .draining, .received,
       .answered, .refused, .other:
       return false
     }

@@ -10,7 +10,7 @@ extension StreamWorld {
   mutating func bootServer() {
     backend.rules = ShopServer(
       policy: Self.policy(kernel.plan),
-      seed: kernel.hosts[server.place].generator.next(), at: now)
+      seed: kernel.hosts[server.slot].generator.next(), at: now)
     backend.rivals = [:]
     backend.posting = 0
     if isUnderWay(.removeMember) { feed(.removals([membership])) }
@@ -85,7 +85,7 @@ extension StreamWorld {
     _ line: TrafficID, _ hello: StreamFeature.Hello, at server: HostID
   ) {
     let life = serverWall.duration(to: hello.token.expiresAt)
-    if let index = self.line(line), kernel.lines[index].run == kernel.hosts[phoneID.place].run {
+    if let index = self.line(line), kernel.lines[index].run == kernel.hosts[phoneID.slot].run {
       note(.admitted(kernel.lines[index].attempt, until: now.advanced(by: life)))
     }
     let credential = seam.admitted(credential(of: hello.token), wall: serverWall)
@@ -135,7 +135,7 @@ extension StreamWorld {
   // The log.
 
   private mutating func ask(_ token: StoreToken, _ question: LogQuestion) {
-    let delay = kernel.hosts[server.place].conditions.storeDelay
+    let delay = kernel.hosts[server.slot].conditions.storeDelay
     kernel.later(.logAnswers(token, question), on: server, after: delay)
   }
 
@@ -165,7 +165,7 @@ extension StreamWorld {
   private mutating func restamped(_ draft: Message) -> Message {
     var message = draft
     guard kernel.plan.server == .plain else { return message }
-    let (numbers, host) = (kernel.plan.numbers, server.place)
+    let (numbers, host) = (kernel.plan.numbers, server.slot)
     if numbers.lateStamps > 0, kernel.hosts[host].generator.unit() < numbers.lateStamps {
       let late = kernel.hosts[host].generator.duration(below: .seconds(100))
       message.createdAt = message.createdAt.advanced(by: .zero - late)
@@ -192,7 +192,7 @@ extension StreamWorld {
     // During the calm only the last message is posted.
     guard left > 0, now < Instant.zero.advanced(by: kernel.plan.length) else { return }
     if !fillsLogUp { post(text: "other \(backend.said + 1)") }
-    let wait = kernel.hosts[server.place].generator.duration(below: .milliseconds(200))
+    let wait = kernel.hosts[server.slot].generator.duration(below: .milliseconds(200))
     kernel.later(.othersPost(left: left - 1), after: .milliseconds(30) + wait)
   }
 
@@ -232,11 +232,11 @@ extension StreamWorld {
     let history = kernel.plan.numbers.history
     var time = Kernel<StreamFeature>.wallBase.advanced(by: .seconds(-60 * (history + 2)))
     for number in 0..<history {
-      let wait = kernel.hosts[server.place].generator.duration(below: .seconds(30))
+      let wait = kernel.hosts[server.slot].generator.duration(below: .seconds(30))
       time = time.advanced(by: .seconds(30) + wait)
       let stamp = Timestamp(nanoseconds: time.nanoseconds - time.nanoseconds % 1_000)
       let message = Message(
-        id: .random(using: &kernel.hosts[server.place].generator), shop: shop,
+        id: .random(using: &kernel.hosts[server.slot].generator), shop: shop,
         user: "other-\(number % 5)", username: "other-\(number % 5)", text: "old \(number)",
         createdAt: stamp)
       let (kept, isNew) = backend.log.append(message, key: nil)

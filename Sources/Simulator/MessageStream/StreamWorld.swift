@@ -122,12 +122,12 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     screen = Screen(awaited: screen.awaited)
     if shadow != nil { shadow = disk }
     seam.launched()
-    let seed = kernel.hosts[host.place].generator.next()
+    let seed = kernel.hosts[host.slot].generator.next()
     clients[0] = Client(settings: settings, seed: seed)
   }
 
   func deadline(of host: HostID) -> Instant? {
-    host == server && kernel.hosts[host.place].isRunning ? backend.rules.deadline : nil
+    host == server && kernel.hosts[host.slot].isRunning ? backend.rules.deadline : nil
   }
 
   mutating func tick(_ host: HostID) {
@@ -139,7 +139,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   var phoneWall: Timestamp { wall(phoneID) }
   var serverWall: Timestamp { wall(server) }
   var disk: StoredTimeline { kernel.checkers.views[0].phoneState.own.disk }
-  var isServerRunning: Bool { kernel.hosts[server.place].isRunning }
+  var isServerRunning: Bool { kernel.hosts[server.slot].isRunning }
 
   // Defects.
 
@@ -185,11 +185,11 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .dieAfterNextPost: backend.deadlyPost = index
     case .revokeTokens:
       backend.revoked = backend.newestToken
-      phone.refresh = TokenRefresh(rawValue: event.word) ?? .works
+      phone.refresh = TokenRefresh(rawValue: event.choice) ?? .works
     case .removeMember: if isServerRunning { feed(.removed(membership)) }
     case .oversizedFrame: postLarge()
     case .malformedFrames: sendMalformed(event.number)
-    case .leaveScreen, .realtimeOff, .slowReader: return  // `tellApp` reports these.
+    case .leaveScreen, .realtimeOff, .slowReader: return  // `reportAppState` reports these.
     case .falseHead, .shortBacklog: return  // They affect the next sockets.
     }
   }
@@ -206,8 +206,8 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 extension StreamWorld {
   // The app.
 
-  mutating func tellApp(_ host: HostID, isFirst: Bool) {
-    if isFirst, kernel.hosts[host.place].isSignedIn { giveToken() }
+  mutating func reportAppState(_ host: HostID, isFirst: Bool) {
+    if isFirst, kernel.hosts[host.slot].isSignedIn { giveToken() }
     let isRealtime = !isUnderWay(.realtimeOff)
     if phone.told.isRealtime != isRealtime {
       phone.told.isRealtime = isRealtime
@@ -228,7 +228,7 @@ extension StreamWorld {
   /// Whether the user looks at the shop and wants live messages, as reported to the client.
   func isWanted(_ host: HostID) -> Bool {
     phone.told.isOpen && phone.told.isRealtime
-      && kernel.hosts[host.place].told.lifecycle == .foreground
+      && kernel.hosts[host.slot].reported.lifecycle == .foreground
   }
 
   mutating func look(_ host: HostID) {
@@ -241,7 +241,7 @@ extension StreamWorld {
 
   /// Whether the user can touch the shop's screen now.
   var isInHand: Bool {
-    let host = kernel.hosts[phoneID.place]
+    let host = kernel.hosts[phoneID.slot]
     return host.isRunning && !host.conditions.isInBackground && !isUnderWay(.leaveScreen)
   }
 
@@ -297,14 +297,14 @@ extension StreamWorld {
   private mutating func read(
     _ answer: StreamModel.Input, or failed: (StoreFailure) -> StreamModel.Input
   ) {
-    let isLocked = kernel.hosts[phoneID.place].conditions.disk == .locked
+    let isLocked = kernel.hosts[phoneID.slot].conditions.disk == .locked
     let input = isLocked ? failed(.locked(detail: "the device is locked")) : answer
     let wait = diskDelay(phoneID)
     kernel.answerLater(.input(input), to: phoneID, after: wait)
   }
 
   private mutating func commit(_ id: CommitID, _ change: TimelineChange) {
-    let disk = kernel.hosts[phoneID.place].conditions.disk
+    let disk = kernel.hosts[phoneID.slot].conditions.disk
     guard var early = shadow, disk == .works || disk == .slow else {
       return write(.change(id, change), on: phoneID)
     }
@@ -347,13 +347,13 @@ extension StreamWorld {
   }
 
   private mutating func refresh() {
-    let host = kernel.hosts[phoneID.place]
+    let host = kernel.hosts[phoneID.slot]
     var outcome = host.isSignedIn ? phone.refresh : .isRefused
     guard outcome != .hangs else {
       phone.refresh = .works
       return
     }
-    kernel.hosts[phoneID.place].calls += 1
+    kernel.hosts[phoneID.slot].calls += 1
     var wait = kernel.roundTrip()
     if host.conditions.isUnreachable || host.conditions.portal != nil {
       outcome = .fails
@@ -364,8 +364,8 @@ extension StreamWorld {
   }
 
   mutating func refreshed(_ outcome: TokenRefresh) {
-    kernel.hosts[phoneID.place].calls -= 1
-    guard kernel.hosts[phoneID.place].isRunning else { return }
+    kernel.hosts[phoneID.slot].calls -= 1
+    guard kernel.hosts[phoneID.slot].isRunning else { return }
     switch outcome {
     case .works:
       newToken()
@@ -375,8 +375,8 @@ extension StreamWorld {
       give(.credentials(.refreshFailed), to: phoneID)
     case .isRefused:
       phone.refresh = .works
-      if kernel.hosts[phoneID.place].isSignedIn {
-        kernel.hosts[phoneID.place].isSignedIn = false
+      if kernel.hosts[phoneID.slot].isSignedIn {
+        kernel.hosts[phoneID.slot].isSignedIn = false
         signInSoon()
       }
       give(.credentials(.rejected), to: phoneID)
@@ -393,7 +393,7 @@ extension StreamWorld {
   }
 
   private mutating func signInSoon() {
-    let wait = kernel.hosts[phoneID.place].generator.duration(below: .seconds(70))
+    let wait = kernel.hosts[phoneID.slot].generator.duration(below: .seconds(70))
     kernel.later(.signsIn, after: .seconds(20) + wait)
   }
 
@@ -401,17 +401,17 @@ extension StreamWorld {
   private mutating func askToSignIn() {
     guard !phone.isAskedToSignIn else { return }
     phone.isAskedToSignIn = true
-    if kernel.hosts[phoneID.place].isSignedIn { signInSoon() }
+    if kernel.hosts[phoneID.slot].isSignedIn { signInSoon() }
   }
 
   /// Signs the user in once they look at the app.
   mutating func signIn() {
-    let host = kernel.hosts[phoneID.place]
+    let host = kernel.hosts[phoneID.slot]
     guard !host.isSignedIn || phone.isAskedToSignIn else { return }
     guard host.isRunning, !host.conditions.isInBackground else {
       return kernel.later(.signsIn, after: .seconds(20))
     }
-    kernel.hosts[phoneID.place].isSignedIn = true
+    kernel.hosts[phoneID.slot].isSignedIn = true
     phone.isAskedToSignIn = false
     newToken()
     giveToken()
@@ -546,7 +546,7 @@ extension StreamWorld {
     guard let newest = backend.log.messages.map(\.createdAt).max(), serverWall < newest else {
       return
     }
-    kernel.hosts[server.place].wallOffset += serverWall.duration(to: newest)
+    kernel.hosts[server.slot].wallOffset += serverWall.duration(to: newest)
   }
 
   mutating func heal() {
@@ -654,7 +654,7 @@ extension StreamWorld {
       let newest = backend.log.messages.last?.createdAt.advanced(by: .milliseconds(1))
       let stamp = max(serverWall, newest ?? serverWall)
       let message = Message(
-        id: .random(using: &kernel.hosts[server.place].generator), shop: shop, user: user,
+        id: .random(using: &kernel.hosts[server.slot].generator), shop: shop, user: user,
         username: user, text: "other \(backend.said)", createdAt: stamp)
       let (kept, isNew) = backend.log.append(message, key: nil)
       kernel.counts[.accepted] += 1
@@ -702,7 +702,7 @@ extension StreamWorld {
 
   /// Returns the log's failure while the server's disk fails; `nil` while it works.
   func failure(of question: LogQuestion) -> StoreFailure? {
-    switch (kernel.hosts[server.place].conditions.disk, question) {
+    switch (kernel.hosts[server.slot].conditions.disk, question) {
     case (.locked, _): .locked(detail: "the log is locked")
     case (.full, .append): .full(detail: "no space left")
     case (.full, .page), (.full, .head), (.works, _), (.slow, _): nil
@@ -725,7 +725,7 @@ extension StreamWorld {
       stated = Position(epoch: head.epoch, offset: UInt64(max(0, offset)))
     }
     if after != nil, isUnderWay(.shortBacklog) { backend.owed[id.number] = 1 }
-    if let index = line(id.number), kernel.lines[index].run == kernel.hosts[phoneID.place].run {
+    if let index = line(id.number), kernel.lines[index].run == kernel.hosts[phoneID.slot].run {
       note(.stated(kernel.lines[index].attempt, head: stated))
     }
     accept(id.number, .opened(head: stated, after: after))

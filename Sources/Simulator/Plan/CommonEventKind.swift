@@ -71,7 +71,7 @@ public enum CommonEventKind: String, PlanEventKind {
     .storeFull: EventForm(.span, or: [.backend]) { "the disk is full for \(length($0))" },
     .storeLocked: EventForm(.span, or: [.backend]) { "the store is locked for \(length($0))" },
     .storeSlow: EventForm(.span, or: [.backend]) { "the store is slow for \(length($0))" },
-    .wallClock: EventForm(.jump) { "the phone's wall clock jumps by \(Words.length($0.time))" },
+    .wallClock: EventForm(.jump) { "the phone's wall clock jumps by \(TraceText.length($0.time))" },
     .reset: EventForm { _ in "every connection is reset" },
     .flap: EventForm(.span) {
       "every connection is reset some seconds after it opens, for \(length($0))"
@@ -86,12 +86,12 @@ public enum CommonEventKind: String, PlanEventKind {
     .unreachable: EventForm(.span) { "no way out for \(length($0))" },
     .handover: EventForm { _ in "another network takes over" },
     .mappingExpired: EventForm { _ in "idle connections are forgotten on the way" },
-    .captivePortal: EventForm(.span, .word(["known", "unknown"])) {
+    .captivePortal: EventForm(.span, .choice(["known", "unknown"])) {
       "a login page is in the way for \(length($0))"
-        + ($0.word == "known" ? "" : ", unknown to the phone")
+        + ($0.choice == "known" ? "" : ", unknown to the phone")
     },
-    .dialsFail: EventForm(.word(DialObstacle.allCases.map(\.rawValue)), .span) {
-      "\(DialObstacle(rawValue: $0.word)?.words ?? $0.word) for \(length($0))"
+    .dialsFail: EventForm(.choice(DialObstacle.allCases.map(\.rawValue)), .span) {
+      "\(DialObstacle(rawValue: $0.choice)?.description ?? $0.choice) for \(length($0))"
     },
     .narrow: EventForm(.number(1...1_000_000_000), .span) {
       "only \($0.number) bytes a second for \(length($0))"
@@ -111,16 +111,16 @@ public enum CommonEventKind: String, PlanEventKind {
     },
     .busy: EventForm(.time, .span, of: .backend) {
       "every connection is refused for \(length($0)), with a Retry-After of "
-        + Words.length($0.time)
+        + TraceText.length($0.time)
     },
     .slowStore: EventForm(.time, .span, of: .backend) {
-      "the server's store takes \(Words.length($0.time)) a call for \(length($0))"
+      "the server's store takes \(TraceText.length($0.time)) a call for \(length($0))"
     },
     .close: EventForm(.number(1000...4999), of: .backend) {
       "the server closes every connection with \($0.number)"
     },
     .serverClock: EventForm(.jump, of: .backend) {
-      "the server's wall clock jumps by \(Words.length($0.time))"
+      "the server's wall clock jumps by \(TraceText.length($0.time))"
     },
   ]
 }
@@ -136,7 +136,7 @@ public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
   /// The phone has no file descriptor left.
   case local
 
-  var words: String {
+  var description: String {
     switch self {
     case .dns: "the server's name does not resolve"
     case .proxy: "the proxy refuses"
@@ -157,4 +157,4 @@ public enum DialObstacle: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Returns a description of an event's duration.
-func length(_ values: EventValues) -> String { Words.length(values.span) }
+func length(_ values: EventValues) -> String { TraceText.length(values.span) }

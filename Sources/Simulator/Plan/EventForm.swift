@@ -22,7 +22,7 @@ public struct EventForm: Sendable {
   /// Whether a person causes the event, as opposed to a fault.
   let isOfPeople: Bool
   let lasting: Lasting
-  let words: @Sendable (EventValues) -> String
+  let describe: @Sendable (EventValues) -> String
 
   /// The time for which an event is under way.
   public enum Lasting: Sendable {
@@ -39,14 +39,14 @@ public struct EventForm: Sendable {
   public init(
     _ arguments: EventArgument..., of host: HostKind = .phone, or others: [HostKind] = [],
     isOfPeople: Bool = false, lasting: Lasting? = nil,
-    _ words: @escaping @Sendable (EventValues) -> String
+    _ describe: @escaping @Sendable (EventValues) -> String
   ) {
     self.arguments = arguments
     self.host = host
     self.others = others
     self.isOfPeople = isOfPeople
     self.lasting = lasting ?? (arguments.contains(.span) ? .span : .none)
-    self.words = words
+    self.describe = describe
   }
 }
 
@@ -60,7 +60,7 @@ public enum EventArgument: Sendable, Hashable {
   case number(ClosedRange<Int>)
   /// A number that shrinking reduces.
   case count(ClosedRange<Int>)
-  case word([String])
+  case choice([String])
 
   var isCount: Bool { if case .count = self { true } else { false } }
 
@@ -70,34 +70,34 @@ public enum EventArgument: Sendable, Hashable {
     case .time: values.time.text
     case .jump: values.time < .zero ? "-" + (.zero - values.time).text : values.time.text
     case .number, .count: "\(values.number)"
-    case .word: values.word
+    case .choice: values.choice
     }
   }
 
-  /// Reads a word into the values. Returns `false` if the word is not permitted.
-  func read(_ word: String, into values: inout EventValues) -> Bool {
+  /// Reads a token into the values. Returns `false` if the token is not permitted.
+  func read(_ token: String, into values: inout EventValues) -> Bool {
     switch self {
     case .span:
-      guard let span = Duration(text: word) else { return false }
+      guard let span = Duration(text: token) else { return false }
       values.span = span
     case .time:
-      guard let time = Duration(text: word) else { return false }
+      guard let time = Duration(text: token) else { return false }
       values.time = time
     case .jump:
-      let isBack = word.hasPrefix("-")
-      guard let time = Duration(text: isBack ? word.dropFirst() : word[...]) else { return false }
+      let isBack = token.hasPrefix("-")
+      guard let time = Duration(text: isBack ? token.dropFirst() : token[...]) else { return false }
       values.time = isBack ? .zero - time : time
     case .number(let range), .count(let range):
-      guard let number = Int(word), range.contains(number) else { return false }
+      guard let number = Int(token), range.contains(number) else { return false }
       values.number = number
-    case .word(let words):
-      guard words.contains(word) else { return false }
-      values.word = word
+    case .choice(let names):
+      guard names.contains(token) else { return false }
+      values.choice = token
     }
     return true
   }
 
-  /// A description of the valid words, with their range.
+  /// A description of the valid tokens, with their range.
   var form: String {
     switch self {
     case .span: "a span of \(Duration.written.text)"
@@ -105,7 +105,7 @@ public enum EventArgument: Sendable, Hashable {
     case .jump:
       "a jump of -\(Duration.written.upperBound.text) to \(Duration.written.upperBound.text)"
     case .number(let range), .count(let range): "\(range.lowerBound) to \(range.upperBound)"
-    case .word(let words): words.joined(separator: "|")
+    case .choice(let names): names.joined(separator: "|")
     }
   }
 }
@@ -116,21 +116,21 @@ extension PlannedEvent {
   /// The text form that `init(text:)` reads.
   public var text: String {
     let host = host.map { "\($0)" } ?? ""
-    let place = kind == nil && host.isEmpty ? "" : "@" + (kind?.rawValue ?? "") + host
-    return ([name + place] + form.arguments.map { $0.text(values) }).joined(separator: " ")
+    let suffix = kind == nil && host.isEmpty ? "" : "@" + (kind?.rawValue ?? "") + host
+    return ([name + suffix] + form.arguments.map { $0.text(values) }).joined(separator: " ")
   }
 
   /// Reads the form that `text` writes. Returns `nil` if the text is invalid.
   public init?(text: some StringProtocol) {
-    let words = text.split { $0 == " " }.map { String($0) }
-    guard let head = words.first?.split(separator: "@", omittingEmptySubsequences: false),
+    let tokens = text.split { $0 == " " }.map { String($0) }
+    guard let head = tokens.first?.split(separator: "@", omittingEmptySubsequences: false),
       (1...2).contains(head.count), let eventKind = EventKind<Own>(String(head[0]))
     else { return nil }
     var values = EventValues()
     let arguments = eventKind.form.arguments
-    guard words.count == arguments.count + 1 else { return nil }
-    for (argument, word) in zip(arguments, words.dropFirst()) {
-      guard argument.read(word, into: &values) else { return nil }
+    guard tokens.count == arguments.count + 1 else { return nil }
+    for (argument, token) in zip(arguments, tokens.dropFirst()) {
+      guard argument.read(token, into: &values) else { return nil }
     }
     self.eventKind = eventKind
     self.values = values

@@ -70,11 +70,11 @@ public struct PlanField<Root: Sendable>: Sendable {
   }
 
   /// Creates a field for one of an enumeration's raw values.
-  public static func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(
-    _ name: String, _ path: any WritableKeyPath<Root, Word> & Sendable
+  public static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+    _ name: String, _ path: any WritableKeyPath<Root, Choice> & Sendable
   ) -> PlanField {
     make(name, path) { container, key in
-      try container.word(key)
+      try container.choice(key)
     } write: { value, container, key in
       try container.encode(value.rawValue, forKey: key)
     }
@@ -151,17 +151,17 @@ extension KeyedDecodingContainer {
   }
 
   /// Reads one of an enumeration's raw values. `hint` is appended to the error for any other text.
-  func word<Word: RawRepresentable<String> & CaseIterable>(
+  func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ key: Key, else hint: String = ""
-  ) throws -> Word {
+  ) throws -> Choice {
     let text = try decode(String.self, forKey: key)
-    guard let word = Word(rawValue: text) else {
-      let words = Word.allCases.map(\.rawValue)
+    guard let choice = Choice(rawValue: text) else {
+      let names = Choice.allCases.map(\.rawValue)
       throw DecodingError.dataCorruptedError(
         forKey: key, in: self,
-        debugDescription: "\(text) is not one of \(words.joined(separator: ", "))\(hint)")
+        debugDescription: "\(text) is not one of \(names.joined(separator: ", "))\(hint)")
     }
-    return word
+    return choice
   }
 
   /// Reads a time span such as `250ms`.

@@ -127,7 +127,7 @@ extension WorldPlan: Codable {
 
   private static func server(in container: KeyedDecodingContainer<Keys>) throws -> Feature.Server {
     let hint = "; the plan may be one of another world"
-    guard !Feature.Server.isChoice else { return try container.word(.server, else: hint) }
+    guard !Feature.Server.isChoice else { return try container.choice(.server, else: hint) }
     guard container.contains(.server) else { return .usual }
     let name = try container.decode(String.self, forKey: .server)
     guard let server = Feature.Server(rawValue: name) else {

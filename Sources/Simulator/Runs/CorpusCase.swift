@@ -38,7 +38,7 @@ public struct CorpusCase<Feature: SimulatedFeature>: Sendable, Hashable, Codable
     name = try container.decode(String.self, forKey: .name)
     plan = try container.decode(WorldPlan<Feature>.self, forKey: .plan)
     policy = try container.decodeIfPresent(LinkPolicy.self, forKey: .policy)
-    defect = container.contains(.defect) ? try container.word(.defect) : nil
+    defect = container.contains(.defect) ? try container.choice(.defect) : nil
     expected = try container.decodeIfPresent([Finding.Kind].self, forKey: .expected) ?? []
     if let index = expected.firstIndex(where: { !Feature.kinds.contains($0) }) {
       let kinds = Feature.kinds.map(\.rawValue).joined(separator: ", ")

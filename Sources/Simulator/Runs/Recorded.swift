@@ -113,7 +113,7 @@ public struct Recorded<Feature: ReplayedFeature> {
     var model = model
     for name in model.brokenInvariants(.thorough) { broken[name] = broken[name] ?? now }
     if let input {
-      tape.see(.told(.phone, input, isLate: isLate, effects: effects))
+      tape.see(.received(.phone, input, isLate: isLate, effects: effects))
     } else {
       tape.see(.ticked(.phone, effects: effects))
     }
@@ -150,7 +150,7 @@ public struct Recorded<Feature: ReplayedFeature> {
       }
     case .opened(let attempt): tape.see(.upgraded(.phone, attempt, status: 101))
     case .answered, .refused: tape.answer()
-    case .wanted, .left, .changed, .lifecycle, .trigger, .data, .draining, .heard, .lost, .other:
+    case .wanted, .left, .changed, .lifecycle, .trigger, .data, .draining, .received, .lost, .other:
       return
     }
   }

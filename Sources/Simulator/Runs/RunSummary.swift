@@ -31,7 +31,7 @@ public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
     guard !outcome.findings.isEmpty else { return }
     failed += 1
     for finding in outcome.findings { found[finding.kind, default: 0] += 1 }
-    keep([outcome])
+    store([outcome])
   }
 
   /// Adds another summary.
@@ -40,10 +40,10 @@ public struct RunSummary<Feature: SimulatedFeature>: Sendable, Hashable {
     digest &+= other.digest
     failed += other.failed
     found.merge(other.found, uniquingKeysWith: +)
-    keep(other.failures)
+    store(other.failures)
   }
 
-  private mutating func keep(_ more: [RunOutcome<Feature>]) {
+  private mutating func store(_ more: [RunOutcome<Feature>]) {
     guard !more.isEmpty else { return }
     failures += more
     failures.sort { ($0.seed, $0.server.rawValue) < ($1.seed, $1.server.rawValue) }

@@ -116,8 +116,8 @@ public struct Shrink<Feature: SimulatedFeature> {
       let before = index > 0 ? plan.events[index - 1].at : .zero
       let idle = plan.events[index].at - before
       guard idle > .seconds(1) else { continue }
-      for kept in [Duration.seconds(1), (idle / 2).inMilliseconds] {
-        let saved = idle - kept
+      for shorter in [Duration.seconds(1), (idle / 2).inMilliseconds] {
+        let saved = idle - shorter
         let isSooner = accept { plan in
           for later in index..<plan.events.count { plan.events[later].at -= saved }
           plan.length -= saved

@@ -51,23 +51,24 @@ public struct SessionCheckers: FeatureCheckers {
       connections[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
       prompts[phoneState.own.phone].received(input, effects, at: phoneState.now, &found)
     }
-    for effect in effects { asked(effect, phoneState) }
+    for effect in effects { requested(effect, phoneState) }
   }
 
-  public mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<SessionsFeature>)
-  {
+  public mutating func handle(
+    _ seen: Observation<Feature>, _ phoneState: PhoneState<SessionsFeature>
+  ) {
     switch seen {
     case .launched: launched(phoneState)
     case .fact(let fact): noted(fact, phoneState)
     case .suspended, .resumed:
       connections[phoneState.own.phone].slept()
       prompts[phoneState.own.phone].slept()
-    case .killed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
+    case .killed, .received, .ticked, .upgraded, .serverLost, .wentDead, .began, .ended, .calm:
       return
     }
   }
 
-  public mutating func asked(
+  public mutating func requested(
     _ effect: Feature.Effect, _ phoneState: PhoneState<SessionsFeature>
   ) {
     let phone = phoneState.own.phone
@@ -184,11 +185,12 @@ public struct SessionCheckers: FeatureCheckers {
     guard tries == 1 else { return }
     let parts = name.split(separator: ".")
     guard parts.count == 3, let number = Int(parts[2]) else { return }
-    let lane = "\(parts[0]).\(parts[1])"
-    if number < last[lane] ?? 0 {
-      found.add(.reordered, at: phoneState.now, "\(name) ran after number \(last[lane] ?? 0)")
+    let orderingKey = "\(parts[0]).\(parts[1])"
+    if number < last[orderingKey] ?? 0 {
+      found.add(
+        .reordered, at: phoneState.now, "\(name) ran after number \(last[orderingKey] ?? 0)")
     }
-    last[lane] = max(last[lane] ?? 0, number)
+    last[orderingKey] = max(last[orderingKey] ?? 0, number)
   }
 
   public mutating func conclude(_ phoneState: PhoneState<SessionsFeature>) {

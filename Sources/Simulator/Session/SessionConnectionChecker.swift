@@ -15,7 +15,7 @@ struct SessionConnectionChecker: Sendable {
     /// The times of pings without a pong.
     var pings: [Instant] = []
     var roundTrip: Duration?
-    var isToldSize = false
+    var hasSentSize = false
     /// Whether the server has no idempotency keys. Then an acknowledgement may belong to anything,
     /// and an answer is acknowledged once its prompt is identified.
     var isPlain: Bool { hello?.features.contains(.idempotency) == false }
@@ -27,7 +27,7 @@ struct SessionConnectionChecker: Sendable {
   private var stored: UInt64 = 0
   /// The change that the store has not confirmed, with the messages that came before it.
   private var change: (id: SessionCommitID, received: UInt64?, messages: [String])?
-  private var heard: [String] = []
+  private var receivedIDs: [String] = []
   /// The messages on the disk that must be acknowledged.
   private var due: [String] = []
   /// The maximum message size that was last sent to the server, in KiB.
@@ -51,24 +51,24 @@ struct SessionConnectionChecker: Sendable {
     _ found: inout Findings
   ) {
     switch input {
-    case .restored(let kept, _, _): (client, stored) = (kept.client, kept.received)
+    case .restored(let snapshot, _, _): (client, stored) = (snapshot.client, snapshot.received)
     case .committed(let id, _): committed(id)
     case .frame(let attempt, let message, _, _):
-      if connection?.attempt == attempt { hear(message, effects, at: now, &found) }
+      if connection?.attempt == attempt { receive(message, effects, at: now, &found) }
     case nil, .start, .stop, .prompt, .retry, .discard, .cancel, .follow, .shown, .link,
       .credentials, .probed, .opened, .malformed, .reading, .unsent, .commitFailed:
       break
     }
-    for effect in effects { asked(effect, at: now, &found) }
+    for effect in effects { requested(effect, at: now, &found) }
     guard connection?.connectedAt != nil, connection?.isPlain == false else { return }
     if !due.isEmpty {
       found.add(.untrue, at: now, "\(due.count) stored messages were not acknowledged")
       due = []
     }
     // The server accepts 100 KiB by default.
-    if connection?.isToldSize == false, size != 100 {
+    if connection?.hasSentSize == false, size != 100 {
       found.add(.untrue, at: now, "the server was not told the longest message")
-      connection?.isToldSize = true
+      connection?.hasSentSize = true
     }
   }
 
@@ -90,15 +90,15 @@ struct SessionConnectionChecker: Sendable {
     stored = done.received ?? stored
   }
 
-  private mutating func hear(
+  private mutating func receive(
     _ message: SessionServerMessage, _ effects: [SessionModel.Effect], at now: Instant,
     _ found: inout Findings
   ) {
     if case .hello(let hello) = message, connection?.hello == nil { connection?.hello = hello }
     guard connection?.connectedAt != nil else { return }
     switch message {
-    case .response(let response): heard += [response.id].compactMap(\.self)
-    case .replay(let id, _, _): heard.append(id)
+    case .response(let response): receivedIDs += [response.id].compactMap(\.self)
+    case .replay(let id, _, _): receivedIDs.append(id)
     case .pong: pong(effects, at: now, &found)
     case .hello, .connected, .authError, .ack, .error, .responsePart, .turnComplete, .history,
       .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
@@ -129,7 +129,7 @@ struct SessionConnectionChecker: Sendable {
 
   // MARK: Effects
 
-  private mutating func asked(
+  private mutating func requested(
     _ effect: SessionModel.Effect, at now: Instant, _ found: inout Findings
   ) {
     switch effect {
@@ -140,8 +140,8 @@ struct SessionConnectionChecker: Sendable {
     case .send(_, let message): sent(message, at: now, &found)
     case .commit(let id, let next):
       // A change that the store refused is retried unchanged.
-      let messages = change?.messages ?? heard
-      if change == nil { heard = [] }
+      let messages = change?.messages ?? receivedIDs
+      if change == nil { receivedIDs = [] }
       change = (id, next.received, messages)
     case .update(.status(let status)) where status.phase == .connected: connected(at: now)
     case .update(.record(let record)): ended(record, at: now, &found)
@@ -174,7 +174,7 @@ struct SessionConnectionChecker: Sendable {
     case .setMaxMessageSize(let kilobytes):
       if !(50...250).contains(kilobytes) { found.add(.untrue, at: now, "a size out of bounds") }
       size = kilobytes
-      connection?.isToldSize = true
+      connection?.hasSentSize = true
     case .connect, .prompt, .subscribe, .subscribeBatch, .unsubscribe, .killSession, .disconnect,
       .unknown:
       return

@@ -136,9 +136,9 @@ struct SessionSeam {
     return less
   }
 
-  func restored(_ kept: StoredSessions) -> StoredSessions {
-    guard defect == .forgetsKeys else { return kept }
-    var less = kept
+  func restored(_ sessions: StoredSessions) -> StoredSessions {
+    guard defect == .forgetsKeys else { return sessions }
+    var less = sessions
     less.prompts = [:]
     return less
   }

@@ -5,18 +5,18 @@ import LinkWire
 
 // Checks of the server's changes, windows and counts.
 extension SessionLedger {
-  mutating func check(_ change: SessionChange, _ kept: StoredSessions) {
+  mutating func check(_ change: SessionChange, _ durable: StoredSessions) {
     switch change {
     case .prompt(let prompt):
       guard prompts.insert(prompt.id).inserted else { return }
       count("prompts_total")
       take(prompt)
     case .started(let id):
-      if kept.prompts[id] == nil { wrong(.untrue, "a prompt was started that is not durable") }
-    case .answered(let id, let answer): answered(id, answer, kept)
-    case .taken(let id): taken(id, kept)
+      if durable.prompts[id] == nil { wrong(.untrue, "a prompt was started that is not durable") }
+    case .answered(let id, let answer): answered(id, answer, durable)
+    case .taken(let id): taken(id, durable)
     case .prune(let id, let below):
-      let last = kept.conversations[id]?.entries.compactMap(\.place).max() ?? 0
+      let last = durable.conversations[id]?.entries.compactMap(\.place).max() ?? 0
       if last + 1 < below + UInt64(policy.entriesPerConversation) {
         wrong(.untrue, "messages within the limit were removed")
       }
@@ -31,9 +31,9 @@ extension SessionLedger {
   }
 
   private mutating func answered(
-    _ id: SessionPromptID, _ answer: StoredSessionAnswer, _ kept: StoredSessions
+    _ id: SessionPromptID, _ answer: StoredSessionAnswer, _ durable: StoredSessions
   ) {
-    guard let prompt = kept.prompts[id] else {
+    guard let prompt = durable.prompts[id] else {
       return wrong(.untrue, "an answer to a prompt that is not durable")
     }
     guard answers[id] == nil else {
@@ -74,8 +74,8 @@ extension SessionLedger {
     return result == late && isLate || result == tooLong && length > longest
   }
 
-  private mutating func taken(_ id: SessionPromptID, _ kept: StoredSessions) {
-    guard let answer = answers[id], let prompt = kept.prompts[id] else {
+  private mutating func taken(_ id: SessionPromptID, _ durable: StoredSessions) {
+    guard let answer = answers[id], let prompt = durable.prompts[id] else {
       return wrong(.untrue, "a message was taken that is not durable")
     }
     guard counted.insert(id).inserted else { return }
@@ -94,10 +94,10 @@ extension SessionLedger {
 
   /// Checks that the messages of an answer follow the existing ones: first the prompt, then the
   /// response.
-  mutating func checkEntries(_ changes: [SessionChange], _ kept: StoredSessions) {
+  mutating func checkEntries(_ changes: [SessionChange], _ durable: StoredSessions) {
     for (index, change) in changes.enumerated() {
-      guard case .answered(let id, let answer) = change, let prompt = kept.prompts[id],
-        !settled.contains(id)
+      guard case .answered(let id, let answer) = change, let prompt = durable.prompts[id],
+        !confirmed.contains(id)
       else { continue }
       // A key of another form is not the ID of a message.
       let key = prompt.prompt.idempotencyKey.flatMap { UUID128($0) }?.description
@@ -117,17 +117,19 @@ extension SessionLedger {
           $0.id == answer.message && $0.role == .assistant && $0.timestamp == answer.at
         }
       if !isRight { wrong(.untrue, "the messages of a prompt are not its own") }
-      place(entries)
+      checkPositions(entries)
     }
   }
 
-  private mutating func place(_ entries: [SessionEntry]) {
+  private mutating func checkPositions(_ entries: [SessionEntry]) {
     for entry in entries {
-      let last = places[entry.conversation] ?? 0
-      let place = entry.place ?? 0
+      let last = positions[entry.conversation] ?? 0
+      let position = entry.place ?? 0
       // A message that the store failed to keep is stored again with its position.
-      if place > last + 1 || place == 0 { wrong(.untrue, "a message has a place beyond the next") }
-      places[entry.conversation] = max(last, place)
+      if position > last + 1 || position == 0 {
+        wrong(.untrue, "a message has a place beyond the next")
+      }
+      positions[entry.conversation] = max(last, position)
     }
   }
 
@@ -141,7 +143,7 @@ extension SessionLedger {
     for change in changes {
       switch change {
       case .prompt(let prompt): acknowledgeSoon(prompt)
-      case .answered(let id, let answer): settle(id, answer)
+      case .answered(let id, let answer): confirm(id, answer)
       case .entry(let entry): know(entry)
       case .client, .endClient, .started, .taken, .endPrompt, .conversation, .prune,
         .endConversation:
@@ -156,20 +158,20 @@ extension SessionLedger {
     if let number = prompt.prompt.number {
       lastPrompts[prompt.client] = max(lastPrompts[prompt.client] ?? 0, number)
     }
-    if prompt.prompt.idempotencyKey == nil, let asker = table[prompt.id]?.asker,
-      let socket = sockets[asker], !socket.isClosing
+    if prompt.prompt.idempotencyKey == nil, let sender = table[prompt.id]?.sender,
+      let socket = sockets[sender], !socket.isClosing
     {
-      sockets[asker]?.sizes += 1
+      sockets[sender]?.sizes += 1
     }
-    guard let key = prompt.prompt.idempotencyKey, let asker = askers[key],
-      let socket = sockets[asker], !socket.isClosing, !settled.contains(prompt.id),
+    guard let key = prompt.prompt.idempotencyKey, let sender = senders[key],
+      let socket = sockets[sender], !socket.isClosing, !confirmed.contains(prompt.id),
       answers[prompt.id] == nil, running[prompt.id] == nil
     else { return }
     due.insert(key)
   }
 
-  private mutating func settle(_ id: SessionPromptID, _ answer: StoredSessionAnswer) {
-    guard settled.insert(id).inserted else { return }
+  private mutating func confirm(_ id: SessionPromptID, _ answer: StoredSessionAnswer) {
+    guard confirmed.insert(id).inserted else { return }
     fresh.insert(answer.message)
     switch answer.result {
     case .success: count("answered_total{outcome=\"success\"}")
@@ -189,37 +191,38 @@ extension SessionLedger {
   // MARK: Windows
 
   /// Checks that a window shows durable messages from the requested position, without a hole.
-  mutating func window(_ window: SessionHistory, _ id: ConnectionID, _ kept: StoredSessions) {
+  mutating func window(_ window: SessionHistory, _ id: ConnectionID, _ durable: StoredSessions) {
     guard let socket = sockets[id] else { return }
     let name = window.conversation
     let isNew = socket.version >= .newest
-    let places = window.entries.map { ($0.place ?? 0) + (isNew ? 1 : 0) }
-    if !socket.subscriptions.contains(name) || places.count > policy.windowEntries {
+    let positions = window.entries.map { ($0.place ?? 0) + (isNew ? 1 : 0) }
+    if !socket.subscriptions.contains(name) || positions.count > policy.windowEntries {
       wrong(.untrue, "a window that was not asked for, or of more messages than it may have")
     }
-    let isAsked = socket.asked[name]?.isEmpty == false
-    let (expected, isReplaced) = beginning(of: name, id, kept)
-    for (place, entry) in zip(places, window.entries) where !isKept(entry, place, kept) {
+    let isRequested = socket.requested[name]?.isEmpty == false
+    let (expected, isReplaced) = beginning(of: name, id, durable)
+    for (position, entry) in zip(positions, window.entries)
+    where !matchesStored(entry, position, durable) {
       wrong(.untrue, "a window's message differs from its stored form")
     }
-    if zip(places, places.dropFirst()).contains(where: { $0 + 1 != $1 }) {
+    if zip(positions, positions.dropFirst()).contains(where: { $0 + 1 != $1 }) {
       wrong(.untrue, "a window has a hole")
     }
-    let end = end(of: window, isNew, isReplaced, kept)
+    let end = end(of: window, isNew, isReplaced, durable)
     sockets[id]?.next[name] = end
     if let gap = window.gap {
-      checkGap(gap, expected ?? 0, places.first, name)
+      checkGap(gap, expected ?? 0, positions.first, name)
     } else {
       let mayBegin = isReplaced && policy.entriesPerConversation < 1_000
-      if (places.first ?? end) != expected, !mayBegin {
+      if (positions.first ?? end) != expected, !mayBegin {
         wrong(.untrue, "a window does not begin where it was asked for")
       }
       // Live messages come one at a time, and do not indicate whether more follow.
-      if isAsked, !isStored, window.isComplete != (end > known[name] ?? 0) {
+      if isRequested, !isStored, window.isComplete != (end > known[name] ?? 0) {
         wrong(.untrue, "a window does not say whether there is more")
       }
     }
-    if let last = places.last, last + 1 != end {
+    if let last = positions.last, last + 1 != end {
       wrong(.untrue, "a window does not continue after its last message")
     }
   }
@@ -227,15 +230,15 @@ extension SessionLedger {
   /// Returns the position from which a window is due, and whether its file has replaced the
   /// reader's.
   private mutating func beginning(
-    of name: String, _ id: ConnectionID, _ kept: StoredSessions
-  ) -> (place: UInt64?, isReplaced: Bool) {
-    guard let first = sockets[id]?.asked[name]?.first else {
+    of name: String, _ id: ConnectionID, _ durable: StoredSessions
+  ) -> (position: UInt64?, isReplaced: Bool) {
+    guard let first = sockets[id]?.requested[name]?.first else {
       return (sockets[id]?.next[name], false)
     }
-    sockets[id]?.asked[name]?.removeFirst()
+    sockets[id]?.requested[name]?.removeFirst()
     guard case .offset(_, let seen?) = first.cursor, !seen.isEmpty,
-      seen != kept.conversations[name]?.signature ?? ""
-    else { return (first.place, false) }
+      seen != durable.conversations[name]?.signature ?? ""
+    else { return (first.position, false) }
     return (1, true)
   }
 
@@ -252,9 +255,11 @@ extension SessionLedger {
     }
   }
 
-  private func isKept(_ entry: SessionEntry, _ place: UInt64, _ kept: StoredSessions) -> Bool {
-    let all = kept.conversations[entry.conversation]?.entries ?? []
-    guard let stored = all.last(where: { $0.place == place }) else { return false }
+  private func matchesStored(_ entry: SessionEntry, _ position: UInt64, _ durable: StoredSessions)
+    -> Bool
+  {
+    let all = durable.conversations[entry.conversation]?.entries ?? []
+    guard let stored = all.last(where: { $0.place == position }) else { return false }
     return stored.id == entry.id && stored.role == entry.role
       && stored.timestamp == entry.timestamp
       && (stored.text == entry.text || isCut(entry.text, of: stored.text))
@@ -262,7 +267,7 @@ extension SessionLedger {
 
   /// Returns the position after a window, as the window states it.
   private mutating func end(
-    of window: SessionHistory, _ isNew: Bool, _ mayReplace: Bool, _ kept: StoredSessions
+    of window: SessionHistory, _ isNew: Bool, _ mayReplace: Bool, _ durable: StoredSessions
   ) -> UInt64 {
     switch window.place {
     case .sequence(let first, let last, let next):
@@ -274,8 +279,8 @@ extension SessionLedger {
       return next
     case .offset(let next, let signature, let isReplaced):
       let isRight = isReplaced == mayReplace || known[window.conversation] == nil
-      let kept = kept.conversations[window.conversation]?.signature
-      if !isNew || !isRight || signature != kept ?? "" && known[window.conversation] != nil {
+      let stored = durable.conversations[window.conversation]?.signature
+      if !isNew || !isRight || signature != stored ?? "" && known[window.conversation] != nil {
         wrong(.untrue, "a window is of another conversation")
       }
       return next + 1
@@ -286,7 +291,7 @@ extension SessionLedger {
 
   /// Compares the metrics of an idle server.
   mutating func compare(_ page: String) {
-    for (_, asked) in killers where asked.values.contains(where: { $0.reported == 0 }) {
+    for (_, counts) in cancellations where counts.values.contains(where: { $0.reported == 0 }) {
       wrong(.untrue, "a cancellation was not answered")
     }
     var expected = counts
@@ -300,13 +305,13 @@ extension SessionLedger {
     expected["handlers"] = UInt64(running.count)
     expected["prompts_open"] = 0
     for line in page.split(separator: "\n") where line.hasPrefix("holdfast_session_") {
-      let words = line.dropFirst("holdfast_session_".count).split(separator: " ")
-      guard words.count == 2, let value = UInt64(words[1]) else { continue }
-      let wanted = expected.removeValue(forKey: String(words[0])) ?? 0
+      let fields = line.dropFirst("holdfast_session_".count).split(separator: " ")
+      guard fields.count == 2, let value = UInt64(fields[1]) else { continue }
+      let wanted = expected.removeValue(forKey: String(fields[0])) ?? 0
       // Until the store confirms its loss, a client may still acknowledge an answer.
-      let isUnsure = policy.answersPerClient < 1_000 && Self.ofAnswers.contains(words[0])
-      guard !Self.uncounted.contains(words[0]), !isUnsure else { continue }
-      if wanted != value { wrong(.miscounted, "\(words[0]) is \(value) instead of \(wanted)") }
+      let isUnsure = policy.answersPerClient < 1_000 && Self.ofAnswers.contains(fields[0])
+      guard !Self.uncounted.contains(fields[0]), !isUnsure else { continue }
+      if wanted != value { wrong(.miscounted, "\(fields[0]) is \(value) instead of \(wanted)") }
     }
     for (name, value) in expected.sorted(by: { $0.key < $1.key }) where value > 0 {
       wrong(.miscounted, "\(name) is not there instead of \(value)")
@@ -324,11 +329,11 @@ extension SessionLedger {
 // refuses.
 extension SessionLedger {
   /// A prompt as the server received it.
-  struct Asked: Sendable {
+  struct ReceivedPrompt: Sendable {
     var client: String
     let prompt: SessionPrompt
     /// The connection that sent the prompt first, if that was in this run.
-    var asker: ConnectionID?
+    var sender: ConnectionID?
     /// Whether the store has confirmed the prompt to the server.
     var isKnown = false
 
@@ -344,35 +349,35 @@ extension SessionLedger {
   // MARK: The handshake
 
   /// Determines whether a new connection must be accepted or refused.
-  mutating func knock(_ id: ConnectionID, _ arrival: SessionServer.Arrival) {
+  mutating func opened(_ id: ConnectionID, _ arrival: SessionServer.Arrival) {
     arrivals[id] = arrival
     let neighbours = sockets.values.count { $0.address == arrival.address }
     var status: Int?
     if neighbours >= policy.socketsPerAddress { status = 429 }
     if isDraining || sockets.count >= policy.maxSockets { status = 503 }
-    knocking = (id, status)
+    opening = (id, status)
   }
 
   mutating func accept(_ id: ConnectionID) {
     count("opened_total")
-    if knocking?.id != id || knocking?.status != nil {
+    if opening?.id != id || opening?.status != nil {
       wrong(.untrue, "a connection was taken although there is no room")
     }
-    knocking = nil
+    opening = nil
     let arrival = arrivals.removeValue(forKey: id)
     sockets[id] = Socket(
       challenge: arrival?.challenge ?? "", address: arrival?.address ?? "", openedAt: now,
-      heardAt: now, pingAt: now, beatAt: now)
+      lastReceived: now, pingAt: now, beatAt: now)
   }
 
   mutating func refuse(_ id: ConnectionID, _ answer: HTTPRefusal) {
     count("refused_total")
-    if knocking?.id != id || knocking?.status != answer.status
+    if opening?.id != id || opening?.status != answer.status
       || answer.retryAfter != policy.busyRetry
     {
       wrong(.untrue, "a connection was refused although there is room")
     }
-    knocking = nil
+    opening = nil
   }
 
   /// Handles a message of a client that is not connected yet.
@@ -436,55 +441,55 @@ extension SessionLedger {
       guard let socket = sockets[id] else { return }
       let isNew = socket.version >= .newest
       let isKnown = socket.subscriptions.contains(one.conversation)
-      let place: UInt64
+      let position: UInt64
       switch one.cursor {
       case .sequence(let last):
         if isNew, last > 0 {
           refuse(id, "invalid_subscribe")
           continue
         }
-        place = last + 1
+        position = last + 1
       case .offset(let offset, _):
         if !isNew {
           refuse(id, "unsupported_subscribe_field")
           continue
         }
-        place = offset + 1
+        position = offset + 1
       }
       if !isKnown, socket.subscriptions.count >= policy.maxSubscriptions {
         refuse(id, "too_many_subscriptions")
         continue
       }
       sockets[id]?.subscriptions.insert(one.conversation)
-      sockets[id]?.asked[one.conversation, default: []].append((one.cursor, place))
+      sockets[id]?.requested[one.conversation, default: []].append((one.cursor, position))
     }
   }
 
   mutating func unsubscribe(_ id: ConnectionID, _ conversation: String) {
     sockets[id]?.subscriptions.remove(conversation)
-    sockets[id]?.asked[conversation] = nil
+    sockets[id]?.requested[conversation] = nil
     sockets[id]?.next[conversation] = nil
   }
 
   // MARK: Prompts
 
   /// Handles a client's prompt, which is known, accepted or refused.
-  mutating func asked(_ prompt: SessionPrompt, _ client: String, on id: ConnectionID) {
+  mutating func received(_ prompt: SessionPrompt, _ client: String, on id: ConnectionID) {
     count("said")
     if let key = prompt.idempotencyKey {
       let all = table.filter { $0.value.prompt.idempotencyKey == key }
       let own = all.first { $0.value.client == client }
       if let own, !own.value.isSame(as: prompt) { return refuse(id, "idempotency_conflict") }
       if let known = own ?? all.first(where: { $0.value.isSame(as: prompt) }) {
-        askers[key] = id
-        guard !settled.contains(known.key) else { return }
+        senders[key] = id
+        guard !confirmed.contains(known.key) else { return }
         if answers[known.key] == nil { table[known.key]?.client = client }
         if known.value.isKnown { due.insert(key) }
         return
       }
     }
     if let code = refusal(of: prompt, client) { return refuse(id, code) }
-    if let key = prompt.idempotencyKey { askers[key] = id }
+    if let key = prompt.idempotencyKey { senders[key] = id }
     expected = (prompt, client, id)
   }
 
@@ -498,7 +503,7 @@ extension SessionLedger {
     let system = prompt.systemPrompt?.utf8.count ?? 0
     let size = prompt.text.utf8.count + system
     if size > policy.maxPromptBytes || system > policy.maxSystemPromptBytes { return "too_long" }
-    let open = table.filter { !settled.contains($0.key) }.values
+    let open = table.filter { !confirmed.contains($0.key) }.values
     let line = open.count { $0.prompt.conversation == prompt.conversation }
     let isFull =
       line >= policy.promptsPerConversation || open.count >= policy.maxPrompts
@@ -512,7 +517,8 @@ extension SessionLedger {
     if let expected, expected.prompt == prompt.prompt, expected.client == prompt.client,
       prompt.at == wall, prompt.id.number > lastPrompt
     {
-      table[prompt.id] = Asked(client: prompt.client, prompt: prompt.prompt, asker: expected.id)
+      table[prompt.id] = ReceivedPrompt(
+        client: prompt.client, prompt: prompt.prompt, sender: expected.id)
     } else {
       wrong(.untrue, "a stored prompt differs from the one sent")
     }
@@ -522,10 +528,12 @@ extension SessionLedger {
 
   /// Handles a failure to store a new prompt, which its sender must receive.
   mutating func giveBack(_ id: SessionPromptID) {
-    guard let asked = table[id], !asked.isKnown else { return }
+    guard let prompt = table[id], !prompt.isKnown else { return }
     table[id] = nil
-    let asker = asked.prompt.idempotencyKey.map { askers[$0] } ?? asked.asker
-    if let asker, let socket = sockets[asker], !socket.isClosing { refuse(asker, "store_failed") }
+    let sender = prompt.prompt.idempotencyKey.map { senders[$0] } ?? prompt.sender
+    if let sender, let socket = sockets[sender], !socket.isClosing {
+      refuse(sender, "store_failed")
+    }
   }
 
   // MARK: Obligations of a step
@@ -548,7 +556,7 @@ extension SessionLedger {
     refusals[id]?.remove(at: index)
   }
 
-  mutating func settleRefusals() {
+  mutating func finishRefusals() {
     for (_, codes) in refusals.sorted(by: { $0.key < $1.key }) {
       for code in codes { wrong(.untrue, "\(code) was due and was not said") }
     }
@@ -558,9 +566,9 @@ extension SessionLedger {
     if !unproven.isEmpty { wrong(.untrue, "a wrong proof was not refused") }
     if !entrances.isEmpty { wrong(.untrue, "a client with a proof was not connected") }
     if !warnings.isEmpty { wrong(.untrue, "a client was not told of a drain") }
-    if knocking != nil { wrong(.untrue, "an upgrade was not answered") }
+    if opening != nil { wrong(.untrue, "an upgrade was not answered") }
     if expected != nil { wrong(.untrue, "a prompt was neither taken nor refused") }
     (refusals, closings, unproven, entrances, warnings) = ([:], [:], [], [], [])
-    (knocking, expected) = (nil, nil)
+    (opening, expected) = (nil, nil)
   }
 }

@@ -20,7 +20,7 @@ struct SessionLedger: Sendable {
     /// The position among all connections that reached `connected`.
     var order = 0
     let openedAt: Instant
-    var heardAt: Instant
+    var lastReceived: Instant
     /// The times of the last ping frame and the last heartbeat; before the first ones, the times of
     /// opening and connecting.
     var pingAt: Instant
@@ -34,7 +34,7 @@ struct SessionLedger: Sendable {
     var sizes = 0
     /// The cursors and positions from which windows were requested, by conversation, and the next
     /// position of each.
-    var asked: [String: [(cursor: SessionCursor, place: UInt64)]] = [:]
+    var requested: [String: [(cursor: SessionCursor, position: UInt64)]] = [:]
     var subscriptions: Set<String> = []
     /// The maximum size of a message, the number of bytes sent since the socket last drained, and
     /// whether a notice of that is due.
@@ -66,10 +66,10 @@ struct SessionLedger: Sendable {
   var unproven: Set<ConnectionID> = []
   var entrances: Set<ConnectionID> = []
   var warnings: Set<ConnectionID> = []
-  var knocking: (id: ConnectionID, status: Int?)?
+  var opening: (id: ConnectionID, status: Int?)?
   var expected: (prompt: SessionPrompt, client: String, id: ConnectionID)?
   /// The prompts that the server stores.
-  var table: [SessionPromptID: Asked] = [:]
+  var table: [SessionPromptID: ReceivedPrompt] = [:]
   var lastPrompt: UInt64 = 0
   /// The number of each client's last durable prompt, and the time at which its rate limit is fully
   /// available again.
@@ -82,7 +82,7 @@ struct SessionLedger: Sendable {
   var writes: [StoreToken: [SessionChange]] = [:]
   /// The prompts that the store was given, and the connections that last sent each key.
   var prompts: Set<SessionPromptID> = []
-  var askers: [String: ConnectionID] = [:]
+  var senders: [String: ConnectionID] = [:]
   /// The keys whose acknowledgements are due in this step.
   var due: Set<String> = []
   /// The prompts whose program an earlier run started, the running ones with their conversations,
@@ -99,14 +99,14 @@ struct SessionLedger: Sendable {
   var owners: [String: String] = [:]
   var answers: [SessionPromptID: StoredSessionAnswer] = [:]
   /// The prompts whose answer the store has confirmed in this run.
-  var settled: Set<SessionPromptID> = []
+  var confirmed: Set<SessionPromptID> = []
   /// The answers that the store confirmed in this step.
   var fresh: Set<String> = []
   /// The conversations in which a cancellation was requested.
   var kills: Set<String> = []
   /// The numbers of cancellations that each connection requested and for which it received a
   /// report, by conversation.
-  var killers: [ConnectionID: [String: (asked: Int, reported: Int)]] = [:]
+  var cancellations: [ConnectionID: [String: (requested: Int, reported: Int)]] = [:]
   /// The messages that clients acknowledged, and the number up to which each client has all.
   var acknowledged: Set<String> = []
   var received: [String: UInt64] = [:]
@@ -116,7 +116,7 @@ struct SessionLedger: Sendable {
   var numbers: [String: UInt64] = [:]
   /// The last position assigned in each conversation, the durable positions, and the position up to
   /// which the store has confirmed everything.
-  var places: [String: UInt64] = [:]
+  var positions: [String: UInt64] = [:]
   var stored: [String: Set<UInt64>] = [:]
   var known: [String: UInt64] = [:]
   /// Whether the step is a result of the store.
@@ -138,31 +138,31 @@ struct SessionLedger: Sendable {
   mutating func count(_ name: String) { counts[name, default: 0] += 1 }
 
   /// Handles a run of the process, which begins with the content of its disk.
-  mutating func boot(_ kept: StoredSessions, at now: Instant) {
+  mutating func boot(_ durable: StoredSessions, at now: Instant) {
     let clock = clock
     self = SessionLedger(policy)
     (self.now, self.clock) = (now, clock)
-    for (id, prompt) in kept.prompts {
+    for (id, prompt) in durable.prompts {
       prompts.insert(id)
-      table[id] = Asked(client: prompt.client, prompt: prompt.prompt, isKnown: true)
+      table[id] = ReceivedPrompt(client: prompt.client, prompt: prompt.prompt, isKnown: true)
       lastPrompt = max(lastPrompt, id.number)
       switch prompt.stage {
       case .accepted: continue
       case .started: broken.insert(id)
       case .ended(let answer):
         answers[id] = answer
-        settled.insert(id)
+        confirmed.insert(id)
         owners[answer.message] = prompt.client
         numbers[prompt.client] = max(numbers[prompt.client] ?? 0, answer.number)
       }
     }
-    for (id, client) in kept.clients {
+    for (id, client) in durable.clients {
       numbers[id] = max(numbers[id] ?? 0, client.lastNumber)
       lastPrompts[id] = client.lastPrompt
     }
-    for (id, conversation) in kept.conversations {
-      places[id] = conversation.entries.compactMap(\.place).max()
-      known[id] = places[id]
+    for (id, conversation) in durable.conversations {
+      positions[id] = conversation.entries.compactMap(\.place).max()
+      known[id] = positions[id]
     }
   }
 
@@ -173,13 +173,13 @@ struct SessionLedger: Sendable {
     if let wall = input.wall { clock = (wall, now) }
     if case .stored = input { isStored = true }
     switch input {
-    case .restored(let kept, _): boot(kept, at: now)
-    case .opened(let id, let arrival, _): knock(id, arrival)
-    case .heard(let id): sockets[id]?.heardAt = now
+    case .restored(let durable, _): boot(durable, at: now)
+    case .opened(let id, let arrival, _): opened(id, arrival)
+    case .heard(let id): sockets[id]?.lastReceived = now
     case .said(let id, let message, let proof, _): said(id, message, proof)
     case .gone(let id, _):
       sockets[id] = nil
-      killers[id] = nil
+      cancellations[id] = nil
     case .ended(let id, let result, _):
       ends[id] = result
       running[id] = nil
@@ -208,7 +208,7 @@ struct SessionLedger: Sendable {
     switch message {
     case .messageAck(let message):
       if owners[message] == client { acknowledged.insert(message) }
-    case .prompt(let prompt): asked(prompt, client, on: id)
+    case .prompt(let prompt): received(prompt, client, on: id)
     case .subscribe(let one): ask(id, [one])
     case .subscribeBatch(let all): ask(id, all)
     case .setMaxMessageSize(let kilobytes):
@@ -216,7 +216,7 @@ struct SessionLedger: Sendable {
       sockets[id]?.limit = min(kilobytes * 1_024, policy.maxMessageBytes)
     case .killSession(let conversation):
       kills.insert(conversation)
-      killers[id, default: [:]][conversation, default: (0, 0)].asked += 1
+      cancellations[id, default: [:]][conversation, default: (0, 0)].requested += 1
     case .connect: refuse(id, "already_connected")
     case .unsubscribe(let conversation): unsubscribe(id, conversation)
     case .disconnect: closings[id] = 1000
@@ -264,7 +264,7 @@ struct SessionLedger: Sendable {
     if socket.pingAt.advanced(by: .seconds(30)) < now {
       wrong(.untimely, "no ping for more than 30 s")
     }
-    if socket.heardAt.advanced(by: .seconds(90)) < now {
+    if socket.lastReceived.advanced(by: .seconds(90)) < now {
       wrong(.untimely, "a silent connection was kept for more than 90 s")
     }
     switch socket.stage {
@@ -280,13 +280,13 @@ struct SessionLedger: Sendable {
   }
 
   /// Checks that the effects of a step included all that were due.
-  mutating func settle() {
+  mutating func finishStep() {
     for (id, socket) in sockets where !socket.isClosing && socket.pongs > 0 {
       sockets[id]?.pongs = 0
       wrong(.untrue, "a ping was not answered")
     }
     for key in due { wrong(.untrue, "the prompt \(key) was stored and not acknowledged") }
-    settleRefusals()
+    finishRefusals()
     due = []
     fresh = []
     isStored = false
@@ -318,12 +318,12 @@ extension Finding.Kind {
 extension SessionLedger {
   /// Checks an effect.
   ///
-  /// - Parameter kept: The durable state.
-  mutating func asked(_ effect: SessionServer.Effect, _ kept: StoredSessions) {
+  /// - Parameter durable: The durable state.
+  mutating func requested(_ effect: SessionServer.Effect, _ durable: StoredSessions) {
     switch effect {
     case .accept(let id): accept(id)
     case .refuse(let id, let answer): refuse(id, answer)
-    case .send(let id, let message): sent(message, to: id, kept)
+    case .send(let id, let message): sent(message, to: id, durable)
     case .ping(let id):
       if let last = sockets[id]?.pingAt, last.advanced(by: .seconds(30)) != now {
         wrong(.untimely, "a ping went out \(last.duration(to: now).text) after the last one")
@@ -331,22 +331,22 @@ extension SessionLedger {
       sockets[id]?.pingAt = now
     case .close(let id, let closure): close(id, closure)
     case .drop(let id): drop(id)
-    case .run(let id, let prompt): run(id, prompt, kept)
+    case .run(let id, let prompt): run(id, prompt, durable)
     case .cancel(let id): cancel(id)
     case .store(let token, let changes):
       writes[token] = changes
-      for change in changes { check(change, kept) }
-      checkEntries(changes, kept)
+      for change in changes { check(change, durable) }
+      checkEntries(changes, durable)
     case .noticeDrain(let id): sockets[id]?.awaitsDrain = true
     case .finished: return
     }
   }
 
   private mutating func cancel(_ id: SessionPromptID) {
-    let isAsked = running[id].map(kills.contains) ?? false
+    let isRequested = running[id].map(kills.contains) ?? false
     let isLate = startedAt[id]?.advanced(by: policy.turnLimit) == now
     let isLong = written[id] ?? 0 > policy.maxResponseBytes
-    if !isAsked, !isDraining, !isLate, !isLong {
+    if !isRequested, !isDraining, !isLate, !isLong {
       wrong(.untrue, "a program was ended that was not cancelled")
     }
     endedAt[id] = now
@@ -376,17 +376,17 @@ extension SessionLedger {
       }
     } else {
       count("silent_total")
-      if socket.heardAt.advanced(by: .seconds(90)) > now {
+      if socket.lastReceived.advanced(by: .seconds(90)) > now {
         wrong(.untimely, "a connection was dropped that was heard within 90 s")
       }
     }
   }
 
   private mutating func run(
-    _ id: SessionPromptID, _ prompt: SessionPrompt, _ kept: StoredSessions
+    _ id: SessionPromptID, _ prompt: SessionPrompt, _ durable: StoredSessions
   ) {
     count("started_total")
-    if kept.prompts[id]?.stage != .started || kept.prompts[id]?.prompt != prompt {
+    if durable.prompts[id]?.stage != .started || durable.prompts[id]?.prompt != prompt {
       wrong(.untrue, "a program was started that is not marked so")
     }
     if running.values.contains(prompt.conversation) {
@@ -399,7 +399,7 @@ extension SessionLedger {
   // MARK: Messages of the server
 
   private mutating func sent(
-    _ message: SessionServerMessage, to id: ConnectionID, _ kept: StoredSessions
+    _ message: SessionServerMessage, to id: ConnectionID, _ durable: StoredSessions
   ) {
     guard let socket = sockets[id], !socket.isClosing else {
       return wrong(.untrue, "a message was sent after the end of a connection")
@@ -410,15 +410,15 @@ extension SessionLedger {
     case .pong:
       sockets[id]?.pongs -= 1
       if socket.pongs < 1 { wrong(.untrue, "a pong that was not asked for") }
-    case .ack(_, let key): acknowledged(key, id, kept)
-    case .response(let response): self.response(response, id, kept)
+    case .ack(_, let key): acknowledged(key, id, durable)
+    case .response(let response): self.response(response, id, durable)
     case .responsePart(_, let key, let index, let text): part(text, index, of: key, id)
     case .replay(let message, let entry, let number):
-      replayed(message, entry, number, socket, kept)
+      replayed(message, entry, number, socket, durable)
     case .turnComplete(let conversation, let isAborted):
       turnEnded(conversation, isAborted, id)
-    case .history(let window): self.window(window, id, kept)
-    case .historyBatch(let all): for window in all { self.window(window, id, kept) }
+    case .history(let window): self.window(window, id, durable)
+    case .historyBatch(let all): for window in all { self.window(window, id, durable) }
     case .heartbeat(let time):
       if time != wall || socket.beatAt.advanced(by: .seconds(45)) != now {
         wrong(.untimely, "a heartbeat says or keeps another time")
@@ -467,11 +467,11 @@ extension SessionLedger {
   }
 
   private mutating func cancelled(_ conversation: String, _ id: ConnectionID) {
-    let known = killers[id]?[conversation] ?? (0, 0)
-    if known.reported >= known.asked {
+    let known = cancellations[id]?[conversation] ?? (0, 0)
+    if known.reported >= known.requested {
       wrong(.untrue, "a cancellation was told that was not asked for")
     }
-    killers[id]?[conversation]?.reported += 1
+    cancellations[id]?[conversation]?.reported += 1
   }
 
   private mutating func connected(
@@ -513,7 +513,7 @@ extension SessionLedger {
 
   /// Checks the size of a message in transit: it must be within the client's limit, and the bytes
   /// in transit within the socket's.
-  mutating func weigh(_ message: SessionServerMessage, _ bytes: Int, _ id: ConnectionID) {
+  mutating func checkSize(_ message: SessionServerMessage, _ bytes: Int, _ id: ConnectionID) {
     guard message.isBulk, let socket = sockets[id] else { return }
     sockets[id]?.inFlight += bytes
     if bytes > max(socket.limit, 2_048) {
@@ -526,7 +526,7 @@ extension SessionLedger {
   }
 
   private mutating func acknowledged(
-    _ key: String?, _ id: ConnectionID, _ kept: StoredSessions
+    _ key: String?, _ id: ConnectionID, _ durable: StoredSessions
   ) {
     guard let key else {
       sockets[id]?.sizes -= 1
@@ -534,16 +534,16 @@ extension SessionLedger {
       return
     }
     if due.remove(key) == nil { wrong(.untrue, "an ack of \(key) that was not due") }
-    if !kept.prompts.values.contains(where: { $0.prompt.idempotencyKey == key }) {
+    if !durable.prompts.values.contains(where: { $0.prompt.idempotencyKey == key }) {
       wrong(.untrue, "the prompt \(key) was acknowledged and is not durable")
     }
   }
 
   private mutating func response(
-    _ response: SessionResponse, _ id: ConnectionID, _ kept: StoredSessions
+    _ response: SessionResponse, _ id: ConnectionID, _ durable: StoredSessions
   ) {
     let message = response.id ?? ""
-    guard let (prompt, answer) = self.answer(message, kept) else {
+    guard let (prompt, answer) = self.answer(message, durable) else {
       return wrong(.untrue, "an answer was sent that is not durable")
     }
     let isSame: Bool =
@@ -572,9 +572,9 @@ extension SessionLedger {
   }
 
   private func answer(
-    _ message: String, _ kept: StoredSessions
+    _ message: String, _ durable: StoredSessions
   ) -> (StoredSessionPrompt, StoredSessionAnswer)? {
-    for prompt in kept.prompts.values {
+    for prompt in durable.prompts.values {
       if case .ended(let answer) = prompt.stage, answer.message == message {
         return (prompt, answer)
       }
@@ -593,9 +593,9 @@ extension SessionLedger {
 
   private mutating func replayed(
     _ message: String, _ entry: SessionEntry, _ number: UInt64?, _ socket: Socket,
-    _ kept: StoredSessions
+    _ durable: StoredSessions
   ) {
-    guard let (prompt, answer) = self.answer(message, kept),
+    guard let (prompt, answer) = self.answer(message, durable),
       case .success(let text) = answer.result, let client = socket.connect?.session
     else { return wrong(.untrue, "an answer was repeated that is not durable") }
     let expected = SessionEntry(

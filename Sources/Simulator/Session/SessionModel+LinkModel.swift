@@ -11,7 +11,7 @@ extension SessionModel: LinkModel {
     case .credentials(let event): .credentials(event)
     case .opened(let attempt): .opened(attempt)
     case .frame(let attempt, let message, _, _): role(of: message, attempt)
-    case .malformed(let attempt, _), .reading(let attempt, _): .heard(attempt)
+    case .malformed(let attempt, _), .reading(let attempt, _): .received(attempt)
     case .unsent(let attempt): .lost(attempt, .local(detail: "unsent"))
     case .committed, .commitFailed: .answered(isTrigger: false)
     case .restored, .prompt, .retry, .discard, .cancel, .follow, .shown, .probed: .other
@@ -28,7 +28,7 @@ extension SessionModel: LinkModel {
     case .authError(let reason): .lost(attempt, .closed(code: 4401, reason: reason))
     case .hello, .connected, .pong, .ack, .responsePart, .error, .turnComplete, .heartbeat,
       .sessionKilled, .unknown:
-      .heard(attempt)
+      .received(attempt)
     }
   }
 

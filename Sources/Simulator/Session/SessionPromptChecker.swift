@@ -51,8 +51,8 @@ struct SessionPromptChecker: Sendable {
       if case .update(let update) = effect { update } else { nil }
     }
     switch input {
-    case .restored(let kept, _, _): restored(kept, updates, at: now, &found)
-    case .frame(_, let message, _, _): hear(message)
+    case .restored(let snapshot, _, _): restored(snapshot, updates, at: now, &found)
+    case .frame(_, let message, _, _): receive(message)
     case .committed(let id, _):
       guard let done = change, done.id == id else { break }
       if hasStoreFailed, !updates.contains(.notice(.storeRecovered)) {
@@ -71,18 +71,18 @@ struct SessionPromptChecker: Sendable {
       .credentials, .probed, .opened, .malformed, .reading, .unsent:
       break
     }
-    for effect in effects { asked(effect, at: now, &found) }
+    for effect in effects { requested(effect, at: now, &found) }
   }
 
   // MARK: Inputs
 
   /// Checks that pending prompts and unshown news are shown at the start.
   private mutating func restored(
-    _ kept: ClientSessionSnapshot, _ updates: [SessionUpdate], at now: Instant,
+    _ snapshot: ClientSessionSnapshot, _ updates: [SessionUpdate], at now: Instant,
     _ found: inout Findings
   ) {
-    for prompt in kept.prompts { stored[prompt.id] = prompt }
-    let waiting = kept.prompts.filter { !$0.isFailed }
+    for prompt in snapshot.prompts { stored[prompt.id] = prompt }
+    let waiting = snapshot.prompts.filter { !$0.isFailed }
     for prompt in waiting {
       prompts[prompt.id] = Prompt(prompt.isAccepted ? .accepted : .queued, at: now)
     }
@@ -97,12 +97,13 @@ struct SessionPromptChecker: Sendable {
       case .status, .quality, .pending, .part, .gap, .record, .notice: false
       }
     }
-    if shown != kept.unshown.count {
-      found.add(.lost, at: now, "\(kept.unshown.count) stored news, \(shown) shown at the start")
+    if shown != snapshot.unshown.count {
+      found.add(
+        .lost, at: now, "\(snapshot.unshown.count) stored news, \(shown) shown at the start")
     }
   }
 
-  private mutating func hear(_ message: SessionServerMessage) {
+  private mutating func receive(_ message: SessionServerMessage) {
     switch message {
     case .ack(_, let key): endUpload(key)
     case .response(let response): endUpload(response.idempotencyKey)
@@ -137,7 +138,7 @@ struct SessionPromptChecker: Sendable {
 
   // MARK: Effects
 
-  private mutating func asked(
+  private mutating func requested(
     _ effect: SessionModel.Effect, at now: Instant, _ found: inout Findings
   ) {
     switch effect {
@@ -167,9 +168,9 @@ struct SessionPromptChecker: Sendable {
     _ prompt: SessionPrompt, at now: Instant, _ found: inout Findings
   ) {
     let key = prompt.idempotencyKey.flatMap { UUID128($0) }
-    let kept = key.flatMap { stored[$0] }
-    if kept?.text != prompt.text || kept?.conversation != prompt.conversation
-      || kept?.number != prompt.number || prompt.text.utf8.count > 524_288
+    let original = key.flatMap { stored[$0] }
+    if original?.text != prompt.text || original?.conversation != prompt.conversation
+      || original?.number != prompt.number || prompt.text.utf8.count > 524_288
     {
       found.add(.unstored, at: now, "a prompt differs from its stored form")
     }

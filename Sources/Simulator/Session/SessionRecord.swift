@@ -47,7 +47,7 @@ public struct SessionRecord: RunRecord {
     switch input {
     case .start: isOn = true
     case .stop: isOn = false
-    case .link(.device(.lifecycle(let place)), _): isInFront = place == .foreground
+    case .link(.device(.lifecycle(let lifecycle)), _): isInFront = lifecycle == .foreground
     case .link(.device(.reachability(.reachable)), _): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable)), _),
       .link(.device(.reachability(.captivePortal)), _):

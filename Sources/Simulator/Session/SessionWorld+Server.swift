@@ -10,7 +10,7 @@ extension SessionWorld {
     let policy: SessionServerPolicy
     var rules: SessionServer
     /// The state on disk.
-    var kept = StoredSessions()
+    var durable = StoredSessions()
     /// The prompts for which the program runs.
     var handlers: Set<SessionPromptID> = []
     /// The prompts whose program does not end by itself.
@@ -36,7 +36,7 @@ extension SessionWorld {
     /// Whether prompts of phones are unanswered. The names of other clients' prompts begin with
     /// "g".
     var hasTurns: Bool {
-      kept.prompts.values.contains { prompt in
+      durable.prompts.values.contains { prompt in
         if case .ended = prompt.stage { false } else { !prompt.prompt.text.hasPrefix("g") }
       }
     }
@@ -45,13 +45,13 @@ extension SessionWorld {
   mutating func bootBackend() {
     backend.rules = SessionServer(policy: backend.policy, seed: newSeed(server), at: now)
     backend.storeFree = now
-    feed(.restored(seam.restored(backend.kept), wall: wall(server)))
+    feed(.restored(seam.restored(backend.durable), wall: wall(server)))
   }
 
   mutating func drain(_ server: HostID, within time: Duration) { feed(.drain(within: time)) }
 
   func deadline(of host: HostID) -> Instant? {
-    host.kind == .backend && kernel.hosts[host.place].isRunning ? backend.rules.deadline : nil
+    host.kind == .backend && kernel.hosts[host.slot].isRunning ? backend.rules.deadline : nil
   }
 
   mutating func tick(_ host: HostID) {
@@ -62,7 +62,7 @@ extension SessionWorld {
   }
 
   mutating func feed(_ input: SessionServer.Input) {
-    guard kernel.hosts[server.place].isRunning else { return }
+    guard kernel.hosts[server.slot].isRunning else { return }
     backend.ledger.received(input, at: now)
     let effects = backend.rules.handle(input, at: now)
     kernel.examine(&backend.rules)
@@ -72,13 +72,13 @@ extension SessionWorld {
   /// Carries out effects in order. A process with a pending kill may die between two of them.
   private mutating func perform(_ effects: [SessionServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
-    for effect in spared where kernel.hosts[server.place].isRunning {
+    for effect in spared where kernel.hosts[server.slot].isRunning {
       for real in seam.fromServer(effect) {
-        backend.ledger.asked(real, backend.kept)
+        backend.ledger.requested(real, backend.durable)
         perform(real)
       }
     }
-    if dies { die(server) } else { backend.ledger.settle() }
+    if dies { die(server) } else { backend.ledger.finishStep() }
     noteFindings()
   }
 
@@ -87,9 +87,9 @@ extension SessionWorld {
   }
 
   /// Compares the final state of the server, once nothing has happened for a while.
-  mutating func judgeServer() {
+  mutating func checkServer() {
     // A foreign client that connected late has not finished.
-    guard kernel.hosts[server.place].isRunning, backend.foreignClients.isEmpty else { return }
+    guard kernel.hosts[server.slot].isRunning, backend.foreignClients.isEmpty else { return }
     var page = MetricsPage()
     backend.rules.report(to: &page)
     backend.ledger.compare(page.text)
@@ -120,7 +120,7 @@ extension SessionWorld {
   // The store.
 
   private mutating func store(_ token: StoreToken, _ changes: [SessionChange]) {
-    let conditions = kernel.hosts[server.place].conditions
+    let conditions = kernel.hosts[server.slot].conditions
     var delay = max(kernel.plan.numbers.storeDelay, conditions.storeDelay)
     if conditions.disk == .slow { delay = max(delay, diskDelay(server)) }
     backend.storeFree = max(backend.storeFree, now).advanced(by: delay)
@@ -130,7 +130,7 @@ extension SessionWorld {
   /// Makes changes durable, and records which messages phones must show.
   mutating func keep(_ changes: [SessionChange]) {
     for change in changes {
-      backend.kept.apply(change)
+      backend.durable.apply(change)
       guard case .entry(let entry) = change else { continue }
       for phone in kernel.checkers.views.indices {
         if entry.role == .assistant {
@@ -160,7 +160,7 @@ extension SessionWorld {
   ) {
     feed(.heard(ConnectionID(line)))
     guard case .up(let bytes, let sent) = packet else { return }
-    hear(bytes, sent, from: ConnectionID(line))
+    receive(bytes, sent, from: ConnectionID(line))
   }
 
   mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {
@@ -176,7 +176,7 @@ extension SessionWorld {
       note(.dropped(phone: phone))
     }
     let bytes = real.bytes
-    backend.ledger.weigh(message, bytes.count, ConnectionID(number))
+    backend.ledger.checkSize(message, bytes.count, ConnectionID(number))
     send(.packet(.down(bytes, real, phone: phone)), bytes: bytes.count, over: number)
     if kernel.plan.numbers.plain == 1, case .response = real {
       kernel.later(.repeats(number, real), on: server, after: .milliseconds(300))
@@ -191,10 +191,10 @@ extension SessionWorld {
     send(.packet(.down(bytes, message, phone: phone)), bytes: bytes.count, over: number)
   }
 
-  mutating func sendStrange(_ word: String) {
+  mutating func sendStrange(_ kind: String) {
     for line in kernel.lines where line.serverHolds && line.isOpen {
       let phone = line.from.index
-      switch word {
+      switch kind {
       case "oversized": send(.oversized(bytes: 5_000_000), bytes: 100, over: line.number)
       case "garbled":
         let bytes = Array(#"{"type":"response","success":true,"number":-1}"#.utf8)
@@ -212,7 +212,7 @@ extension SessionServerPolicy {
   /// Creates the policy of a world with these numbers.
   init(_ numbers: SessionsFeature.Numbers) {
     self.init()
-    (entriesPerConversation, answersPerClient) = (numbers.kept, numbers.kept)
+    (entriesPerConversation, answersPerClient) = (numbers.retained, numbers.retained)
     if numbers.tight == 1 { tighten() }
     if numbers.strict == 1 { limit() }
   }

@@ -43,7 +43,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     kernel.checkers.views = clients.indices.map { index in
       var state = SessionsFeature.State()
       state.phone = index
-      state.mayDrop = plan.numbers.kept < 1_000
+      state.mayDrop = plan.numbers.retained < 1_000
       state.isPlain = plan.numbers.plain == 1
       var phoneState = PhoneState<SessionsFeature>(
         policy: setup.policy, status: model.status, own: state)
@@ -69,7 +69,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     (backend.handlers, backend.hanging, backend.foreignClients) = ([], [], [:])
   }
 
-  mutating func tellApp(_ phone: HostID, isFirst: Bool) {
+  mutating func reportAppState(_ phone: HostID, isFirst: Bool) {
     guard isFirst else { return }
     let new = UUID128(high: 0xC11E, low: UInt64(phone.index))
     let snapshot = disks[phone.index].open(as: new)
@@ -111,7 +111,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
         isUnderWay(.wrongKey, on: phone) ? .rejected : .available(expiresIn: nil)
       kernel.answerLater(.input(.credentials(event)), to: phone, after: .milliseconds(5))
     case .probe:
-      let isPortal = kernel.hosts[phone.place].conditions.portal != nil
+      let isPortal = kernel.hosts[phone.slot].conditions.portal != nil
       kernel.answerLater(
         .input(.probed(isPortal: isPortal)), to: phone, after: .milliseconds(100))
     case .commit(let id, let change): write(.commits(id, change), on: phone)
@@ -163,7 +163,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     case .stores(let token, let changes):
       keep(changes)
       return .stored(token, nil)
-    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears,
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .receives,
       .foreignClientLeaves:
       return nil
     }
@@ -177,7 +177,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch change {
     case .commits(let id, _): return .input(.commitFailed(id, failure))
     case .stores(let token, _): return .stored(token, failure)
-    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .hears,
+    case .input, .stored, .drained, .repeats, .produces, .ends, .steps, .receives,
       .foreignClientLeaves:
       return change
     }
@@ -216,7 +216,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
       if backend.handlers.contains(id) { feed(.produced(id, text)) }
     case .ends(let id, let result): ends(id, result)
     case .steps(let id): step(id)
-    case .hears(let id, let bytes): foreignClientSpoke(bytes, id)
+    case .receives(let id, let bytes): foreignClientSpoke(bytes, id)
     case .foreignClientLeaves(let id): foreignClientLeaves(id)
     case .commits, .stores: return  // handled by `makeDurable`
     }
@@ -229,7 +229,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     switch eventKind {
     case .says: for phone in targets(of: event) { say("", event.number, phone) }
     case .pastes: for phone in targets(of: event) { paste(event.number, phone) }
-    case .retries, .discards: for phone in targets(of: event) { settle(eventKind, phone) }
+    case .retries, .discards: for phone in targets(of: event) { resolveFailed(eventKind, phone) }
     case .follows:
       for phone in targets(of: event) {
         let other = SessionsFeature.conversations[1 - phone.index]
@@ -237,7 +237,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
         give(.follow(conversation: all[event.number]), to: phone)
       }
     case .wrongKey: return  // looked up whenever a key is used
-    case .visits: welcome(ForeignSessionClient.Kind(rawValue: event.word) ?? .plain)
+    case .visits: welcome(ForeignSessionClient.Kind(rawValue: event.choice) ?? .plain)
     case .cancels:
       for phone in targets(of: event) {
         give(.cancel(conversation: conversation(event.number, phone)), to: phone)
@@ -247,7 +247,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
         guard let attempt = clients[phone.index].link.currentAttempt else { continue }
         give(.unsent(attempt), to: phone)
       }
-    case .strangeMessage: sendStrange(event.word)
+    case .strangeMessage: sendStrange(event.choice)
     }
   }
 
@@ -265,7 +265,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
 
   /// Gives a prompt for the user. Its text contains the phone and its number.
   private mutating func say(_ rest: String, _ number: Int, _ phone: HostID) {
-    guard kernel.hosts[phone.place].isRunning else { return }
+    guard kernel.hosts[phone.slot].isRunning else { return }
     given[phone.index] += 1
     kernel.counts[.prompts] += 1
     let text = "\(phone.index).\(number).\(given[phone.index]) \(rest)"
@@ -285,9 +285,9 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   }
 
   /// Retries or discards the failed prompts for the user.
-  private mutating func settle(_ eventKind: SessionsFeature.EventKind, _ phone: HostID) {
+  private mutating func resolveFailed(_ eventKind: SessionsFeature.EventKind, _ phone: HostID) {
     let failed = clients[phone.index].queue.items.filter { $0.isFailed }
-    for prompt in failed where kernel.hosts[phone.place].isRunning {
+    for prompt in failed where kernel.hosts[phone.slot].isRunning {
       if eventKind == .retries {
         give(.retry(prompt.id), to: phone)
       } else {
@@ -313,13 +313,13 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
     clients.indices.allSatisfy {
       clients[$0].isConnected
         && (clients[$0].isIdle
-          || kernel.checkers.views[$0].phoneState.own.waitsForSign && isTold)
+          || kernel.checkers.views[$0].phoneState.own.waitsForSign && isAnswered)
         && SessionsFeature.isHealed(kernel.checkers.views[$0].phoneState)
     }
   }
 
   /// Whether the server has answered everything that both phones said and sent last.
-  private var isTold: Bool {
+  private var isAnswered: Bool {
     guard let lastSaid else { return true }
     let isOld = kernel.now >= lastSaid.advanced(by: .seconds(30))
     return isOld && kernel.now >= lastSent.advanced(by: .seconds(5)) && !backend.hasTurns
@@ -346,7 +346,7 @@ struct SessionWorld: SimulatedWorld, ~Copyable {
   mutating func heal() {
     becomeWhole()
     finish()
-    judgeServer()
+    checkServer()
     for phone in kernel.phones.indices { note(.counted(phone: phone, disks[phone].days)) }
   }
 }
@@ -358,10 +358,10 @@ extension SessionWorld {
     note(.ran(text: prompt.text.firstWord))
     backend.handlers.insert(id)
     let longest = isCalm ? .milliseconds(200) : kernel.plan.numbers.work
-    let time = kernel.hosts[server.place].generator.duration(below: longest)
+    let time = kernel.hosts[server.slot].generator.duration(below: longest)
     var text = "re \(prompt.text.firstWord)"
     if prompt.text.utf8.count > 1_024 { text += " " + String(of: "y", count: 5_000) }
-    let generator = kernel.hosts[server.place].generator.next()
+    let generator = kernel.hosts[server.slot].generator.next()
     if generator % 2 == 0 { kernel.later(.produces(id, "re "), on: server, after: time / 2) }
     // The text written so far is the beginning of the response.
     if let habit = ProgramHabit(prompt.text), !isCalm { return follow(habit, id) }
@@ -419,9 +419,9 @@ private enum ProgramHabit: String {
   case fills, overflows
 
   init?(_ text: String) {
-    let words = text.utf8.prefix(40).split(separator: 0x20)
-    guard words.count == 2 else { return nil }
-    self.init(rawValue: String(decoding: words[1], as: UTF8.self))
+    let parts = text.utf8.prefix(40).split(separator: 0x20)
+    guard parts.count == 2 else { return nil }
+    self.init(rawValue: String(decoding: parts[1], as: UTF8.self))
   }
 }
 
@@ -430,7 +430,7 @@ extension SessionWorld {
   /// Handles bytes of a client at the server.
   ///
   /// - Parameter sent: The message from which the bytes were written; `nil` if there is none.
-  mutating func hear(_ bytes: [UInt8], _ sent: SessionClientMessage?, from id: ConnectionID) {
+  mutating func receive(_ bytes: [UInt8], _ sent: SessionClientMessage?, from id: ConnectionID) {
     let message: SessionClientMessage
     do { message = try SessionClientMessage.read(bytes) } catch {
       if let sent { note(.broken(.misread, detail: "\(sent) cannot be read: \(error)")) }
@@ -506,7 +506,7 @@ extension SessionWorld {
 
   /// Connects a foreign client. One that replays a proof uses an earlier challenge.
   mutating func welcome(_ kind: ForeignSessionClient.Kind) {
-    guard kernel.hosts[server.place].isRunning, !isCalm else { return }
+    guard kernel.hosts[server.slot].isRunning, !isCalm else { return }
     backend.lastForeignClient += 1
     backend.challenges += 1
     let id = ConnectionID(Self.firstForeignClient + backend.lastForeignClient)
@@ -542,7 +542,7 @@ extension SessionWorld {
 
   /// Returns a pong, which is only a sign of life.
   private mutating func feedLater(_ id: ConnectionID) {
-    kernel.later(.hears(id, []), on: server, after: .milliseconds(10))
+    kernel.later(.receives(id, []), on: server, after: .milliseconds(10))
   }
 
   /// Handles bytes of a foreign client at the server.
@@ -550,7 +550,7 @@ extension SessionWorld {
     guard backend.foreignClients[id] != nil else { return }
     feed(.heard(id))
     guard !bytes.isEmpty else { return }
-    hear(bytes, nil, from: id)
+    receive(bytes, nil, from: id)
   }
 
   mutating func foreignClientLeaves(_ id: ConnectionID) {
@@ -560,7 +560,7 @@ extension SessionWorld {
 
   private mutating func foreignClientReceives(_ message: SessionServerMessage, _ id: ConnectionID) {
     let bytes = message.bytes
-    backend.ledger.weigh(message, bytes.count, id)
+    backend.ledger.checkSize(message, bytes.count, id)
     do { compare(try SessionServerMessage.read(bytes), message) } catch {
       note(.broken(.misread, detail: "\(message) cannot be read: \(error)"))
     }
@@ -570,7 +570,7 @@ extension SessionWorld {
     case .response(let response):
       guard let message = response.id else { return }
       let ack = SessionClientMessage.messageAck(message)
-      kernel.later(.hears(id, ack.bytes), on: server, after: .milliseconds(30))
+      kernel.later(.receives(id, ack.bytes), on: server, after: .milliseconds(30))
     case .hello, .connected, .pong, .ack, .responsePart, .error, .authError, .replay,
       .turnComplete, .history, .historyBatch, .heartbeat, .draining, .sessionKilled, .unknown:
       return
@@ -596,7 +596,7 @@ extension SessionWorld {
 
   /// Acknowledges messages that belong to other clients.
   private mutating func takeAnother(_ id: ConnectionID) {
-    for prompt in backend.kept.prompts.values.sorted(by: { $0.id < $1.id }) {
+    for prompt in backend.durable.prompts.values.sorted(by: { $0.id < $1.id }) {
       guard case .ended(let answer) = prompt.stage, !answer.isTaken else { continue }
       say(.messageAck(answer.message), id)
     }
@@ -604,7 +604,7 @@ extension SessionWorld {
 
   private mutating func say(_ message: SessionClientMessage, _ id: ConnectionID) {
     feed(.heard(id))
-    hear(message.bytes, message, from: id)
+    receive(message.bytes, message, from: id)
   }
 
   private func connect(

@@ -41,7 +41,7 @@ public enum SessionsFeature: SimulatedFeature {
     case ends(SessionPromptID, SessionResponse.Result)
     // Foreign clients.
     case steps(ConnectionID)
-    case hears(ConnectionID, [UInt8])
+    case receives(ConnectionID, [UInt8])
     case foreignClientLeaves(ConnectionID)
   }
 
@@ -77,7 +77,7 @@ public enum SessionsFeature: SimulatedFeature {
     /// Whether the server omits its additions to the original's protocol: 1 if it does.
     public var plain = 0
     /// The number of messages that the server keeps of a conversation, and of answers of a client.
-    public var kept = 1_000
+    public var retained = 1_000
     /// Whether the server handles only a few messages at a time: 1 if it does.
     public var tight = 0
     /// Whether the server has low limits: 1 if it has.
@@ -88,7 +88,7 @@ public enum SessionsFeature: SimulatedFeature {
     public static var fields: [PlanField<Numbers>] {
       [
         .span("storeDelay", \.storeDelay), .span("work", \.work), .number("old", \.old, 0...1),
-        .number("plain", \.plain, 0...1), .number("kept", \.kept, 1...100_000),
+        .number("plain", \.plain, 0...1), .number("kept", \.retained, 1...100_000),
         .number("tight", \.tight, 0...1), .number("strict", \.strict, 0...1),
       ]
     }
@@ -169,14 +169,15 @@ public enum SessionsFeature: SimulatedFeature {
       .follows: EventForm(.number(0...2), isOfPeople: true) {
         "turns to conversation \($0.number)"
       },
-      .wrongKey: EventForm(.span) { "the phone has a wrong key for \(Words.length($0.span))" },
+      .wrongKey: EventForm(.span) { "the phone has a wrong key for \(TraceText.length($0.span))" },
       .cancels: EventForm(.number(0...1), isOfPeople: true) { _ in "cancels what runs" },
       .unsent: EventForm { _ in "the phone's socket takes no more" },
-      .strangeMessage: EventForm(.word(["oversized", "unknown", "garbled"]), of: .backend) {
-        "the server sends phones something \($0.word)"
+      .strangeMessage: EventForm(.choice(["oversized", "unknown", "garbled"]), of: .backend) {
+        "the server sends phones something \($0.choice)"
       },
-      .visits: EventForm(.word(ForeignSessionClient.Kind.allCases.map(\.rawValue)), of: .backend) {
-        "a client of another make visits: \($0.word)"
+      .visits: EventForm(.choice(ForeignSessionClient.Kind.allCases.map(\.rawValue)), of: .backend)
+      {
+        "a client of another make visits: \($0.choice)"
       },
     ]
   }
@@ -216,7 +217,7 @@ public enum SessionsFeature: SimulatedFeature {
     builder.numbers.work = builder.draw.one(.milliseconds(50), .seconds(2), .seconds(40))
     builder.numbers.old = builder.draw.one(0, 0, 1)
     builder.numbers.plain = builder.draw.one(0, 0, 0, 1)
-    builder.numbers.kept = builder.draw.one(1_000, 1_000, 3)
+    builder.numbers.retained = builder.draw.one(1_000, 1_000, 3)
     builder.day(preset)
     builder.scatter(builder.draw.count(8...30)) { PlannedEvent(.says, $0.one(0, 0, 1)) }
     builder.scatter(builder.draw.count(0...3)) { PlannedEvent(.pastes, $0.count(1...200)) }
@@ -289,8 +290,8 @@ public enum SessionsFeature: SimulatedFeature {
 
   // Traces.
 
-  public static func statusWords(_ effect: Effect) -> String? {
-    if case .update(.status(let status)) = effect { Words.status(status) } else { nil }
+  public static func statusLabel(_ effect: Effect) -> String? {
+    if case .update(.status(let status)) = effect { TraceText.status(status) } else { nil }
   }
 }
 
@@ -348,8 +349,8 @@ extension SessionsFeature {
 
   public static func mix(_ input: Input, into digest: inout Digest) {
     switch input {
-    case .restored(let kept, _, let wall):
-      digest.mix(1, UInt64(kept.prompts.count), UInt64(kept.conversations.count))
+    case .restored(let sessions, _, let wall):
+      digest.mix(1, UInt64(sessions.prompts.count), UInt64(sessions.conversations.count))
       digest.mix(wall)
     case .prompt(let text, let conversation, let wall):
       digest.mix(text.firstWord)

@@ -22,7 +22,7 @@ extension Rules {
     "Sources/Simulator/Kernel/SimulatedFeature.swift",
     "Sources/Tools/Backend/BackendConfiguration.swift",
     "Sources/Simulation/Simulation.swift",
-    "Sources/SimulatorCommand/JudgedMachine.swift",
+    "Sources/SimulatorCommand/CheckedMachine.swift",
     "Sources/Tools/Command/Journal/JournaledMachines.swift",
     "Sources/Tools/Command/HoldfastCommand.swift",
     "Sources/Tools/Demo/DemoScenario.swift",

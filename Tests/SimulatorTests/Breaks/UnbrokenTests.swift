@@ -34,7 +34,7 @@ struct UnbrokenTests {
     #expect(found, "\(script.findings)")
   }
 
-  private static let faults: [Fault] = shown + sent + fetched + tried + kept + secret
+  private static let faults: [Fault] = shown + sent + fetched + tried + stored + secret
 
   private static let all = (1...5).map { Message.number($0) }
 
@@ -49,7 +49,7 @@ struct UnbrokenTests {
       script.store(TimelineChange(messages: all))
       var edited = Message.number(1, text: "m1 (edited)")
       edited.updatedAt = Message.start.advanced(by: .seconds(100))
-      script.tell(.frame(AttemptID(1), .message(edited)), at: 1)
+      script.give(.frame(AttemptID(1), .message(edited)), at: 1)
     },
   ]
 
@@ -68,12 +68,12 @@ struct UnbrokenTests {
       for number in 0...180 {
         let (id, at) = (FetchID(UInt64(number)), Double(number) / 4)
         script.tick(at: at, [.fetch(id, .after(Position(epoch: "e", offset: 0), limit: 100))])
-        script.tell(.fetchFailed(id, .reset), at: at)
+        script.give(.fetchFailed(id, .reset), at: at)
       }
     },
     Fault(.storm, "a page was requested after a terminal answer") { script in
       script.facts.status = LinkStatus(phase: .failed, reason: .signIn)
-      script.tell(.link(.lost(AttemptID(1), .reset), at: Message.start), at: 1)
+      script.give(.link(.lost(AttemptID(1), .reset), at: Message.start), at: 1)
       script.tick(at: 2, [.fetch(FetchID(1), .page(number: 1, limit: 50))])
     },
     Fault(.needless, "older messages were requested although no reader waits") { script in
@@ -94,8 +94,8 @@ struct UnbrokenTests {
     Fault(.storm, "came back 2 times too early in the window of a drain") { script in
       for number in UInt64(1)...2 {
         let (attempt, at) = (AttemptID(number), Double(number) * 1000)
-        script.tell(.frame(attempt, .draining(within: .seconds(300))), at: at)
-        script.tell(
+        script.give(.frame(attempt, .draining(within: .seconds(300))), at: at)
+        script.give(
           .link(.lost(attempt, .closed(code: 1001, reason: "")), at: Message.start), at: at + 1)
         script.tick(at: at + 1, [.open(AttemptID(number + 1))])
       }
@@ -106,22 +106,22 @@ struct UnbrokenTests {
     Fault(.storm, "refreshed 3 times in a row for refusals") { script in
       let refused = LinkFailure.http(status: 401, retryAfter: nil, detail: "")
       for second in [0.0, 20, 40] {
-        script.tell(
+        script.give(
           .link(.lost(AttemptID(1), refused), at: Message.start), at: second, [.refreshCredentials])
-        script.tell(.credentials(.available(expiresIn: nil)), at: second + 1)
+        script.give(.credentials(.available(expiresIn: nil)), at: second + 1)
       }
     },
     Fault(.falselyConnected, "connected, and the server never took it") { $0.tick(at: 1) },
   ]
 
-  private static let kept = [
+  private static let stored = [
     Fault(.stuck, "was woken, and its deadline did not move") { script in
       script.facts.deadline = .second(5)
       script.tick(at: 5)
     },
     Fault(.stuck, "its deadline passed, and it was not woken") { script in
       script.facts.deadline = .second(5)
-      for second in [1.0, 6] { script.tell(.refresh, at: second) }
+      for second in [1.0, 6] { script.give(.refresh, at: second) }
     },
     Fault(.storm, "was closed, and still has a deadline in 3.0 seconds", play: leave),
     Fault(.storm, "was left, and still waits for 5000000000 ns", play: leave),
@@ -151,7 +151,7 @@ struct UnbrokenTests {
 
   @Sendable private static func leave(_ script: inout Script) {
     script.facts.deadline = .second(5)
-    script.tell(.close, at: 2)
+    script.give(.close, at: 2)
   }
 
   @Sendable private static func fill(_ script: inout Script) {
@@ -168,7 +168,7 @@ struct Script {
 
   var findings: [Finding] { link.findings + own.findings }
 
-  mutating func tell(
+  mutating func give(
     _ input: StreamModel.Input, at second: Double, _ effects: [StreamModel.Effect] = []
   ) {
     step(input, effects, at: second)
@@ -202,9 +202,9 @@ struct Script {
   mutating func scroll(from number: UInt64, in log: [Message], isAsked: Bool = true) {
     accept(log)
     store(TimelineChange(messages: Array(log.suffix(2))))
-    if isAsked { tell(.loadOlder, at: 1) }
+    if isAsked { give(.loadOlder, at: 1) }
     let before = Position(epoch: "e", offset: number)
-    tell(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
+    give(.older([]), at: 2, [.fetch(FetchID(1), .before(before, limit: 50))])
   }
 
   /// Ends the run.
@@ -222,7 +222,7 @@ struct Script {
   }
 
   private mutating func note(_ fact: StreamFact) {
-    link.met(.fact(fact), facts)
-    own.met(.fact(fact), facts)
+    link.handle(.fact(fact), facts)
+    own.handle(.fact(fact), facts)
   }
 }

@@ -14,26 +14,26 @@ struct RelayOddityTests {
     var facts: [RelayFact] = []
 
     /// The outcomes that assistants received, each with its call.
-    var told: [(call: RelayCallFacts, outcome: RelayOutcome)] {
+    var outcomes: [(call: RelayCallFacts, outcome: RelayOutcome)] {
       var calls: [RequestID: RelayCallFacts] = [:]
       return facts.compactMap { fact in
-        if case .asked(let ask, let call) = fact { calls[ask] = call }
-        guard case .told(let ask, let outcome) = fact else { return nil }
-        return calls[ask].map { ($0, outcome) }
+        if case .called(let callID, let call) = fact { calls[callID] = call }
+        guard case .answered(let callID, let outcome) = fact else { return nil }
+        return calls[callID].map { ($0, outcome) }
       }
     }
 
     /// Returns the refusals of an assistant's calls.
-    func refusals(of asker: Int) -> [RelayRefusal] {
-      told.compactMap { call, outcome in
-        guard call.asker == asker, case .refused(let reason) = outcome else { return nil }
+    func refusals(of assistant: Int) -> [RelayRefusal] {
+      outcomes.compactMap { call, outcome in
+        guard call.assistant == assistant, case .refused(let reason) = outcome else { return nil }
         return reason
       }
     }
 
     /// The numbers of the questions answered with data, in order.
     var answered: [Int] {
-      told.compactMap { if case .data = $0.outcome { $0.call.question } else { nil } }
+      outcomes.compactMap { if case .data = $0.outcome { $0.call.question } else { nil } }
     }
   }
 
@@ -65,8 +65,8 @@ struct RelayOddityTests {
     ])
     let calls = played.facts.compactMap { fact -> Int? in
       switch fact {
-      case .asked(_, let call): call.question
-      case .told(_, .data): 0
+      case .called(_, let call): call.question
+      case .answered(_, .data): 0
       case _: nil
       }
     }
@@ -80,7 +80,7 @@ struct RelayOddityTests {
       (61, PlannedEvent(.logsOutAtOnce, on: 0)),
     ])
     #expect(played.refusals(of: 0) == [.cancelled])
-    #expect(played.told.contains { $0.outcome == .loggedOut })
+    #expect(played.outcomes.contains { $0.outcome == .loggedOut })
   }
 
   @Test func `a repeated question is answered each time, for one assistant and for two`() {
@@ -98,7 +98,7 @@ struct RelayOddityTests {
 
   @Test func `foreign clients that guess are locked out, and nobody else is`() {
     let played = play([(60, PlannedEvent(.guesses, 24)), (70, PlannedEvent(.pairsAgain, 1, on: 0))])
-    let guesses = (0..<4).map { played.refusals(of: RelayFeature.askers + $0) }
+    let guesses = (0..<4).map { played.refusals(of: RelayFeature.assistants + $0) }
     for refusals in guesses {
       #expect(refusals.prefix(5) == Array(repeating: RelayRefusal.wrongPair, count: 5)[...])
       #expect(refusals.last == .lockedOut(retryAfter: .seconds(900)))
@@ -166,6 +166,6 @@ struct RelayOddityTests {
       (65, PlannedEvent(.pairsAgain, 1, on: 0)),
     ])
     #expect(played.refusals(of: 0) == [.storeFailed(retryAfter: .seconds(2))])
-    #expect(played.told.last { $0.call.pair != nil }?.outcome.word == "logged_in")
+    #expect(played.outcomes.last { $0.call.pair != nil }?.outcome.word == "logged_in")
   }
 }

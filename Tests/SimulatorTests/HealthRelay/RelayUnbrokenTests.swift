@@ -18,13 +18,13 @@ struct RelayUnbrokenTests {
   init() {
     phoneState.own.turn = .seconds(5)
     phoneState.own.state = .running
-    var login = RelayCallFacts(asker: 0)
+    var login = RelayCallFacts(assistant: 0)
     login.pair = RelayGivenPair(text: "word code", isGuess: false)
     let grant = RelayGrant(accessToken: "t", expiresIn: .seconds(7_200), user: "u")
-    see(.asked(RequestID(1), login), at: 0)
-    see(.told(RequestID(1), .loggedIn(grant)), at: 0)
+    see(.called(RequestID(1), login), at: 0)
+    see(.answered(RequestID(1), .loggedIn(grant)), at: 0)
     see(.joined(phone: 0, over: 7), at: 1)
-    see(.asked(RequestID(2), RelayCallFacts(asker: 0, token: "t", question: 1)), at: 2)
+    see(.called(RequestID(2), RelayCallFacts(assistant: 0, token: "t", question: 1)), at: 2)
     see(.parted(phone: 0, over: 7), at: 3)
   }
 
@@ -32,7 +32,7 @@ struct RelayUnbrokenTests {
 
   private mutating func see(_ fact: RelayFact, at second: Double) {
     phoneState.now = .second(second)
-    checkers.met(.fact(fact), phoneState)
+    checkers.handle(.fact(fact), phoneState)
   }
 
   private mutating func lease(_ name: String, at second: Double) {
@@ -43,15 +43,15 @@ struct RelayUnbrokenTests {
   }
 
   @Test mutating func `finds a question that is refused as cancelled without a cancellation`() {
-    see(.told(RequestID(2), .refused(.cancelled)), at: 4)
+    see(.answered(RequestID(2), .refused(.cancelled)), at: 4)
     #expect(found == [.dishonest])
   }
 
   @Test mutating func `finds an address that is locked out without a wrong pairing code`() {
-    var facts = RelayCallFacts(asker: 1)
+    var facts = RelayCallFacts(assistant: 1)
     facts.pair = RelayGivenPair(text: "word code", isGuess: false)
-    see(.asked(RequestID(3), facts), at: 4)
-    see(.told(RequestID(3), .refused(.lockedOut(retryAfter: .seconds(9)))), at: 4)
+    see(.called(RequestID(3), facts), at: 4)
+    see(.answered(RequestID(3), .refused(.lockedOut(retryAfter: .seconds(9)))), at: 4)
     #expect(found == [.dishonest])
   }
 

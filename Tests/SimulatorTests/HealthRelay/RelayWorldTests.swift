@@ -66,7 +66,7 @@ struct RelayWorldTests {
     _ = RelayFeature.play(.drawn(.swarm, seed: 4), RunSetup()) { seen, phoneState in
       if phoneState.secrets.count > secrets.count { secrets = phoneState.secrets }
       switch seen {
-      case .told(_, let input, _, let effects):
+      case .received(_, let input, _, let effects):
         if let line = try? encoder.encode(input) { lines.append(line) }
         lines += effects.compactMap { try? encoder.encode($0) }
       case .ticked(_, let effects): lines += effects.compactMap { try? encoder.encode($0) }
@@ -82,7 +82,7 @@ struct RelayWorldTests {
 
   @Test func `a trace contains each question and its outcome`() {
     var trace: [String] = []
-    _ = Trace<RelayFeature>.tell(.drawn(.lift, seed: 1)) { trace.append($0.text) }
+    _ = Trace<RelayFeature>.play(.drawn(.lift, seed: 1)) { trace.append($0.text) }
     #expect(trace.contains { $0.contains("asks question 1 of phone") })
     #expect(trace.contains { $0.hasSuffix("shows a word and a code (phone 0)") })
     #expect(trace.contains { $0.contains("tells call 1: it is logged in") })
@@ -162,9 +162,9 @@ struct RelayCorpusTests {
 
   @Test(arguments: names) func `gives the expected findings`(name: String) throws {
     let bytes = try Data(contentsOf: Self.folder.appending(path: name))
-    let kept = try JSONDecoder().decode(CorpusCase<RelayFeature>.self, from: bytes)
-    let outcome = RelayFeature.play(kept.plan, kept.setup)
-    #expect(outcome.kinds == kept.expected, "\(kept.name): \(outcome.findings)")
-    #expect(RelayFeature.play(kept.plan, kept.setup) == outcome)
+    let corpusCase = try JSONDecoder().decode(CorpusCase<RelayFeature>.self, from: bytes)
+    let outcome = RelayFeature.play(corpusCase.plan, corpusCase.setup)
+    #expect(outcome.kinds == corpusCase.expected, "\(corpusCase.name): \(outcome.findings)")
+    #expect(RelayFeature.play(corpusCase.plan, corpusCase.setup) == outcome)
   }
 }

@@ -18,19 +18,19 @@ struct CorpusTests {
 
   @Test(arguments: names) func `gives the expected findings`(name: String) throws {
     let bytes = try Data(contentsOf: Self.folder.appending(path: name))
-    let kept = try JSONDecoder().decode(Case.self, from: bytes)
-    let outcome = play(kept.plan, kept.setup, as: StreamModel.self)
-    #expect(outcome.kinds == kept.expected, "\(kept.name): \(outcome.findings)")
-    #expect(play(kept.plan, kept.setup, as: StreamModel.self) == outcome)
+    let corpusCase = try JSONDecoder().decode(Case.self, from: bytes)
+    let outcome = play(corpusCase.plan, corpusCase.setup, as: StreamModel.self)
+    #expect(outcome.kinds == corpusCase.expected, "\(corpusCase.name): \(outcome.findings)")
+    #expect(play(corpusCase.plan, corpusCase.setup, as: StreamModel.self) == outcome)
   }
 
   @Test(arguments: DayPreset.allCases) func `a case is decoded as it was encoded`(preset: DayPreset)
     throws
   {
-    let kept = Case(
+    let corpusCase = Case(
       name: "a case", plan: .drawn(preset, seed: 3, server: .plain), policy: .messageStream,
       defect: .noOverlap, expected: [.lost], found: ["lost: one"])
-    let bytes = try JSONEncoder().encode(kept)
-    #expect(try JSONDecoder().decode(Case.self, from: bytes) == kept)
+    let bytes = try JSONEncoder().encode(corpusCase)
+    #expect(try JSONDecoder().decode(Case.self, from: bytes) == corpusCase)
   }
 }

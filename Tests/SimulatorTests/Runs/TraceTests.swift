@@ -7,24 +7,24 @@ import Testing
 
 struct TraceTests {
   private func lines(
-    _ happenings: [Happening], findings: [Finding] = [], isVerbose: Bool = false
+    _ observations: [StreamObservation], findings: [Finding] = [], isVerbose: Bool = false
   ) throws -> [String] {
     var trace = Trace<StreamFeature>(findings: findings, isVerbose: isVerbose)
     let facts = try Facts.sample
     var lines: [TraceLine] = []
-    for (second, happening) in happenings.enumerated() {
+    for (second, observation) in observations.enumerated() {
       var now = facts
       now.now = .second(100 + Double(second) * 61.5)
-      lines += trace.tell(happening, at: now.now)
+      lines += trace.lines(for: observation, at: now.now)
     }
     return (lines + trace.end()).map(\.text)
   }
 
   @Test func `prints the time, actor and event of each line`() throws {
     let message = try Message.sample
-    let told = try lines([
+    let trace = try lines([
       .launched(.phone, run: 1),
-      .told(
+      .received(
         .phone, .opened(AttemptID(3), head: message.position), isLate: false,
         effects: [
           .update(.status(StreamStatus(LinkStatus(phase: .connected, mode: .live)))),
@@ -36,11 +36,11 @@ struct TraceTests {
         .stored(
           TimelineChange(messages: [message], cursor: Cursor(position: message.position)),
           TimelineCommit(inserted: [message.id]))),
-      .told(.phone, .frame(AttemptID(2), .message(message)), isLate: true, effects: []),
+      .received(.phone, .frame(AttemptID(2), .message(message)), isLate: true, effects: []),
       .calm,
     ])
     #expect(
-      told == [
+      trace == [
         "0:00:00.000  phone    launches the app",
         "0:01:01.500  network  connection 3 is open, newest is e:7",
         "0:01:01.500  screen   CONNECTED (live)",
@@ -55,9 +55,9 @@ struct TraceTests {
   }
 
   @Test func `omits noise unless it is verbose`() throws {
-    let noise: [Happening] = [
+    let noise: [StreamObservation] = [
       .ticked(.phone, effects: []),
-      .told(
+      .received(
         .phone, .link(.ping(AttemptID(1)), at: Message.start), isLate: false,
         effects: []),
     ]
@@ -70,13 +70,13 @@ struct TraceTests {
   }
 
   @Test func `marks each finding at its time`() throws {
-    let told = try lines(
+    let trace = try lines(
       [.killed(.phone), .resumed(.phone)],
       findings: [
         Finding(.stuck, at: .second(300), "at the end"), Finding(.lost, at: .second(100), "here"),
       ])
     #expect(
-      told == [
+      trace == [
         "0:00:00.000  phone    kills the app",
         "0:00:00.000  FOUND    lost: here",
         "0:01:01.500  phone    lets the app go on",
@@ -88,7 +88,7 @@ struct TraceTests {
   {
     for server in ServerKind.allCases {
       var lines: [TraceLine] = []
-      _ = Trace<StreamFeature>.tell(.drawn(preset, seed: 1, server: server)) {
+      _ = Trace<StreamFeature>.play(.drawn(preset, seed: 1, server: server)) {
         lines.append($0)
       }
       #expect(lines.allSatisfy { !$0.what.isEmpty && !$0.what.contains("Optional") })

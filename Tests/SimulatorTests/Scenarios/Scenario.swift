@@ -32,10 +32,10 @@ extension Recording {
   var mostAtOnce: Int {
     var phoneState: Set<AttemptID> = []
     var most = 0
-    for (_, happening) in happenings {
-      switch happening {
+    for (_, observation) in observations {
+      switch observation {
       case .launched: phoneState = []
-      case .told(_, let input, _, let effects):
+      case .received(_, let input, _, let effects):
         if case .lost(let attempt, _)? = input.event { phoneState.remove(attempt) }
         follow(effects, &phoneState, &most)
       case .ticked(_, let effects): follow(effects, &phoneState, &most)

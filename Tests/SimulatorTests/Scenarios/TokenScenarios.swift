@@ -34,8 +34,8 @@ struct TokenScenarios {
         (105, Action(.send)),
         (150, Action(.others, 1)),
       ]))
-    let asked = recording.effects.contains { $0.effect == .update(.notice(.signIn)) }
-    #expect(asked)
+    let isAsked = recording.effects.contains { $0.effect == .update(.notice(.signIn)) }
+    #expect(isAsked)
     #expect(recording.shown("other 1") != nil)
     #expect(recording.texts.contains("own 1"))
   }

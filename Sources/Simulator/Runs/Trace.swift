@@ -33,7 +33,7 @@ public struct TraceLine: Sendable, Hashable {
   public var text: String {
     let name = who == .checker ? "FOUND" : who.rawValue
     let pad = String(repeating: " ", count: max(0, 7 - name.count))
-    return "\(Words.clock(at))  \(name)\(pad)  \(what)"
+    return "\(TraceText.clock(at))  \(name)\(pad)  \(what)"
   }
 }
 
@@ -67,7 +67,7 @@ public struct Trace<Feature: SimulatedFeature> {
   /// - Parameters:
   ///   - begin: Receives the outcome of the run before the first line.
   ///   - listen: Receives each line.
-  public static func tell(
+  public static func play(
     _ plan: WorldPlan<Feature>, _ setup: RunSetup<Feature> = RunSetup(), isVerbose: Bool = false,
     begin: (RunOutcome<Feature>) -> Void = { _ in }, listen: (Line) -> Void
   ) -> RunOutcome<Feature> {
@@ -79,7 +79,7 @@ public struct Trace<Feature: SimulatedFeature> {
     var trace = Trace(findings: outcome.findings, phones: phones, isVerbose: isVerbose)
     withoutActuallyEscaping(listen) { listen in
       _ = Feature.play(plan, setup) { seen, phoneState in
-        for line in trace.tell(seen, at: phoneState.now) { listen(line) }
+        for line in trace.lines(for: seen, at: phoneState.now) { listen(line) }
       }
     }
     for line in trace.end() { listen(line) }
@@ -87,7 +87,7 @@ public struct Trace<Feature: SimulatedFeature> {
   }
 
   /// Returns the lines for one observation, in order.
-  public mutating func tell(_ seen: Observation<Feature>, at now: Instant) -> [Line] {
+  public mutating func lines(for seen: Observation<Feature>, at now: Instant) -> [Line] {
     let start = self.start ?? now
     self.start = start
     let found = marks { $0.at < now }
@@ -117,11 +117,11 @@ public struct Trace<Feature: SimulatedFeature> {
     case .killed: return [(.phone, "kills the app")]
     case .suspended: return [(.phone, "suspends the app: its timers stop")]
     case .resumed: return [(.phone, "lets the app go on")]
-    case .told(let host, let input, let isLate, let effects):
+    case .received(let host, let input, let isLate, let effects):
       let late = isLate ? " (late: it belongs to an older attempt)" : ""
       let lines = effects.compactMap { part(of: $0, host) }
       guard isLate || isVerbose || Feature.isWorth(input, lines) else { return lines }
-      let cause = Feature.words(input)
+      let cause = Feature.describe(input)
       return [(cause.who, cause.what + late)] + lines
     case .ticked(let host, let effects):
       let lines = effects.compactMap { part(of: $0, host) }
@@ -133,20 +133,20 @@ public struct Trace<Feature: SimulatedFeature> {
       return [(.server, "has connection \(attempt.number) no longer")]
     case .wentDead(_, let attempt):
       return [(.network, "nothing will pass on connection \(attempt.number) any more")]
-    case .began(let event): return [(event.form.isOfPeople ? .user : .plan, event.words)]
-    case .ended(let event): return [(.plan, "over: \(event.words)")]
+    case .began(let event): return [(event.form.isOfPeople ? .user : .plan, event.description)]
+    case .ended(let event): return [(.plan, "over: \(event.description)")]
     case .calm: return [(.plan, "calm: from now on nothing goes wrong any more")]
-    case .fact(let fact): return Feature.words(fact)
+    case .fact(let fact): return Feature.describe(fact)
     }
   }
 
   /// Returns the part for an effect of the app, or `nil` if it shows nothing new.
   private mutating func part(of effect: Feature.Effect, _ host: HostID) -> TracePart? {
-    guard let words = Feature.statusWords(effect) else {
-      return Feature.words(effect, isVerbose: isVerbose)
+    guard let label = Feature.statusLabel(effect) else {
+      return Feature.describe(effect, isVerbose: isVerbose)
     }
-    guard isVerbose || words != lastStatus[host.index] else { return nil }
-    lastStatus[host.index] = words
-    return (.screen, words)
+    guard isVerbose || label != lastStatus[host.index] else { return nil }
+    lastStatus[host.index] = label
+    return (.screen, label)
   }
 }

@@ -10,14 +10,14 @@ public protocol FeatureCheckers: Sendable {
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<Feature>)
   /// Checks an input of a step, with its effects.
-  mutating func told(
+  mutating func received(
     _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<Feature>)
   /// Checks one effect of a step.
-  mutating func asked(_ effect: Feature.Effect, _ phoneState: PhoneState<Feature>)
+  mutating func requested(_ effect: Feature.Effect, _ phoneState: PhoneState<Feature>)
   /// Checks any other observation, with the resulting state of the phone that it concerns, or of
   /// the first phone.
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
   /// Handles the start of a phone's process.
   mutating func launched(_ phoneState: PhoneState<Feature>)
   /// Checks a fact that only the feature can observe.
@@ -33,19 +33,20 @@ extension FeatureCheckers {
     _ input: Feature.Input?, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<Feature>
   ) {
-    if let input { told(input, isLate: isLate, effects, phoneState) }
-    for effect in effects { asked(effect, phoneState) }
+    if let input { received(input, isLate: isLate, effects, phoneState) }
+    for effect in effects { requested(effect, phoneState) }
   }
-  public mutating func told(
+  public mutating func received(
     _ input: Feature.Input, isLate: Bool, _ effects: [Feature.Effect],
     _ phoneState: PhoneState<Feature>
   ) {}
-  public mutating func asked(_ effect: Feature.Effect, _ phoneState: PhoneState<Feature>) {}
-  public mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  public mutating func requested(_ effect: Feature.Effect, _ phoneState: PhoneState<Feature>) {}
+  public mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     switch seen {
     case .launched: launched(phoneState)
     case .fact(let fact): noted(fact, phoneState)
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead, .began,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
+      .began,
       .ended, .calm:
       return
     }
@@ -73,13 +74,13 @@ struct PhoneView<Feature: SimulatedFeature>: Sendable {
     own.stepped(input, isLate: isLate, effects, phoneState)
   }
 
-  fileprivate mutating func met(_ seen: Observation<Feature>) {
-    checkers.met(seen, phoneState)
-    checkers.settled(phoneState)
+  fileprivate mutating func handle(_ seen: Observation<Feature>) {
+    checkers.handle(seen, phoneState)
+    checkers.stepEnded(phoneState)
   }
 
-  fileprivate mutating func met(_ seen: Observation<Feature>, _ own: inout Feature.Checkers) {
-    own.met(seen, phoneState)
+  fileprivate mutating func handle(_ seen: Observation<Feature>, _ own: inout Feature.Checkers) {
+    own.handle(seen, phoneState)
   }
 
   fileprivate mutating func conclude() { checkers.conclude(phoneState) }
@@ -102,24 +103,24 @@ struct CheckerSet<Feature: SimulatedFeature>: Sendable {
   /// Passes any other observation to the checkers.
   ///
   /// - Parameter phone: The phone that the observation concerns; `nil` for all.
-  mutating func met(_ seen: Observation<Feature>, of phone: Int?) {
+  mutating func handle(_ seen: Observation<Feature>, of phone: Int?) {
     if let phone {
-      views[phone].met(seen)
+      views[phone].handle(seen)
     } else {
-      for phone in views.indices { views[phone].met(seen) }
+      for phone in views.indices { views[phone].handle(seen) }
     }
-    views[phone ?? 0].met(seen, &own)
+    views[phone ?? 0].handle(seen, &own)
   }
 
   /// Passes an observation of either kind to the checkers.
   mutating func see(_ seen: Observation<Feature>) {
     switch seen {
-    case .told(let phone, let input, let isLate, let effects):
+    case .received(let phone, let input, let isLate, let effects):
       stepped(phone, input, isLate: isLate, effects)
     case .ticked(let phone, let effects): stepped(phone, nil, isLate: false, effects)
     case .launched, .killed, .suspended, .resumed, .upgraded, .serverLost, .wentDead, .began,
       .ended, .calm, .fact:
-      met(seen, of: seen.host?.index)
+      handle(seen, of: seen.host?.index)
     }
   }
 
@@ -169,18 +170,18 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
   /// Returns the time by which everything must be complete; `nil` before calm.
   func wholeBy(_ policy: LinkPolicy) -> Instant? { healing.limit(policy) }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
-    outstanding.told(role, isLate: isLate, phoneState)
-    tries.told(role, isLate: isLate, phoneState)
-    refreshes.told(role, isLate: isLate, phoneState)
-    connectedness.told(role, isLate: isLate, phoneState)
-    lateness.told(role, isLate: isLate, phoneState)
-    healing.told(role, isLate: isLate, phoneState)
-    retryRate.told(role, isLate: isLate, phoneState)
-    retryAfterChecker.told(role, isLate: isLate, phoneState)
-    refreshTimes.told(role, isLate: isLate, phoneState)
-    signIns.told(role, isLate: isLate, phoneState)
-    leaving.told(role, isLate: isLate, phoneState)
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+    outstanding.received(role, isLate: isLate, phoneState)
+    tries.received(role, isLate: isLate, phoneState)
+    refreshes.received(role, isLate: isLate, phoneState)
+    connectedness.received(role, isLate: isLate, phoneState)
+    lateness.received(role, isLate: isLate, phoneState)
+    healing.received(role, isLate: isLate, phoneState)
+    retryRate.received(role, isLate: isLate, phoneState)
+    retryAfterChecker.received(role, isLate: isLate, phoneState)
+    refreshTimes.received(role, isLate: isLate, phoneState)
+    signIns.received(role, isLate: isLate, phoneState)
+    leaving.received(role, isLate: isLate, phoneState)
   }
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) {
@@ -194,41 +195,41 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     signIns.ticked(phoneState)
   }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
-    outstanding.asked(role, effect, phoneState)
-    windows.asked(role, effect, phoneState)
-    tries.asked(role, effect, phoneState)
-    refreshes.asked(role, effect, phoneState)
-    lateness.asked(role, effect, phoneState)
-    secrecy.asked(role, effect, phoneState)
+    outstanding.requested(role, effect, phoneState)
+    windows.requested(role, effect, phoneState)
+    tries.requested(role, effect, phoneState)
+    refreshes.requested(role, effect, phoneState)
+    lateness.requested(role, effect, phoneState)
+    secrecy.requested(role, effect, phoneState)
     // Most effects only show something and are skipped here.
     if role == .other { return }
-    healing.asked(role, effect, phoneState)
-    retryRate.asked(role, effect, phoneState)
-    retryAfterChecker.asked(role, effect, phoneState)
-    refreshTimes.asked(role, effect, phoneState)
-    signIns.asked(role, effect, phoneState)
-    leaving.asked(role, effect, phoneState)
+    healing.requested(role, effect, phoneState)
+    retryRate.requested(role, effect, phoneState)
+    retryAfterChecker.requested(role, effect, phoneState)
+    refreshTimes.requested(role, effect, phoneState)
+    signIns.requested(role, effect, phoneState)
+    leaving.requested(role, effect, phoneState)
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     // Most observations are facts of the feature, which do not concern the link.
     if case .fact = seen { return passed(phoneState) }
-    outstanding.met(seen, phoneState)
-    windows.met(seen, phoneState)
-    tries.met(seen, phoneState)
-    refreshes.met(seen, phoneState)
-    connectedness.met(seen, phoneState)
-    lateness.met(seen, phoneState)
-    bounds.met(seen, phoneState)
-    healing.met(seen, phoneState)
-    retryRate.met(seen, phoneState)
-    retryAfterChecker.met(seen, phoneState)
-    refreshTimes.met(seen, phoneState)
-    signIns.met(seen, phoneState)
-    leaving.met(seen, phoneState)
+    outstanding.handle(seen, phoneState)
+    windows.handle(seen, phoneState)
+    tries.handle(seen, phoneState)
+    refreshes.handle(seen, phoneState)
+    connectedness.handle(seen, phoneState)
+    lateness.handle(seen, phoneState)
+    bounds.handle(seen, phoneState)
+    healing.handle(seen, phoneState)
+    retryRate.handle(seen, phoneState)
+    retryAfterChecker.handle(seen, phoneState)
+    refreshTimes.handle(seen, phoneState)
+    signIns.handle(seen, phoneState)
+    leaving.handle(seen, phoneState)
   }
 
   private mutating func passed(_ phoneState: PhoneState<Feature>) {
@@ -238,14 +239,14 @@ struct LinkCheckers<Feature: SimulatedFeature>: LinkChecker {
     refreshTimes.passed(phoneState)
   }
 
-  mutating func settled(_ phoneState: PhoneState<Feature>) {
-    outstanding.settled(phoneState)
-    connectedness.settled(phoneState)
-    lateness.settled(phoneState)
-    bounds.settled(phoneState)
-    healing.settled(phoneState)
-    retryRate.settled(phoneState)
-    refreshTimes.settled(phoneState)
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
+    outstanding.stepEnded(phoneState)
+    connectedness.stepEnded(phoneState)
+    lateness.stepEnded(phoneState)
+    bounds.stepEnded(phoneState)
+    healing.stepEnded(phoneState)
+    retryRate.stepEnded(phoneState)
+    refreshTimes.stepEnded(phoneState)
   }
 
   mutating func conclude(_ phoneState: PhoneState<Feature>) {
@@ -261,27 +262,27 @@ protocol LinkChecker: Sendable {
   var found: Findings { get }
 
   /// Handles an input of the model. The resulting effects follow.
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>)
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>)
   /// Handles a tick of the model. The resulting effects follow.
   mutating func ticked(_ phoneState: PhoneState<Feature>)
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>)
   /// Handles any other observation.
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>)
   /// Handles the resulting state.
-  mutating func settled(_ phoneState: PhoneState<Feature>)
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>)
   /// Handles the end of the run.
   mutating func conclude(_ phoneState: PhoneState<Feature>)
 }
 
 extension LinkChecker {
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {}
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {}
   mutating func ticked(_ phoneState: PhoneState<Feature>) {}
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {}
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {}
-  mutating func settled(_ phoneState: PhoneState<Feature>) {}
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {}
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {}
   mutating func conclude(_ phoneState: PhoneState<Feature>) {}
 
   /// The broken promises so far.
@@ -293,11 +294,11 @@ extension LinkChecker {
     _ phoneState: PhoneState<Feature>
   ) {
     if let input {
-      told(Feature.Model.role(of: input), isLate: isLate, phoneState)
+      received(Feature.Model.role(of: input), isLate: isLate, phoneState)
     } else {
       ticked(phoneState)
     }
-    for effect in effects { asked(Feature.Model.role(of: effect), effect, phoneState) }
-    settled(phoneState)
+    for effect in effects { requested(Feature.Model.role(of: effect), effect, phoneState) }
+    stepEnded(phoneState)
   }
 }

@@ -40,7 +40,7 @@ struct FetchChecker: StreamChecker {
     case other
   }
 
-  mutating func told(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
+  mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     cause = .other
     goesOn = false
     switch input {
@@ -63,7 +63,7 @@ struct FetchChecker: StreamChecker {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: Facts) {
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
     case .fetch(let id, let query):
       defer { open[id] = facts.now }
@@ -81,7 +81,7 @@ struct FetchChecker: StreamChecker {
     }
   }
 
-  mutating func met(_ seen: Seen, _ facts: Facts) {
+  mutating func handle(_ seen: Seen, _ facts: Facts) {
     cause = .timer
     switch seen {
     case .launched:
@@ -99,13 +99,13 @@ struct FetchChecker: StreamChecker {
     case .fact(.beganAnew(_, let kept)):
       log = kept
       head = kept.last?.position
-    case .killed, .suspended, .resumed, .told, .ticked, .upgraded, .serverLost, .wentDead,
+    case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm, .fact:
       return
     }
   }
 
-  mutating func settled(_ facts: Facts) {
+  mutating func stepEnded(_ facts: Facts) {
     wasWhole = facts.own.isWhole && facts.status.phase == .connected
     if wasWhole { isUnsure = false }
     cause = .timer

@@ -4,25 +4,25 @@ import LinkWire
 import Session
 
 extension SessionsFeature {
-  public static func words(_ input: Input) -> TracePart {
+  public static func describe(_ input: Input) -> TracePart {
     switch input {
-    case .prompt(let text, _, _): (.user, "says \(Words.quoted(text.firstWord))")
+    case .prompt(let text, _, _): (.user, "says \(TraceText.quoted(text.firstWord))")
     case .cancel: (.user, "cancels what runs")
     case .frame(let attempt, let message, _, _):
-      Words.connection(attempt, "brings \(words(message))")
-    case .restored(let kept, _, _):
-      (.disk, "gives back \(Words.count(kept.prompts.count, "prompt"))")
+      TraceText.connection(attempt, "brings \(describe(message))")
+    case .restored(let snapshot, _, _):
+      (.disk, "gives back \(TraceText.count(snapshot.prompts.count, "prompt"))")
     case .committed(_, let news): (.disk, "has kept it, \(news.count) of it new")
     case .commitFailed(_, let failure): (.disk, "keeps nothing: \(failure)")
     case .shown(let through): (.app, "has shown news up to \(through)")
     case .probed(let isPortal): (.app, isPortal ? "finds a login page" : "finds no login page")
     case .start, .stop, .retry, .discard, .follow, .link, .credentials, .opened, .malformed,
       .reading, .unsent:
-      Words.cause(input, of: Model.self)
+      TraceText.cause(input, of: Model.self)
     }
   }
 
-  private static func words(_ message: SessionServerMessage) -> String {
+  private static func describe(_ message: SessionServerMessage) -> String {
     switch message {
     case .hello: "a greeting"
     case .connected(let connected):
@@ -31,20 +31,20 @@ extension SessionsFeature {
     case .ack: "an acknowledgement"
     case .response(let response):
       switch response.result {
-      case .success(let text): "the answer \(Words.quoted(text.firstWords))"
+      case .success(let text): "the answer \(TraceText.quoted(text.firstWords))"
       case .failure(let error): "the end of a prompt: \(error)"
       }
     case .responsePart(_, _, let index, _): "part \(index) of an answer"
     case .error(let error): "a refusal: \(error.message)"
     case .authError: "that the key is wrong"
-    case .replay(_, let entry, _): "again \(Words.quoted(entry.text.firstWords))"
+    case .replay(_, let entry, _): "again \(TraceText.quoted(entry.text.firstWords))"
     case .turnComplete: "the end of a turn"
-    case .history(let history): Words.count(history.entries.count, "kept message")
-    case .historyBatch(let all): "\(Words.count(all.count, "conversation"))"
+    case .history(let history): TraceText.count(history.entries.count, "kept message")
+    case .historyBatch(let all): "\(TraceText.count(all.count, "conversation"))"
     case .heartbeat: "a heartbeat"
     case .draining: "that the server will stop"
     case .sessionKilled: "that it was cancelled"
-    case .unknown(let type): "\(Words.quoted(type))"
+    case .unknown(let type): "\(TraceText.quoted(type))"
     }
   }
 
@@ -60,18 +60,18 @@ extension SessionsFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
+  public static func describe(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .send(_, let message): sent(message).map { (.app, "sends \($0)") }
     case .update(.message(let entry, _, _)):
-      (.screen, "shows \(Words.quoted(entry.text.firstWords))")
+      (.screen, "shows \(TraceText.quoted(entry.text.firstWords))")
     case .update(.prompt(let prompt, _)):
       (.screen, "\(prompt.text.firstWord) is \(prompt.state.rawValue)")
     case .update(.gap(_, let gap)): (.screen, "messages are missing: \(gap.rawValue)")
     case .probe: (.app, "looks for a login page")
     case .update(.record), .update(.part), .update(.quality), .update(.pending), .commit: nil
     case .open, .close, .connect, .refreshCredentials, .update(.status), .update(.notice):
-      Words.effect(effect, of: Model.self, isVerbose: isVerbose)
+      TraceText.effect(effect, of: Model.self, isVerbose: isVerbose)
     }
   }
 
@@ -85,7 +85,7 @@ extension SessionsFeature {
     }
   }
 
-  public static func words(_ fact: Fact) -> [TracePart] {
+  public static func describe(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .ran(let text): [(.server, "runs the program for \(text)")]
     case .discarded: []

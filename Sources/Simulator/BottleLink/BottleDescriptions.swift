@@ -4,45 +4,48 @@ import LinkStorage
 import LinkWire
 
 extension BottleFeature {
-  public static func words(_ input: Input) -> TracePart {
+  public static func describe(_ input: Input) -> TracePart {
     switch input {
     case .refresh: (.user, "refreshes")
     case .perform(_, let request): (.user, "asks the bottle: \(request)")
     case .hold(let isHeld): (.app, isHeld ? "holds the connection" : "holds it no longer")
     case .shown(let number): (.app, "has shown drinks up to \(number)")
-    case .central(let event): words(event)
+    case .central(let event): describe(event)
     case .discovered(let attempt, let longest, let state, _):
-      Words.connection(
+      TraceText.connection(
         attempt, "is discovered: \(state.unsynced) waiting, values of \(longest) bytes")
-    case .heard(let attempt, let news, _): Words.connection(attempt, "brings \(words(news))")
-    case .restored(let kept): (.disk, "gives back \(Words.count(kept.unshown.count, "drink"))")
+    case .heard(let attempt, let news, _): TraceText.connection(attempt, "brings \(describe(news))")
+    case .restored(let snapshot):
+      (.disk, "gives back \(TraceText.count(snapshot.unshown.count, "drink"))")
     case .committed(_, let drinks): (.disk, "has kept it, \(drinks.count) of it new")
     case .uncommitted(_, let failure): (.disk, "keeps nothing: \(failure)")
     case .start, .stop, .choose, .link, .undiscovered, .written, .unwritten:
-      Words.cause(input, of: Model.self)
+      TraceText.cause(input, of: Model.self)
     }
   }
 
-  private static func words(_ event: CentralEvent) -> TracePart {
+  private static func describe(_ event: CentralEvent) -> TracePart {
     switch event {
     case .adapter(let state): (.phone, "says: Bluetooth is \(state.rawValue)")
     case .restored(let all):
       (.phone, "gives back a bottle\(all.first?.isConnected == true ? " that is connected" : "")")
     case .found(let id, _): (.phone, id == BottleRadio.id ? "sees the bottle" : "sees another one")
-    case .connected(let attempt): Words.connection(attempt, "is open")
+    case .connected(let attempt): TraceText.connection(attempt, "is open")
     case .failed(let attempt, let failure):
-      Words.connection(attempt, "fails with \(Words.failure(failure))")
+      TraceText.connection(attempt, "fails with \(TraceText.failure(failure))")
     case .disconnected(let attempt, let failure):
-      Words.connection(attempt, "ends" + (failure.map { " with \(Words.failure($0))" } ?? ""))
-    case .value(let attempt, _, _): Words.connection(attempt, "brings a value")
+      TraceText.connection(
+        attempt, "ends" + (failure.map { " with \(TraceText.failure($0))" } ?? ""))
+    case .value(let attempt, _, _): TraceText.connection(attempt, "brings a value")
     }
   }
 
-  private static func words(_ news: BottleModel.News) -> String {
+  private static func describe(_ news: BottleModel.News) -> String {
     switch news {
     case .state(let state): "the bottle's state: \(state.unsynced) waiting"
     case .chunk(let chunk):
-      "chunk \(chunk.index + 1) of \(chunk.total): \(Words.count(chunk.records.count, "record"))"
+      "chunk \(chunk.index + 1) of \(chunk.total): "
+        + TraceText.count(chunk.records.count, "record")
     case .calibration: "the calibration"
     case .battery(let percent): "\(percent) % of battery"
     case .brokenChunk: "a chunk that is cut off"
@@ -60,7 +63,7 @@ extension BottleFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
+  public static func describe(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .scan: (.app, "scans")
     case .stopScan: (.app, "scans no longer")
@@ -74,20 +77,20 @@ extension BottleFeature {
     case .update(.refreshed(_, let result)): (.screen, "the refresh: \(result)")
     case .update(.performed(_, let result)): (.screen, "the command: \(result)")
     case .discover, .write, .commit, .confirm, .update:
-      Words.effect(effect, of: Model.self, isVerbose: isVerbose)
+      TraceText.effect(effect, of: Model.self, isVerbose: isVerbose)
     }
   }
 
-  public static func statusWords(_ effect: Effect) -> String? {
+  public static func statusLabel(_ effect: Effect) -> String? {
     guard case .update(.status(let status)) = effect else { return nil }
     let all = status.outstanding.map(\.rawValue).joined(separator: ", ")
     return "\(status.phase.rawValue); outstanding: \(all.isEmpty ? "nothing" : all)"
   }
 
-  public static func words(_ fact: Fact) -> [TracePart] {
+  public static func describe(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .recorded(let id): [(.server, "the bottle records drink \(id)")]
-    case .gone(let id): [(.server, "the bottle has record \(id) no longer")]
+    case .removed(let id): [(.server, "the bottle has record \(id) no longer")]
     case .stored(let id): [(.disk, "keeps record \(id)")]
     case .advertises(let isOn): [(.server, "the bottle \(isOn ? "advertises" : "is silent")")]
     case .linked(let isOn): [(.network, isOn ? "phone and bottle meet" : "phone and bottle part")]

@@ -3,13 +3,13 @@ import LinkServerCore
 
 /// A checker of logins: a pair admits one assistant once. Guesses are stopped, and lock out only
 /// their own address.
-struct RelayDoor: Sendable {
+struct RelayLoginChecker: Sendable {
   /// The pairs that admitted an assistant.
   private var used: Set<String> = []
   /// The times at which each address gave wrong pairs, in this run of the backend.
   private var wrong: [String: [Instant]] = [:]
 
-  mutating func told(
+  mutating func answered(
     _ facts: RelayCallFacts, _ outcome: RelayOutcome, _ now: Instant, _ found: inout Findings
   ) {
     guard let pair = facts.pair else { return }

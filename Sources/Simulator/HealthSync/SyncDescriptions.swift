@@ -5,43 +5,43 @@ import LinkStorage
 import LinkWire
 
 extension SyncFeature {
-  public static func words(_ input: Input) -> TracePart {
+  public static func describe(_ input: Input) -> TracePart {
     switch input {
     case .restored(let queue, let running, _):
       (
         .disk,
-        "gives back \(Words.count(queue.batches.count, "batch", "batches"))"
+        "gives back \(TraceText.count(queue.batches.count, "batch", "batches"))"
           + ", \(running.count) on their way"
       )
-    case .ask(let types): (.user, "wants \(Words.count(types.count, "type"))")
+    case .ask(let types): (.user, "wants \(TraceText.count(types.count, "type"))")
     case .fired(let types, let wake, let budget):
       (
         .phone,
-        "grants \(Words.length(budget)) as wake \(wake.number) for \(short(types))"
+        "grants \(TraceText.length(budget)) as wake \(wake.number) for \(short(types))"
       )
     case .fetched(_, let page):
-      (.phone, "has \(Words.count(page.drafts.count, "batch", "batches")) of health data")
+      (.phone, "has \(TraceText.count(page.drafts.count, "batch", "batches")) of health data")
     case .notFetched(_, let failure): (.phone, "gives no health data: \(failure)")
     case .notWritten(_, let failure), .notCommitted(_, let failure):
       (.disk, "keeps nothing: \(failure)")
     case .committed: (.disk, "has kept it")
-    case .uploaded(let file, let outcome, _): (.network, "\(file): \(words(outcome))")
+    case .uploaded(let file, let outcome, _): (.network, "\(file): \(describe(outcome))")
     case .split(let file, _): (.disk, "has divided \(file)")
     case .notSplit(let file, _): (.disk, "has not divided \(file)")
     case .identified(let identity):
       (.server, "names the epoch \(identity.owner.epoch ?? "of none")")
     case .notIdentified(let failure):
-      (.server, "does not say who it is: \(Words.failure(failure))")
+      (.server, "does not say who it is: \(TraceText.failure(failure))")
     case .epoch(let epoch): (.server, "names the epoch \(epoch)")
     case .secret(let isNew): (.phone, isNew ? "has another secret" : "has no other secret")
     case .refreshed(let failure):
-      (.server, failure.map { "is not refreshed: \(Words.failure($0))" } ?? "is refreshed")
-    case .conditions(let conditions): (.phone, words(conditions))
-    case .device, .again, .stop: Words.cause(input, of: Model.self)
+      (.server, failure.map { "is not refreshed: \(TraceText.failure($0))" } ?? "is refreshed")
+    case .conditions(let conditions): (.phone, describe(conditions))
+    case .device, .again, .stop: TraceText.cause(input, of: Model.self)
     }
   }
 
-  private static func words(_ conditions: SyncConditions) -> String {
+  private static func describe(_ conditions: SyncConditions) -> String {
     let found = [
       conditions.isUnlocked ? nil : "locked", conditions.isConstrained ? "saves data" : nil,
       conditions.isExpensive ? "costs" : nil, conditions.isLowPower ? "saves power" : nil,
@@ -49,10 +49,10 @@ extension SyncFeature {
     return "says: " + (found.isEmpty ? "nothing restricts" : found.joined(separator: ", "))
   }
 
-  private static func words(_ outcome: UploadOutcome) -> String {
+  private static func describe(_ outcome: UploadOutcome) -> String {
     switch outcome {
     case .accepted: "accepted"
-    case .failed(let failure): Words.failure(failure)
+    case .failed(let failure): TraceText.failure(failure)
     case .unreadable(let detail): detail
     }
   }
@@ -73,7 +73,7 @@ extension SyncFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
+  public static func describe(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .upload(let all): (.app, "sends \(all.map(\.file).joined(separator: ", "))")
     case .giveBack(let wake, let result): (.app, "gives wake \(wake.number) back: \(result)")
@@ -92,7 +92,7 @@ extension SyncFeature {
   }
 
   private static func commit(_ steps: [SyncQueueStep], isVerbose: Bool) -> TracePart? {
-    let words = steps.compactMap { step -> String? in
+    let parts = steps.compactMap { step -> String? in
       switch step {
       case .add(let batch): batch.file
       case .accept(let file, _): "\(file) accepted"
@@ -103,13 +103,13 @@ extension SyncFeature {
       case .ask, .stamp, .earliest: nil
       }
     }
-    return words.isEmpty ? nil : (.app, "stores \(words.joined(separator: ", "))")
+    return parts.isEmpty ? nil : (.app, "stores \(parts.joined(separator: ", "))")
   }
 
-  public static func words(_ fact: Fact) -> [TracePart] {
+  public static func describe(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .handedTwice(_, let file): [(.phone, "sends \(file) already")]
-    case .upload(_, let file, let fact): words(file, fact)
+    case .upload(_, let file, let fact): describe(file, fact)
     case .leftover(let phone, let bytes): [(.server, "keeps \(bytes) bytes of \(phone)")]
     case .misshown(let phone, let detail): [(.server, "shows phone \(phone) \(detail)")]
     case .misanswered(let detail): [(.server, "answers wrongly: \(detail)")]
@@ -121,7 +121,7 @@ extension SyncFeature {
     }
   }
 
-  private static func words(_ file: String, _ fact: SyncUploadFact) -> [TracePart] {
+  private static func describe(_ file: String, _ fact: SyncUploadFact) -> [TracePart] {
     switch fact {
     case .begins: [(.phone, "begins the upload of \(file)")]
     case .kept: [(.disk, "keeps where \(file) goes on")]
@@ -139,7 +139,7 @@ extension SyncFeature {
   }
 }
 
-extension Words {
+extension TraceText {
   fileprivate static func count(_ number: Int, _ one: String, _ many: String) -> String {
     number == 1 ? "1 \(one)" : "\(number) \(many)"
   }

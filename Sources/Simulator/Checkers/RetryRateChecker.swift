@@ -17,29 +17,29 @@ struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
   /// The open connection.
   private struct Line: Sendable {
     let attempt: AttemptID
-    var heard: Instant
+    var lastReceived: Instant
     var pinged: Instant?
 
     /// Returns whether neither the silence rule nor the ping rule may end the connection.
     func lives(at now: Instant, _ policy: LivenessPolicy) -> Bool {
-      let quiet = heard.duration(to: now)
+      let quiet = lastReceived.duration(to: now)
       if let silence = policy.silence, quiet >= silence { return false }
       guard let pinged else { return true }
       return min(quiet, pinged.duration(to: now)) < policy.leastPatience
     }
   }
 
-  mutating func told(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
+  mutating func received(_ role: InputRole, isLate: Bool, _ phoneState: PhoneState<Feature>) {
     isTick = false
     if case .lifecycle(let lifecycle) = role { turn(lifecycle, phoneState) }
     guard !isLate, let attempt = role.attempt else { return }
-    if case .opened = role { line = Line(attempt: attempt, heard: phoneState.now) }
-    if line?.attempt == attempt { line?.heard = phoneState.now }
+    if case .opened = role { line = Line(attempt: attempt, lastReceived: phoneState.now) }
+    if line?.attempt == attempt { line?.lastReceived = phoneState.now }
   }
 
   mutating func ticked(_ phoneState: PhoneState<Feature>) { isTick = true }
 
-  mutating func asked(
+  mutating func requested(
     _ role: EffectRole, _ effect: Feature.Effect, _ phoneState: PhoneState<Feature>
   ) {
     if case .ping(let attempt) = role, attempt == line?.attempt {
@@ -53,17 +53,17 @@ struct RetryRateChecker<Feature: SimulatedFeature>: LinkChecker {
       leavesAt.map({ phoneState.now < $0 }) ?? true,
       line.lives(at: phoneState.now, phoneState.policy.liveness)
     else { return }
-    let quiet = line.heard.duration(to: phoneState.now)
+    let quiet = line.lastReceived.duration(to: phoneState.now)
     found.add(.needless, at: phoneState.now, "closed as silent \(quiet) after a sign of life")
   }
 
-  mutating func met(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
+  mutating func handle(_ seen: Observation<Feature>, _ phoneState: PhoneState<Feature>) {
     guard case .launched = seen else { return }
     line = nil
     leavesAt = nil
   }
 
-  mutating func settled(_ phoneState: PhoneState<Feature>) {
+  mutating func stepEnded(_ phoneState: PhoneState<Feature>) {
     wasConnected = phoneState.status.phase == .connected
   }
 

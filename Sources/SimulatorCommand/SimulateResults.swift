@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The summary does not depend on which runs are played at the same time. If a run is the last one
 /// that counts, later runs that were also played do not count.
-final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
+final class SimulateResults<Feature: SimulatedFeature>: Sendable {
   private struct State {
     var summary = RunSummary<Feature>()
     /// Runs that finished before an earlier run, if a run can be the last one that counts.
@@ -18,10 +18,10 @@ final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
   private let isLast: (@Sendable (RunOutcome<Feature>) -> Bool)?
   private let state = Mutex(State())
 
-  /// Creates an empty account.
+  /// Creates an empty set of results.
   ///
   /// - Parameter isLast: Returns whether no run counts after the given one. With `nil` all runs
-  ///   count, so none has to be kept until the earlier ones are finished.
+  ///   count, so none has to be stored until the earlier ones are finished.
   init(
     of request: SimulateRequest<Feature>,
     until isLast: (@Sendable (RunOutcome<Feature>) -> Bool)?
@@ -36,9 +36,9 @@ final class SimulateAccount<Feature: SimulatedFeature>: Sendable {
       state.withLock { $0.summary.add(outcome) }
       return false
     }
-    let place = request.place(of: outcome)
+    let index = request.index(of: outcome)
     state.withLock { state in
-      state.waiting[place] = outcome
+      state.waiting[index] = outcome
       while !state.isOver, let run = state.waiting.removeValue(forKey: state.next) {
         state.summary.add(run)
         state.next &+= 1

@@ -4,33 +4,33 @@ import LinkWire
 import MessageStream
 
 extension StreamFeature {
-  public static func words(_ input: Input) -> TracePart { Words.cause(input) }
+  public static func describe(_ input: Input) -> TracePart { TraceText.cause(input) }
 
   public static func isWorth(_ input: Input, _ consequences: [TracePart]) -> Bool {
-    Words.isWorth(input, consequences)
+    TraceText.isWorth(input, consequences)
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
-    Words.effect(effect, isVerbose: isVerbose)
+  public static func describe(_ effect: Effect, isVerbose: Bool) -> TracePart? {
+    TraceText.effect(effect, isVerbose: isVerbose)
   }
 
-  public static func statusWords(_ effect: Effect) -> String? {
-    if case .update(.status(let status)) = effect { Words.status(status) } else { nil }
+  public static func statusLabel(_ effect: Effect) -> String? {
+    if case .update(.status(let status)) = effect { TraceText.status(status) } else { nil }
   }
 
-  public static func words(_ fact: Fact) -> [TracePart] {
+  public static func describe(_ fact: Fact) -> [TracePart] {
     switch fact {
-    case .stored(let change, let commit): [(.disk, Words.stored(change, commit))]
+    case .stored(let change, let commit): [(.disk, TraceText.stored(change, commit))]
     case .accepted(let message, let isNew):
-      [(.server, (isNew ? "accepts " : "knows already ") + Words.name(message))]
+      [(.server, (isNew ? "accepts " : "knows already ") + TraceText.name(message))]
     case .admitted, .stated: []
     case .beganAnew(let epoch, let kept):
-      [(.server, "begins anew as epoch \(epoch) with \(Words.count(kept.count, "message"))")]
+      [(.server, "begins anew as epoch \(epoch) with \(TraceText.count(kept.count, "message"))")]
     }
   }
 }
 
-extension Words {
+extension TraceText {
   /// Whether a shortened trace includes an input.
   ///
   /// It omits inputs that only confirm something and inputs whose effects already describe them.
@@ -60,19 +60,19 @@ extension Words {
     case .retry: (.user, "asks to send again")
     case .discard: (.user, "gives a message up")
     case .link(let event, _): cause(event)
-    case .credentials(let event): (.phone, words(for: event))
+    case .credentials(let event): (.phone, describe(event))
     case .user(let name): (.phone, "is signed in as \(name)")
     case .opened(let attempt, nil, _): connection(attempt, "is open")
     case .opened(let attempt, let head?, nil):
       connection(attempt, "is open, newest is \(head)")
     case .opened(let attempt, let head?, let after?):
       connection(attempt, "is open behind \(after), newest is \(head)")
-    case .frame(let attempt, let frame): connection(attempt, "brings \(words(for: frame))")
-    case .fetched(let fetch, let page): answer(fetch, words(for: page))
+    case .frame(let attempt, let frame): connection(attempt, "brings \(describe(frame))")
+    case .fetched(let fetch, let page): answer(fetch, describe(page))
     case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
     case .posted(_, let message): (.network, "the post is accepted: \(name(message))")
     case .postFailed(_, _, let cause): (.network, "the post is answered with \(failure(cause))")
-    case .loaded(let kept): (.disk, "gives back \(words(for: kept))")
+    case .loaded(let kept): (.disk, "gives back \(describe(kept))")
     case .loadFailed(let cause): (.disk, "cannot be read: \(failure(cause))")
     case .committed: (.disk, "has it")
     case .commitFailed(_, let cause): (.disk, "did not take it: \(failure(cause))")
@@ -85,19 +85,19 @@ extension Words {
     (.network, "answer \(fetch.number): \(what)")
   }
 
-  private static func words(for page: Page) -> String {
+  private static func describe(_ page: Page) -> String {
     count(page.messages.count, "message")
       + (page.messages.isEmpty ? "" : ": \(names(page.messages))")
       + (page.hasNext ? ", and there are more" : "")
       + (page.recovered ? "" : ", what lies before is not known")
   }
 
-  private static func words(for kept: TimelineSnapshot) -> String {
+  private static func describe(_ kept: TimelineSnapshot) -> String {
     count(kept.messages.count, "message")
       + (kept.outbox.isEmpty ? "" : ", \(kept.outbox.count) to be sent")
   }
 
-  private static func words(for frame: StreamModel.Frame) -> String {
+  private static func describe(_ frame: StreamModel.Frame) -> String {
     switch frame {
     case .message(let message): name(message)
     case .draining(let time): "a notice: all will be closed within \(length(time))"
@@ -117,19 +117,20 @@ extension Words {
     case .ping(let attempt, _):
       isVerbose ? (.app, "pings on connection \(attempt.number)") : nil
     case .refreshCredentials: (.app, "asks for a new token")
-    case .fetch(let fetch, let query): (.app, "asks (\(fetch.number)) for \(Words.query(query))")
+    case .fetch(let fetch, let query):
+      (.app, "asks (\(fetch.number)) for \(TraceText.query(query))")
     case .post(let entry, _): (.app, "posts \(quoted(entry.text))")
     case .load: (.app, "reads what is kept")
     case .commit(_, let change):
       isVerbose ? (.app, "gives the disk \(count(change.messages.count, "message"))") : nil
     case .readOlder(_, let limit): isVerbose ? (.app, "reads \(limit) older messages") : nil
-    case .update(let update): Words.update(update)
+    case .update(let update): TraceText.update(update)
     }
   }
 
   private static func update(_ update: StreamUpdate) -> TracePart? {
     switch update {
-    case .status(let status): (.screen, Words.status(status))
+    case .status(let status): (.screen, TraceText.status(status))
     case .messages(let messages, let via): (.screen, "shows \(names(messages)), by \(via.rawValue)")
     case .edited(let messages): (.screen, "changes \(names(messages))")
     case .gap: (.screen, "shows a gap")
@@ -138,7 +139,7 @@ extension Words {
     case .outboxDone(_, let message):
       (.screen, message == nil ? "forgets what was to be sent" : "shows it as sent")
     case .history(let hasMore): (.screen, hasMore ? "there is more above" : "is at the beginning")
-    case .notice(let notice): (.screen, "notice: \(words(for: notice))")
+    case .notice(let notice): (.screen, "notice: \(describe(notice))")
     }
   }
 
@@ -150,7 +151,7 @@ extension Words {
     }
   }
 
-  private static func words(for notice: StreamNotice) -> String {
+  private static func describe(_ notice: StreamNotice) -> String {
     switch notice {
     case .malformed: "something was no message"
     case .rejected(let count, _): "\(count) entries were no messages"
@@ -170,7 +171,7 @@ extension Words {
 }
 
 // The names of a message stream's parts.
-extension Words {
+extension TraceText {
   /// Returns a message's text and its position.
   static func name(_ message: Message) -> String {
     let place = message.position?.description ?? String(message.id.description.prefix(8))
@@ -189,11 +190,11 @@ extension Words {
   static func time(_ stamp: Timestamp) -> String { RFC3339.format(stamp) }
 
   static func status(_ status: StreamStatus) -> String {
-    var words = status.state.rawValue
-    if status.mode != .none { words += " (\(status.mode.rawValue))" }
-    if status.attempt > 0 { words += " try \(status.attempt)" }
-    if status.attempt > 0, let all = status.of { words += " of \(all)" }
-    return words + (status.reason.map { ": \(reason($0))" } ?? "")
+    var label = status.state.rawValue
+    if status.mode != .none { label += " (\(status.mode.rawValue))" }
+    if status.attempt > 0 { label += " try \(status.attempt)" }
+    if status.attempt > 0, let all = status.of { label += " of \(all)" }
+    return label + (status.reason.map { ": \(reason($0))" } ?? "")
   }
 
   static func query(_ query: PageQuery) -> String {

@@ -4,12 +4,12 @@ import LinkRuntime
 import LinkSimulator
 
 /// A machine whose journals `holdfast-sim judge` checks.
-struct JudgedMachine: Sendable {
+struct CheckedMachine: Sendable {
   /// All such machines.
   static let all = [
-    JudgedMachine(StreamFeature.self), JudgedMachine(RelayFeature.self),
-    JudgedMachine(HeldFeature.self), JudgedMachine(BottleFeature.self),
-    JudgedMachine(SessionsFeature.self), JudgedMachine(SyncFeature.self),
+    CheckedMachine(StreamFeature.self), CheckedMachine(RelayFeature.self),
+    CheckedMachine(HeldFeature.self), CheckedMachine(BottleFeature.self),
+    CheckedMachine(SessionsFeature.self), CheckedMachine(SyncFeature.self),
   ]
 
   /// The machine's name in journals.
@@ -19,13 +19,13 @@ struct JudgedMachine: Sendable {
   /// The promises for which a journal has too little information.
   let unchecked: [Finding.Kind]
   /// Replays a journal of this machine, observed by the checkers.
-  let judge: @Sendable (_ path: String) throws(JournalError) -> Judgement
+  let check: @Sendable (_ path: String) throws(JournalError) -> CheckResult
 
   private init<Feature: ReplayedFeature>(_: Feature.Type) where Feature.Model: Journaled {
     name = Feature.Model.journalName
     checked = Feature.checkedInJournals
     unchecked = Feature.kinds.filter { !Feature.checkedInJournals.contains($0) }
-    judge = { path throws(JournalError) in
+    check = { path throws(JournalError) in
       var recorded: Recorded<Feature>?
       let result = try Replay<Feature.Model>.run(journal: path) {
         recorded = Recorded($0)
@@ -33,14 +33,14 @@ struct JudgedMachine: Sendable {
         recorded?.see(step.cause.input, at: step.at, effects: step.effects, then: model)
       }
       recorded?.conclude()
-      return Judgement(
+      return CheckResult(
         steps: result.steps, diverged: result.diverged, findings: recorded?.findings ?? [])
     }
   }
 }
 
 /// The findings in one recorded run.
-struct Judgement {
+struct CheckResult {
   let steps: UInt64
   /// The number of steps whose effects differ from the recorded ones.
   let diverged: UInt64

@@ -16,30 +16,31 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
 
   /// Creates an event of one of the kernel's kinds.
   public init(
-    _ eventKind: CommonEventKind, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
+    _ eventKind: CommonEventKind, _ number: Int = 0, _ choice: String = "",
+    by time: Duration = .zero,
     for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
   ) {
     self.eventKind = .common(eventKind)
     self.kind = kind
     self.host = host
-    values = EventValues(number: number, word: word, time: time, span: span)
+    values = EventValues(number: number, choice: choice, time: time, span: span)
   }
 
   /// Creates an event of one of the feature's own kinds.
   public init(
-    _ eventKind: Own, _ number: Int = 0, _ word: String = "", by time: Duration = .zero,
+    _ eventKind: Own, _ number: Int = 0, _ choice: String = "", by time: Duration = .zero,
     for span: Duration = .zero, at kind: HostKind? = nil, on host: Int? = nil
   ) {
     self.eventKind = .own(eventKind)
     self.kind = kind
     self.host = host
-    values = EventValues(number: number, word: word, time: time, span: span)
+    values = EventValues(number: number, choice: choice, time: time, span: span)
   }
 
   /// The numeric argument; see `EventValues`.
   public var number: Int { values.number }
-  /// The word argument.
-  public var word: String { values.word }
+  /// The chosen name.
+  public var choice: String { values.choice }
   /// The delay, or the distance by which a clock jumps.
   public var time: Duration { values.time }
   /// The duration of the event.
@@ -50,11 +51,11 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
   public var name: String { eventKind.name }
 
   /// A description of the event for people.
-  public var words: String {
-    let words = form.words(values)
-    guard kind != nil || host != nil else { return words }
+  public var description: String {
+    let text = form.describe(values)
+    guard kind != nil || host != nil else { return text }
     let number = host.map { " \($0)" } ?? ""
-    return "\(words) (\((kind ?? form.host).rawValue)\(number))"
+    return "\(text) (\((kind ?? form.host).rawValue)\(number))"
   }
 
   /// The time for which the event is under way in a run; `nil` if it is instantaneous.
@@ -95,8 +96,8 @@ public struct PlannedEvent<Own: PlanEventKind>: Sendable, Hashable {
 public struct EventValues: Sendable, Hashable {
   /// A count, a status, a close code, or bytes per second.
   public var number = 0
-  /// One of the words that the event kind permits.
-  public var word = ""
+  /// One of the names that the event kind permits.
+  public var choice = ""
   /// A delay, or the distance by which a clock jumps.
   public var time = Duration.zero
   /// The duration of the event.

@@ -32,7 +32,7 @@ struct LookupChecker {
     if known[message.text] == nil { known[message.text] = steps }
   }
 
-  mutating func told(_ input: StreamModel.Input) {
+  mutating func received(_ input: StreamModel.Input) {
     switch input {
     case .frame(_, .message(let message)): known[message.text] = .min
     case .fetched(let id, _):
@@ -48,7 +48,7 @@ struct LookupChecker {
     }
   }
 
-  mutating func asked(_ effect: StreamModel.Effect, _ facts: PhoneState<StreamFeature>) {
+  mutating func requested(_ effect: StreamModel.Effect, _ facts: PhoneState<StreamFeature>) {
     guard facts.own.server == .plain else { return }
     steps += 1
     switch effect {

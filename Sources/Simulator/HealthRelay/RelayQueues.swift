@@ -4,15 +4,15 @@ import LinkWire
 
 /// A checker of question queues: each phone receives its questions in order and once, and is woken
 /// for those that wait for it.
-struct RelayLines: Sendable {
+struct RelayQueues: Sendable {
   /// A question without an outcome.
   private struct Entry: Sendable {
-    let ask: RequestID
+    let callID: RequestID
     let token: String?
     let number: Int
     /// Whether the same assistant asked the same question before a restart of the backend. The
     /// question may have kept its position.
-    let wasAsked: Bool
+    let isRepeated: Bool
     /// Whether the token may be for an earlier identity of this phone, which has another queue.
     var isApart: Bool
     /// The ID of the question at the phone.
@@ -25,14 +25,14 @@ struct RelayLines: Sendable {
 
   private enum Stage: Sendable, Equatable {
     case waiting
-    case asked(over: TrafficID)
+    case sent(over: TrafficID)
     case leased(String, until: Instant)
   }
 
   /// A phone from the backend's point of view.
   private struct Phone: Sendable {
     /// The open questions, in order of arrival.
-    var line: [Entry] = []
+    var queue: [Entry] = []
     /// The connection over which the phone received its code.
     var here: TrafficID?
     /// The time since which a push can wake the phone.
@@ -43,7 +43,7 @@ struct RelayLines: Sendable {
     var failedAt: Instant?
   }
 
-  private struct Asked: Hashable, Sendable {
+  private struct QuestionKey: Hashable, Sendable {
     var token: String?
     var number: Int
   }
@@ -54,29 +54,31 @@ struct RelayLines: Sendable {
   private var times: [Int: Int] = [:]
   /// The questions before the backend's last end, including those with an outcome: a slow store may
   /// have stored the question without it, so that the same question takes its position.
-  private var before: Set<Asked> = []
+  private var before: Set<QuestionKey> = []
   /// The questions since the backend started.
-  private var since: Set<Asked> = []
+  private var since: Set<QuestionKey> = []
 
   /// Records that a question reached the backend.
   ///
   /// - Parameter isPaired: Whether the phone is certainly the one that the assistant paired with.
-  mutating func asked(_ ask: RequestID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant) {
+  mutating func called(_ callID: RequestID, _ facts: RelayCallFacts, isPaired: Bool, _ now: Instant)
+  {
     guard let number = facts.question else { return }
     times[number, default: 0] += 1
-    let question = Asked(token: facts.token, number: number)
-    let wasAsked = before.contains(question)
+    let question = QuestionKey(token: facts.token, number: number)
+    let isRepeated = before.contains(question)
     since.insert(question)
     var entry = Entry(
-      ask: ask, token: facts.token, number: number, wasAsked: wasAsked, isApart: !isPaired)
+      callID: callID, token: facts.token, number: number, isRepeated: isRepeated, isApart: !isPaired
+    )
     if phones[facts.phone]?.here == nil { entry.absentSince = now }
-    phones[facts.phone, default: Phone()].line.append(entry)
+    phones[facts.phone, default: Phone()].queue.append(entry)
   }
 
   /// Removes a question that has its outcome or whose assistant left.
-  mutating func ended(_ ask: RequestID, of phone: Int, _ now: Instant, _ found: inout Findings) {
-    guard let place = phones[phone]?.line.firstIndex(where: { $0.ask == ask }),
-      let entry = phones[phone]?.line.remove(at: place)
+  mutating func ended(_ callID: RequestID, of phone: Int, _ now: Instant, _ found: inout Findings) {
+    guard let index = phones[phone]?.queue.firstIndex(where: { $0.callID == callID }),
+      let entry = phones[phone]?.queue.remove(at: index)
     else { return }
     checkWoken(entry, of: phone, now, &found)
   }
@@ -84,7 +86,7 @@ struct RelayLines: Sendable {
   mutating func backendEnded() {
     (before, since) = (since, [])
     for phone in phones.keys {
-      phones[phone]?.line = []
+      phones[phone]?.queue = []
       phones[phone]?.here = nil
       phones[phone]?.pushes = []
       phones[phone]?.failedAt = nil
@@ -96,7 +98,7 @@ struct RelayLines: Sendable {
   mutating func joined(
     _ phone: Int, over line: TrafficID, _ now: Instant, _ found: inout Findings
   ) {
-    for entry in phones[phone]?.line ?? [] { checkWoken(entry, of: phone, now, &found) }
+    for entry in phones[phone]?.queue ?? [] { checkWoken(entry, of: phone, now, &found) }
     phones[phone, default: Phone()].here = line
     change(phone) { $0.absentSince = nil }
   }
@@ -126,10 +128,10 @@ struct RelayLines: Sendable {
   mutating func pushFailed(_ phone: Int, _ now: Instant) { phones[phone]?.failedAt = now }
 
   private mutating func change(_ phone: Int, _ body: (inout Entry) -> Void) {
-    for place in phones[phone]?.line.indices ?? 0..<0 {
-      guard var entry = phones[phone]?.line[place] else { continue }
+    for index in phones[phone]?.queue.indices ?? 0..<0 {
+      guard var entry = phones[phone]?.queue[index] else { continue }
       body(&entry)
-      phones[phone]?.line[place] = entry
+      phones[phone]?.queue[index] = entry
     }
   }
 
@@ -140,30 +142,32 @@ struct RelayLines: Sendable {
     _ phone: Int, _ id: RelayRequestID, _ number: Int, over line: TrafficID, _ now: Instant,
     _ found: inout Findings
   ) {
-    guard let place = place(phone, id, number) else {
+    guard let index = index(phone, id, number) else {
       return found.add(
         .needless, at: now, "phone \(phone) is asked \(id), for which no assistant waits")
     }
-    let entries = phones[phone]?.line ?? []
+    let entries = phones[phone]?.queue ?? []
     if times[number] == 1 {
-      switch entries[place].stage {
-      case .asked(over: line):
+      switch entries[index].stage {
+      case .sent(over: line):
         found.add(.needless, at: now, "phone \(phone) is asked \(id) twice over one connection")
       case .leased(_, let until) where until > now:
         found.add(.needless, at: now, "phone \(phone) is asked \(id), which it has a lease for")
-      case .waiting, .asked, .leased: break
+      case .waiting, .sent, .leased: break
       }
     }
-    let isBusy = entries.contains { $0.stage == .asked(over: line) && $0.ask != entries[place].ask }
+    let isBusy = entries.contains {
+      $0.stage == .sent(over: line) && $0.callID != entries[index].callID
+    }
     if isBusy { found.add(.reordered, at: now, "phone \(phone) is asked two questions at once") }
-    checkOrder(entries, place, phone, now, &found)
-    phones[phone]?.line[place].id = id
-    phones[phone]?.line[place].stage = .asked(over: line)
+    checkOrder(entries, index, phone, now, &found)
+    phones[phone]?.queue[index].id = id
+    phones[phone]?.queue[index].stage = .sent(over: line)
   }
 
   /// Returns the time at which the leases of a phone expire; `nil` if it has none.
   func leased(_ phone: Int) -> Instant? {
-    (phones[phone]?.line ?? []).compactMap { entry in
+    (phones[phone]?.queue ?? []).compactMap { entry in
       if case .leased(_, let until) = entry.stage { until } else { nil }
     }
     .max()
@@ -175,23 +179,23 @@ struct RelayLines: Sendable {
     _ found: inout Findings
   ) {
     for leased in questions {
-      guard let place = place(phone, leased.id, leased.question.number) else {
+      guard let index = index(phone, leased.id, leased.question.number) else {
         found.add(
           .needless, at: now,
           "phone \(phone) has a lease for \(leased.id), for which no assistant waits")
         continue
       }
-      let entry = phones[phone]?.line[place]
+      let entry = phones[phone]?.queue[index]
       if case .leased(let name, let until)? = entry?.stage, until > now, name != leased.lease,
         times[leased.question.number] == 1
       {
         found.add(.needless, at: now, "phone \(phone) has two leases for \(leased.id)")
       }
       if let entry { checkWoken(entry, of: phone, now, &found) }
-      phones[phone]?.line[place].id = leased.id
-      phones[phone]?.line[place].stage = .leased(leased.lease, until: now.advanced(by: time))
-      phones[phone]?.line[place].absentSince = nil
-      checkOrder(phones[phone]?.line ?? [], place, phone, now, &found)
+      phones[phone]?.queue[index].id = leased.id
+      phones[phone]?.queue[index].stage = .leased(leased.lease, until: now.advanced(by: time))
+      phones[phone]?.queue[index].absentSince = nil
+      checkOrder(phones[phone]?.queue ?? [], index, phone, now, &found)
     }
   }
 
@@ -200,20 +204,20 @@ struct RelayLines: Sendable {
   /// This is the question with the phone's ID. Otherwise it is the first with the number that the
   /// phone has not received, where questions from before a restart come first, since they keep
   /// their IDs. Among several with one number, any will do.
-  private func place(_ phone: Int, _ id: RelayRequestID, _ number: Int) -> Int? {
-    let line = phones[phone]?.line ?? []
-    return line.firstIndex { $0.id == id }
-      ?? line.firstIndex { $0.id == nil && $0.number == number && $0.wasAsked }
-      ?? line.firstIndex { $0.id == nil && $0.number == number }
-      ?? (times[number, default: 0] > 1 ? line.firstIndex { $0.number == number } : nil)
+  private func index(_ phone: Int, _ id: RelayRequestID, _ number: Int) -> Int? {
+    let queue = phones[phone]?.queue ?? []
+    return queue.firstIndex { $0.id == id }
+      ?? queue.firstIndex { $0.id == nil && $0.number == number && $0.isRepeated }
+      ?? queue.firstIndex { $0.id == nil && $0.number == number }
+      ?? (times[number, default: 0] > 1 ? queue.firstIndex { $0.number == number } : nil)
   }
 
   /// Checks that no earlier question still waits.
   private func checkOrder(
-    _ line: [Entry], _ place: Int, _ phone: Int, _ now: Instant, _ found: inout Findings
+    _ queue: [Entry], _ index: Int, _ phone: Int, _ now: Instant, _ found: inout Findings
   ) {
-    guard !line[place].wasAsked, !line[place].isApart else { return }
-    let earlier = line[..<place].first { entry in
+    guard !queue[index].isRepeated, !queue[index].isApart else { return }
+    let earlier = queue[..<index].first { entry in
       if entry.isApart { return false }
       if case .leased(_, let until) = entry.stage { return until <= now }
       return true
@@ -221,7 +225,7 @@ struct RelayLines: Sendable {
     guard let earlier else { return }
     found.add(
       .reordered, at: now,
-      "phone \(phone) is asked question \(line[place].number) before \(earlier.number)")
+      "phone \(phone) is asked question \(queue[index].number) before \(earlier.number)")
   }
 
   /// Checks that a phone is woken for a question that waits for it, as soon as the rules of pushes
@@ -242,7 +246,7 @@ struct RelayLines: Sendable {
     guard now > due, recent < policy.pushBurst else { return }
     found.add(
       .unwoken, at: now,
-      "question \(entry.number) waited \(Words.length(since.duration(to: now))) for phone "
+      "question \(entry.number) waited \(TraceText.length(since.duration(to: now))) for phone "
         + "\(number), and no push was sent")
   }
 }

@@ -1,7 +1,7 @@
 import LinkCore
 
 /// The texts of traces.
-enum Words {
+enum TraceText {
   /// Formats a time as `0:12:03.250`.
   static func clock(_ time: Duration) -> String {
     let total = time.nanoseconds / 1_000_000
@@ -50,8 +50,9 @@ enum Words {
     case .blocked(.unreachable): "there is no way out"
     case .blocked(.captivePortal): "a login page is in the way"
     case .blocked(.background): "the app is in background"
-    case .failure(let failure): Words.failure(failure)
-    case .exhausted(let failure): "all tries failed, the last one with \(Words.failure(failure))"
+    case .failure(let failure): TraceText.failure(failure)
+    case .exhausted(let failure):
+      "all tries failed, the last one with \(TraceText.failure(failure))"
     case .signIn: "the user must sign in"
     case .ended(let cause): "ended (\(cause.rawValue))"
     case .debouncing: "the network settles"
@@ -84,7 +85,7 @@ enum Words {
   }
 
   /// Describes the network that the device reports.
-  static func words(for way: Reachability) -> String {
+  static func describe(_ way: Reachability) -> String {
     switch way {
     case .unreachable: "no way out"
     case .reachable(let path, _): "a way out by \(path.name)"
@@ -93,7 +94,7 @@ enum Words {
   }
 
   /// Describes a change of credentials.
-  static func words(for event: HeldLink.CredentialsEvent) -> String {
+  static func describe(_ event: HeldLink.CredentialsEvent) -> String {
     switch event {
     case .available(let life): "has a token" + (life.map { " for \(length($0))" } ?? "")
     case .refreshFailed: "got no new token this time"
@@ -104,7 +105,7 @@ enum Words {
 }
 
 // Descriptions of the inputs and effects of every link.
-extension Words {
+extension TraceText {
   /// Describes an input of a model, as precisely as its role permits.
   static func cause<Model: SimulatedModel>(_ input: Model.Input, of model: Model.Type) -> TracePart
   {
@@ -113,10 +114,10 @@ extension Words {
     case .wanted: (.user, "wants the link")
     case .left: (.user, "wants the link no longer")
     case .lifecycle(let lifecycle): cause(.device(.lifecycle(lifecycle)))
-    case .credentials(let event): (.phone, words(for: event))
+    case .credentials(let event): (.phone, describe(event))
     case .opened(let attempt): connection(attempt, "is open")
     case .lost(let attempt, let failure): cause(.lost(attempt, failure))
-    case .changed, .trigger, .data, .draining, .heard, .answered, .refused, .other:
+    case .changed, .trigger, .data, .draining, .received, .answered, .refused, .other:
       (.app, "is told: \(input)")
     }
   }
@@ -124,7 +125,7 @@ extension Words {
   /// Describes an event of any link.
   static func cause(_ event: LinkEvent) -> TracePart {
     switch event {
-    case .device(.reachability(let way)): (.phone, "says: \(words(for: way))")
+    case .device(.reachability(let way)): (.phone, "says: \(describe(way))")
     case .device(.lifecycle(.foreground)): (.phone, "says: the app is in front")
     case .device(.lifecycle(.background)): (.phone, "says: the app is in background")
     case .device(.woke): (.phone, "says: it was asleep")
@@ -153,8 +154,8 @@ extension Words {
 
   /// Describes the status of a link.
   static func status(_ status: LinkStatus) -> String {
-    var words = status.phase.rawValue
-    if status.attempt > 0 { words += " try \(status.attempt)" }
-    return words + (status.reason.map { ": \(reason($0))" } ?? "")
+    var label = status.phase.rawValue
+    if status.attempt > 0 { label += " try \(status.attempt)" }
+    return label + (status.reason.map { ": \(reason($0))" } ?? "")
   }
 }

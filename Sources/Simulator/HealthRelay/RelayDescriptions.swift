@@ -6,23 +6,23 @@ import LinkWire
 
 // The trace of a run, and its digest.
 extension RelayFeature {
-  public static func words(_ input: Input) -> TracePart {
+  public static func describe(_ input: Input) -> TracePart {
     switch input {
     case .start: (.user, "starts the relay")
     case .stop: (.user, "stops the relay")
     case .resume: (.app, "has the token of an earlier process")
-    case .link(let event): Words.cause(event)
-    case .opened(let attempt): Words.connection(attempt, "is open")
+    case .link(let event): TraceText.cause(event)
+    case .opened(let attempt): TraceText.connection(attempt, "is open")
     case .message(let attempt, let message):
-      Words.connection(attempt, "brings \(words(message))")
-    case .unsent(let attempt): Words.connection(attempt, "takes no more")
-    case .closed(let attempt): Words.connection(attempt, "has said goodbye")
+      TraceText.connection(attempt, "brings \(describe(message))")
+    case .unsent(let attempt): TraceText.connection(attempt, "takes no more")
+    case .closed(let attempt): TraceText.connection(attempt, "has said goodbye")
     case .prepared(let work, let prepared):
-      (.disk, "has answer \(work.number), \(Words.count(prepared.parts, "message"))")
+      (.disk, "has answer \(work.number), \(TraceText.count(prepared.parts, "message"))")
     }
   }
 
-  private static func words(_ message: RelayModel.Message) -> String {
+  private static func describe(_ message: RelayModel.Message) -> String {
     switch message {
     case .paired(let welcome):
       "a code" + (welcome.isResumed ? ": the backend knows the phone again" : "")
@@ -41,7 +41,7 @@ extension RelayFeature {
     }
   }
 
-  public static func words(_ effect: Effect, isVerbose: Bool) -> TracePart? {
+  public static func describe(_ effect: Effect, isVerbose: Bool) -> TracePart? {
     switch effect {
     case .open(let attempt, let resume):
       (
@@ -63,12 +63,12 @@ extension RelayFeature {
     case .update(.status): nil
     case .update(.pair): (.screen, "shows a word and a code")
     case .update(.ended(let receipt)):
-      (.screen, "question \(receipt.question.number) is \(words(receipt.outcome))")
-    case .update(.problem(let problem, _)): (.screen, "problem: \(words(problem))")
+      (.screen, "question \(receipt.question.number) is \(describe(receipt.outcome))")
+    case .update(.problem(let problem, _)): (.screen, "problem: \(describe(problem))")
     }
   }
 
-  private static func words(_ outcome: RelayReceipt.Outcome) -> String {
+  private static func describe(_ outcome: RelayReceipt.Outcome) -> String {
     switch outcome {
     case .answered: "answered"
     case .refused(let reason): "refused: \(reason)"
@@ -77,9 +77,9 @@ extension RelayFeature {
     }
   }
 
-  private static func words(_ problem: RelayProblem) -> String {
+  private static func describe(_ problem: RelayProblem) -> String {
     switch problem {
-    case .connection(let cause): "all tries failed, the last one with \(Words.failure(cause))"
+    case .connection(let cause): "all tries failed, the last one with \(TraceText.failure(cause))"
     case .inBackground: "the app is in background"
     case .malformed: "something was no message"
     case .unknownType(let type): "something unknown came (\(type))"
@@ -89,21 +89,22 @@ extension RelayFeature {
     }
   }
 
-  public static func statusWords(_ effect: Effect) -> String? {
+  public static func statusLabel(_ effect: Effect) -> String? {
     guard case .update(.status(let status)) = effect else { return nil }
-    var words = status.state.rawValue
-    if status.attempt > 0 { words += " try \(status.attempt)" }
-    if status.attempt > 0, let all = status.of { words += " of \(all)" }
-    return words + (status.reason.map { ": \(Words.reason($0))" } ?? "")
+    var label = status.state.rawValue
+    if status.attempt > 0 { label += " try \(status.attempt)" }
+    if status.attempt > 0, let all = status.of { label += " of \(all)" }
+    return label + (status.reason.map { ": \(TraceText.reason($0))" } ?? "")
   }
 
-  public static func words(_ fact: Fact) -> [TracePart] {
+  public static func describe(_ fact: Fact) -> [TracePart] {
     switch fact {
     case .backendStarted: [(.server, "starts with what it kept")]
     case .backendEnded: [(.server, "its process ends")]
-    case .asked(_, let facts): [(.user, "assistant \(facts.asker) \(words(facts))")]
-    case .told(let ask, let outcome): [(.server, "tells call \(ask.number): \(words(outcome))")]
-    case .left(let ask): [(.user, "the assistant of call \(ask.number) is gone")]
+    case .called(_, let facts): [(.user, "assistant \(facts.assistant) \(describe(facts))")]
+    case .answered(let callID, let outcome):
+      [(.server, "tells call \(callID.number): \(describe(outcome))")]
+    case .left(let callID): [(.user, "the assistant of call \(callID.number) is gone")]
     case .greeted(let phone, let attempt, let isResumed):
       [
         (
@@ -113,12 +114,12 @@ extension RelayFeature {
         )
       ]
     case .unpaired(let phone): [(.phone, "phone \(phone) may have lost its pairings")]
-    case .kept, .joined, .parted: []
-    case .filed(let ask, _): [(.server, "keeps the question of call \(ask.number)")]
+    case .stored, .joined, .parted: []
+    case .filed(let callID, _): [(.server, "keeps the question of call \(callID.number)")]
     case .sent(let phone, _, let question, _):
       [(.server, "asks phone \(phone) question \(question)")]
     case .leased(let phone, let leased):
-      [(.server, "lends phone \(phone) \(Words.count(leased.questions.count, "question"))")]
+      [(.server, "lends phone \(phone) \(TraceText.count(leased.questions.count, "question"))")]
     case .registered(let phone): [(.server, "knows where phone \(phone) is woken")]
     case .pushFailed(let phone): [(.server, "hears that the push to phone \(phone) failed")]
     case .pushed(let phone): [(.server, "pushes, to wake phone \(phone)")]
@@ -127,21 +128,21 @@ extension RelayFeature {
       [
         (
           .phone,
-          "phone \(phone) sleeps again, \(Words.count(report.answered, "question")) answered"
+          "phone \(phone) sleeps again, \(TraceText.count(report.answered, "question")) answered"
         )
       ]
     case .leaked: [(.server, "logs a secret")]
     }
   }
 
-  private static func words(_ facts: RelayCallFacts) -> String {
+  private static func describe(_ facts: RelayCallFacts) -> String {
     if let question = facts.question { return "asks question \(question) of phone \(facts.phone)" }
     if facts.isLogout { return "logs out" }
     let isGuess = facts.pair?.isGuess ?? false
     return isGuess ? "guesses a pair" : "logs in at phone \(facts.phone)"
   }
 
-  private static func words(_ outcome: RelayOutcome) -> String {
+  private static func describe(_ outcome: RelayOutcome) -> String {
     switch outcome {
     case .loggedIn: "it is logged in"
     case .loggedOut: "it is logged out"
@@ -155,15 +156,15 @@ extension RelayFeature {
 // distinguish them.
 extension RelayFeature {
   public static func mix(_ input: Input, into digest: inout Digest) {
-    digest.mix(words(input).what)
+    digest.mix(describe(input).what)
   }
 
   public static func mix(_ effect: Effect, into digest: inout Digest) {
-    digest.mix(words(effect, isVerbose: true)?.what ?? statusWords(effect) ?? "")
+    digest.mix(describe(effect, isVerbose: true)?.what ?? statusLabel(effect) ?? "")
   }
 
   public static func mix(_ fact: Fact, into digest: inout Digest) {
-    for part in words(fact) { digest.mix(part.what) }
-    if case .kept(let questions, _) = fact { digest.mix(UInt64(questions.count)) }
+    for part in describe(fact) { digest.mix(part.what) }
+    if case .stored(let questions, _) = fact { digest.mix(UInt64(questions.count)) }
   }
 }

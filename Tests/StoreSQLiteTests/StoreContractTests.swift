@@ -121,16 +121,16 @@ import Testing
     let found = await #expect(throws: ContractViolation.self) {
       try await messageLogContract { BackwardLog() }
     }
-    let words = found.map { "\($0)" } ?? ""
-    #expect(words.contains("a list is taken in its order"))
+    let text = found.map { "\($0)" } ?? ""
+    #expect(text.contains("a list is taken in its order"))
   }
 
   @Test func `the message log contract detects a log that pages by creation time`() async throws {
     let found = await #expect(throws: ContractViolation.self) {
       try await messageLogContract { TimelyLog() }
     }
-    let words = found.map { "\($0)" } ?? ""
-    #expect(words.contains("page 1 is by offset, newest first"))
+    let text = found.map { "\($0)" } ?? ""
+    #expect(text.contains("page 1 is by offset, newest first"))
   }
 
   @Test func `the memory stores fail as often as requested`() async throws {
@@ -209,10 +209,10 @@ private struct HoardingStore: RelayStore {
   func kept() async throws(StoreFailure) -> StoredRelay { try await store.kept() }
 
   func apply(_ changes: [RelayChange]) async throws(StoreFailure) {
-    let kept = changes.filter {
+    let retained = changes.filter {
       if case .endAccess = $0 { false } else { true }
     }
-    try await store.apply(kept)
+    try await store.apply(retained)
   }
 
   func check() async throws(StoreFailure) { try await store.check() }

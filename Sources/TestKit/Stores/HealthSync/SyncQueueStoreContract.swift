@@ -12,8 +12,8 @@ public func syncQueueStoreContract(
   make: () async throws -> any SyncQueueStore
 ) async throws {
   let checks: [@Sendable (any SyncQueueStore) async throws -> Void] = [
-    queueStartsEmpty, queueKeepsEveryField, queueOrdersByPlace, queueAccepts, queueParks,
-    queueForgetsAType, queueChangesOwners, queueKeepsEarliest, queueStampsAscend,
+    queueStartsEmpty, queueStoresEveryField, queueOrdersByPlace, queueAccepts, queueQuarantines,
+    queueForgetsAType, queueChangesOwners, queueStoresEarliest, queueStampsAscend,
     queueIgnoresWhatIsNotThere, queueFailsWhenClosed,
   ]
   for check in checks {
@@ -43,7 +43,7 @@ private func queueStartsEmpty(_ store: any SyncQueueStore) async throws {
     try await store.kept(), is: StoredSyncQueue(), "a new queue holds nothing")
 }
 
-private func queueKeepsEveryField(_ store: any SyncQueueStore) async throws {
+private func queueStoresEveryField(_ store: any SyncQueueStore) async throws {
   var quarantined = batch("b", "heart", .max >> 1)
   quarantined.quarantined = "400: ä \u{0}"
   let steps: [SyncQueueStep] = [
@@ -73,17 +73,17 @@ private func queueAccepts(_ store: any SyncQueueStore) async throws {
   ])
   try await store.apply([.accept(file: "a", at: time(10)), .accept(file: "c", at: time(11))])
   try await store.apply([.accept(file: "b", at: time(12)), .accept(file: "a", at: time(13))])
-  let kept = try await store.kept()
-  try ContractViolation.unless(kept.batches, is: [], "accepted batches leave the queue")
+  let stored = try await store.kept()
+  try ContractViolation.unless(stored.batches, is: [], "accepted batches leave the queue")
   try ContractViolation.unless(
-    kept.types,
+    stored.types,
     is: [
       SyncedType(type: "heart", synced: 3, lastAccepted: time(11)),
       SyncedType(type: "steps", anchor: HealthAnchor([1]), synced: 6, lastAccepted: time(12)),
     ], "their records are counted once")
 }
 
-private func queueParks(_ store: any SyncQueueStore) async throws {
+private func queueQuarantines(_ store: any SyncQueueStore) async throws {
   let steps: [SyncQueueStep] = [
     .add(batch("a")), .add(batch("b")), .quarantine(file: "a", reason: "400"),
     .quarantine(file: "b", reason: "403"), .quarantine(file: "b", reason: nil),
@@ -99,10 +99,10 @@ private func queueForgetsAType(_ store: any SyncQueueStore) async throws {
     .anchor(type: "steps", HealthAnchor([1])), .add(batch("a")), .add(batch("b")),
     .accept(file: "a", at: time(1)), .anchor(type: "steps", nil),
   ])
-  let kept = try await store.kept()
-  try ContractViolation.unless(kept.types, is: [], "a type without an anchor is read anew")
+  let stored = try await store.kept()
+  try ContractViolation.unless(stored.types, is: [], "a type without an anchor is read anew")
   try ContractViolation.unless(
-    kept.batches.map(\.file), is: ["b"], "batches that wait stay")
+    stored.batches.map(\.file), is: ["b"], "batches that wait stay")
 }
 
 private func queueChangesOwners(_ store: any SyncQueueStore) async throws {
@@ -116,15 +116,15 @@ private func queueChangesOwners(_ store: any SyncQueueStore) async throws {
   try await expect(store, steps, "an owner is kept with all that is there")
   let other = SyncOwner(server: "https://b.example")
   try await store.apply([.own(other, again: true)])
-  let kept = try await store.kept()
-  try ContractViolation.unless(kept.owner, is: other, "the next owner replaces it")
+  let stored = try await store.kept()
+  try ContractViolation.unless(stored.owner, is: other, "the next owner replaces it")
   try ContractViolation.unless(
-    kept.types, is: [SyncedType(type: "heart"), SyncedType(type: "steps", earliest: time(5))],
+    stored.types, is: [SyncedType(type: "heart"), SyncedType(type: "steps", earliest: time(5))],
     "what was read and counted is forgotten, but for the earliest sample")
-  try ContractViolation.unless(kept.batches.map(\.file), is: ["b"], "batches that wait stay")
+  try ContractViolation.unless(stored.batches.map(\.file), is: ["b"], "batches that wait stay")
 }
 
-private func queueKeepsEarliest(_ store: any SyncQueueStore) async throws {
+private func queueStoresEarliest(_ store: any SyncQueueStore) async throws {
   for start in [5, 7, -3, 2] as [Int64] {
     try await store.apply([.earliest(type: "steps", time(start))])
   }

@@ -7,7 +7,7 @@ import LinkSimulator
 enum SimulateParameters {
   static func server<Server: ServerChoice>(_ kind: Server.Type) -> Parameter<Server?> {
     .optional(
-      "server", Format<Server>.word("SERVER"), usual: "each of them",
+      "server", Format<Server>.choice("SERVER"), usual: "each of them",
       "the contract that the server implements")
   }
 
@@ -112,7 +112,7 @@ extension Format<Days> {
     let words = presets.map(\.rawValue) + ["all"]
     return Format(
       placeholder: "PRESET", expectation: "one of \(words.joined(separator: ", "))",
-      note: "PRESET is one of \(words.joined(separator: ", ")).", words: words
+      note: "PRESET is one of \(words.joined(separator: ", ")).", choices: words
     ) { word in
       word == "all" ? .all : presets.first { $0.rawValue == word }.map { .one($0) }
     } write: {
@@ -128,7 +128,7 @@ extension Format {
     let words = ["all"] + Defect.allCases.map(\.rawValue)
     let choice = words.count == 1 ? "all" : "one of \(words.joined(separator: ", "))"
     return Format(
-      placeholder: "NAME", expectation: choice, note: "NAME is \(choice).", words: words
+      placeholder: "NAME", expectation: choice, note: "NAME is \(choice).", choices: words
     ) {
       $0 == "all" ? .all : Defect(rawValue: $0).map { .one($0) }
     } write: {

@@ -30,21 +30,21 @@ package enum CommandProcess {
   }
 
   package static func start(
-    _ words: [String], of program: String = "holdfast", environment: [String: String] = [:]
+    _ arguments: [String], of program: String = "holdfast", environment: [String: String] = [:]
   ) throws -> LabProcess {
-    try LabProcess([path(of: program)] + words, environment: environment)
+    try LabProcess([path(of: program)] + arguments, environment: environment)
   }
 
   package static func run(
-    _ words: String..., environment: [String: String] = [:]
+    _ arguments: String..., environment: [String: String] = [:]
   ) async throws -> Outcome {
-    try await run(words, environment: environment)
+    try await run(arguments, environment: environment)
   }
 
   package static func run(
-    _ words: [String], of program: String = "holdfast", environment: [String: String] = [:]
+    _ arguments: [String], of program: String = "holdfast", environment: [String: String] = [:]
   ) async throws -> Outcome {
-    try await outcome(of: start(words, of: program, environment: environment))
+    try await outcome(of: start(arguments, of: program, environment: environment))
   }
 
   package static func outcome(of process: LabProcess) async -> Outcome {

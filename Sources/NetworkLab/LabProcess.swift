@@ -25,14 +25,14 @@ public final class LabProcess: Sendable {
   /// Starts a program with its arguments; `environment` is added to this process's own.
   ///
   /// - Throws: `NetworkLabError` if the program cannot be started.
-  public init(_ words: [String], environment: [String: String] = [:]) throws {
+  public init(_ arguments: [String], environment: [String: String] = [:]) throws {
     let (input, output, error) = (try Channel.pair(), try Channel.pair(), try Channel.pair())
     self.input = input.ours
     lines = Self.lines(of: output.ours)
     diagnostics = Self.lines(of: error.ours)
     defer { for end in [input.theirs, output.theirs, error.theirs] { Channel.close(end) } }
     child = try Shell.start(
-      words, environment: environment, input: input.theirs, output: output.theirs,
+      arguments, environment: environment, input: input.theirs, output: output.theirs,
       error: error.theirs)
     child.whenEnded { _ in }
   }

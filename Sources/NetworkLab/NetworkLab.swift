@@ -19,14 +19,14 @@ import Synchronization
 /// next one.
 public actor NetworkLab {
   /// A network namespace of the lab.
-  public enum Place: String, Sendable, CaseIterable {
-    /// The place of the client.
+  public enum Namespace: String, Sendable, CaseIterable {
+    /// The namespace of the client.
     case phone
     /// The router of `wlan0`.
     case accessPoint = "ap"
     /// The router of `cell0`.
     case tower
-    /// The place of the server, at `serverAddress`.
+    /// The namespace of the server, at `serverAddress`.
     case net
   }
 
@@ -74,36 +74,40 @@ public actor NetworkLab {
   }
 
   /// Returns the name of a place's namespace, for `ip netns`.
-  public nonisolated func name(of place: Place) -> String { "lab\(place.rawValue)-\(suffix)" }
+  public nonisolated func name(of namespace: Namespace) -> String {
+    "lab\(namespace.rawValue)-\(suffix)"
+  }
 
   /// Runs a command in a place and returns its output.
   @discardableResult
-  public func run(in place: Place, _ words: String..., input: String = "") async throws -> String {
-    try await Shell.run(["ip", "netns", "exec", name(of: place)] + words, input: input)
+  public func run(in namespace: Namespace, _ arguments: String..., input: String = "") async throws
+    -> String
+  {
+    try await Shell.run(["ip", "netns", "exec", name(of: namespace)] + arguments, input: input)
   }
 
   /// Starts a program in a place. It is killed with the lab, or when the last reference is
   /// released.
   public func spawn(
-    in place: Place, _ words: [String], environment: [String: String] = [:]
+    in namespace: Namespace, _ arguments: [String], environment: [String: String] = [:]
   ) throws -> LabProcess {
     let program = try LabProcess(
-      ["ip", "netns", "exec", name(of: place)] + words, environment: environment)
+      ["ip", "netns", "exec", name(of: namespace)] + arguments, environment: environment)
     killers.append { [weak program] in program?.signal(SIGKILL) }
     return program
   }
 
   /// Runs lines as one batch of `ip` in a place.
-  func ip(in place: Place, _ lines: String...) async throws {
+  func ip(in namespace: Namespace, _ lines: String...) async throws {
     try await Shell.run(
-      ["ip", "-netns", name(of: place), "-batch", "-"],
+      ["ip", "-netns", name(of: namespace), "-batch", "-"],
       input: lines.map { $0 + "\n" }.joined())
   }
 
   private func build() async throws {
     let (phone, ap) = (name(of: .phone), name(of: .accessPoint))
     let (tower, net) = (name(of: .tower), name(of: .net))
-    let all = Place.allCases.map { "netns add \(name(of: $0))\n" }.joined()
+    let all = Namespace.allCases.map { "netns add \(name(of: $0))\n" }.joined()
     try await Shell.run(
       ["ip", "-batch", "-"],
       input: all + """
@@ -126,15 +130,15 @@ public actor NetworkLab {
       PhoneLink.wifi.route, PhoneLink.cell.route)
   }
 
-  private func buildRouter(_ place: Place, number: Int) async throws {
+  private func buildRouter(_ namespace: Namespace, number: Int) async throws {
     try await ip(
-      in: place, "link set lo up",
+      in: namespace, "link set lo up",
       "addr add 10.\(number).0.1/24 dev phone", "link set phone up",
       "addr add 10.9.\(number).2/24 dev uplink", "link set uplink up",
       "route add default via 10.9.\(number).1")
-    try await run(in: place, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+    try await run(in: namespace, "sysctl", "-qw", "net.ipv4.ip_forward=1")
     try await run(
-      in: place, "nft", "-f", "-",
+      in: namespace, "nft", "-f", "-",
       input: """
         table ip nat {
           chain out {
@@ -148,7 +152,7 @@ public actor NetworkLab {
 
   private func tearDown() async {
     for kill in killers { kill() }
-    for place in Place.allCases { await Self.remove(name(of: place)) }
+    for namespace in Namespace.allCases { await Self.remove(name(of: namespace)) }
   }
 }
 
@@ -159,8 +163,8 @@ extension NetworkLab {
   /// Kills the processes in a namespace, then removes it.
   private static func remove(_ namespace: String) async {
     let listed = try? await Shell.run(["ip", "netns", "pids", namespace])
-    for word in (listed ?? "").split(whereSeparator: \.isWhitespace) {
-      if let process = Int32(word) { kill(process, SIGKILL) }
+    for field in (listed ?? "").split(whereSeparator: \.isWhitespace) {
+      if let process = Int32(field) { kill(process, SIGKILL) }
     }
     _ = try? await Shell.run(["ip", "netns", "delete", namespace])
   }
@@ -169,7 +173,7 @@ extension NetworkLab {
   private static func sweep() async {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       let parts = name.split(separator: "-")
-      let isOurs = Place.allCases.contains { "lab" + $0.rawValue == parts.first ?? "" }
+      let isOurs = Namespace.allCases.contains { "lab" + $0.rawValue == parts.first ?? "" }
       guard isOurs, parts.count == 3, let owner = Int32(parts[1]) else { continue }
       if kill(owner, 0) != 0, errno == ESRCH { await remove(name) }
     }

@@ -24,18 +24,18 @@ public enum Shell {
   static func find(_ name: String) -> URL? {
     if name.contains("/") { return URL(filePath: name) }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-    let places = path.split(separator: ":").map(String.init) + folders
-    return places.map { $0 + "/" + name }
+    let searched = path.split(separator: ":").map(String.init) + folders
+    return searched.map { $0 + "/" + name }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
       .map { URL(filePath: $0) }
   }
 
   /// Runs a command and returns its output. Throws unless it exits with 0.
   @discardableResult
-  public static func run(_ words: [String], input: String = "") async throws -> String {
+  public static func run(_ arguments: [String], input: String = "") async throws -> String {
     let result = await withCheckedContinuation { continuation in
       Thread.detachNewThread {
-        continuation.resume(returning: Result { try wait(for: words, input: input) })
+        continuation.resume(returning: Result { try wait(for: arguments, input: input) })
       }
     }
     return try result.get()
@@ -43,10 +43,10 @@ public enum Shell {
 
   /// Runs a command on the calling thread and returns its output. Throws unless it exits with 0.
   @discardableResult
-  public static func wait(for words: [String], input: String = "") throws -> String {
+  public static func wait(for arguments: [String], input: String = "") throws -> String {
     let (stdin, stdout) = (try Channel.pair(), try Channel.pair())
     let started = Result {
-      try start(words, input: stdin.theirs, output: stdout.theirs, error: stdout.theirs)
+      try start(arguments, input: stdin.theirs, output: stdout.theirs, error: stdout.theirs)
     }
     Channel.close(stdin.theirs)
     Channel.close(stdout.theirs)
@@ -58,7 +58,7 @@ public enum Shell {
     let status = try started.get().wait()?.number ?? 127
     guard status == 0 else {
       throw NetworkLabError(
-        command: words, status: status, output: String(decoding: bytes, as: UTF8.self))
+        command: arguments, status: status, output: String(decoding: bytes, as: UTF8.self))
     }
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -67,13 +67,13 @@ public enum Shell {
   ///
   /// Foundation's `Process` keeps descriptors and memory of ended programs, and may miss an end.
   static func start(
-    _ words: [String], environment: [String: String] = [:], input: Int32, output: Int32,
+    _ arguments: [String], environment: [String: String] = [:], input: Int32, output: Int32,
     error: Int32
   ) throws(NetworkLabError) -> ChildProcess {
-    guard let name = words.first, let tool = find(name) else {
-      throw NetworkLabError(command: words, status: 127, output: "not found")
+    guard let name = arguments.first, let tool = find(name) else {
+      throw NetworkLabError(command: arguments, status: 127, output: "not found")
     }
-    var launch = ChildLaunch(tool.path, words)
+    var launch = ChildLaunch(tool.path, arguments)
     launch.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
       .map { "\($0)=\($1)" }
     (launch.input, launch.output, launch.error) = (input, output, error)
@@ -81,7 +81,7 @@ public enum Shell {
       return try ChildProcess(launch)
     } catch {
       throw NetworkLabError(
-        command: words, status: 127, output: "not started: errno \(error.code)")
+        command: arguments, status: 127, output: "not started: errno \(error.code)")
     }
   }
 }

@@ -9,7 +9,7 @@ public enum PhoneLink: String, Sendable, CaseIterable {
   public var interface: String { self == .wifi ? "wlan0" : "cell0" }
 
   /// The router of the link.
-  public var router: NetworkLab.Place { self == .wifi ? .accessPoint : .tower }
+  public var router: NetworkLab.Namespace { self == .wifi ? .accessPoint : .tower }
 
   /// The address from which the server receives traffic over this link.
   public var publicAddress: String { self == .wifi ? "10.9.1.2" : "10.9.2.2" }

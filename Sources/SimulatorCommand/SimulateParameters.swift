@@ -7,7 +7,7 @@ import LinkSimulator
 enum SimulateParameters {
   static func server<Server: ServerChoice>(_ kind: Server.Type) -> Parameter<Server?> {
     .optional(
-      "server", Format<Server>.word("SERVER"), usual: "each of them",
+      "server", Format<Server>.choice("SERVER"), usual: "each of them",
       "the contract that the server implements")
   }
 
@@ -112,7 +112,7 @@ extension Format<Days> {
     let names = presets.map(\.rawValue) + ["all"]
     return Format(
       placeholder: "PRESET", expectation: "one of \(names.joined(separator: ", "))",
-      note: "PRESET is one of \(names.joined(separator: ", ")).", words: names
+      note: "PRESET is one of \(names.joined(separator: ", ")).", choices: names
     ) { name in
       name == "all" ? .all : presets.first { $0.rawValue == name }.map { .one($0) }
     } write: {
@@ -128,7 +128,7 @@ extension Format {
     let names = ["all"] + Defect.allCases.map(\.rawValue)
     let choice = names.count == 1 ? "all" : "one of \(names.joined(separator: ", "))"
     return Format(
-      placeholder: "NAME", expectation: choice, note: "NAME is \(choice).", words: names
+      placeholder: "NAME", expectation: choice, note: "NAME is \(choice).", choices: names
     ) {
       $0 == "all" ? .all : Defect(rawValue: $0).map { .one($0) }
     } write: {

@@ -40,7 +40,7 @@ final class SimulateWatch: Sendable {
   ) async throws(CommandFailure) {
     let (output, watchdog, command) = (output, watchdog, command)
     try await CommandSignals.cancelling(
-      hurry: { output.abandon { CommandSignals.abandon(command) } },
+      onSecondStop: { output.abandon { CommandSignals.abandon(command) } },
       stopping: {
         output.watch()
         watchdog.stop()

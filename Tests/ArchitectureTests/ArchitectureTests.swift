@@ -34,9 +34,9 @@ import Testing
     script.arguments = ["--check"]
     script.standardOutput = output
     try script.run()
-    let words = try output.fileHandleForReading.readToEnd() ?? Data()
+    let text = try output.fileHandleForReading.readToEnd() ?? Data()
     script.waitUntilExit()
-    #expect(script.terminationStatus == 0, "\(String(decoding: words, as: UTF8.self))")
+    #expect(script.terminationStatus == 0, "\(String(decoding: text, as: UTF8.self))")
   }
 
   @Test func `functions have at most 40 lines`() {

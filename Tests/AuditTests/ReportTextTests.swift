@@ -9,12 +9,12 @@ import Testing
   @Test(arguments: [PretendServer.Kind.session, .echo, .silent])
   func `a report of a server matches the stored text`(kind: PretendServer.Kind) throws {
     let report = PretendAudit.report(kind, isEncrypted: kind == .session)
-    #expect(try KeptText("\(kind).md").difference(report.markdown) == nil)
+    #expect(try GoldenText("\(kind).md").difference(report.markdown) == nil)
   }
 
   @Test func `a report without a key matches the stored text`() throws {
     let report = PretendAudit.report(hasKey: false)
-    #expect(try KeptText("no-key.md").difference(report.markdown) == nil)
+    #expect(try GoldenText("no-key.md").difference(report.markdown) == nil)
   }
 
   /// Returns the findings that the faults of a server change.
@@ -34,7 +34,7 @@ import Testing
     let lines = PretendServer.Fault.allCases.flatMap { fault in
       ["# \(fault)", ""] + Self.changes(sound, [fault]) + [""]
     }
-    #expect(try KeptText("faults.txt").difference(lines) == nil)
+    #expect(try GoldenText("faults.txt").difference(lines) == nil)
   }
 
   @Test(arguments: [PretendServer.Kind.session, .silent])
@@ -50,7 +50,7 @@ import Testing
       }
       lines += ["complete: \(record.isComplete)", ""]
     }
-    #expect(try KeptText("scripts-\(kind).txt").difference(lines) == nil)
+    #expect(try GoldenText("scripts-\(kind).txt").difference(lines) == nil)
   }
 
   private static func words(_ effect: ScriptRun.Effect) -> String {
@@ -69,7 +69,7 @@ import Testing
   @Test func `a text with another word or another length does not match`() throws {
     let report = PretendAudit.report(.silent).markdown
     for wrong in [report + [""], Array(report.dropLast()), ["# Another"] + report.dropFirst()] {
-      #expect(try KeptText("silent.md").compare(wrong) != nil)
+      #expect(try GoldenText("silent.md").compare(wrong) != nil)
     }
   }
 }

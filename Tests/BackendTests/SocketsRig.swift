@@ -18,7 +18,8 @@ struct SocketsHandler: SocketHandler {
     case .request(let id, _, _), .upgrade(let id, _): kept.append(id)
     case .opened(let id): open.append(id)
     case .closed(let id, _): open.removeAll { $0 == id }
-    case .abandoned, .heard, .text, .binary, .pong, .overflow, .drained, .starved, .crowded, .woke,
+    case .abandoned, .received, .text, .binary, .pong, .overflow, .drained, .starved, .crowded,
+      .woke,
       .announced, .cut:
       break
     }
@@ -39,7 +40,7 @@ struct SocketsHandler: SocketHandler {
       hub.respond(to: id, status: 401, headers: [("WWW-Authenticate", "Bearer")], body: [])
     case .upgrade(let id, _): hub.accept(id, headers: [("X-Shop", "7")])
     case .text(let id, let bytes): hub.send(text: bytes, to: id)
-    case .opened, .abandoned, .heard, .binary, .pong, .overflow, .drained, .closed, .starved,
+    case .opened, .abandoned, .received, .binary, .pong, .overflow, .drained, .closed, .starved,
       .crowded, .woke, .announced, .cut:
       break
     }

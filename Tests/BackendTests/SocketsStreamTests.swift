@@ -70,7 +70,7 @@ struct `Sockets speak WebSocket` {
         told.append(event)
         if case .text = event { return true } else { return nil }
       }
-      #expect(told == [.heard(id), .pong(id, [1, 2]), .text(id, [97])])
+      #expect(told == [.received(id), .pong(id, [1, 2]), .text(id, [97])])
     }
   }
 

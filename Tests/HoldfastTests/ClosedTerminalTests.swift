@@ -20,10 +20,10 @@ import Testing
     """#
 
   private func end(
-    of words: [String], after text: String
+    of arguments: [String], after text: String
   ) async throws -> CommandProcess.Outcome {
     await CommandProcess.outcome(
-      of: try LabProcess(["python3", "-c", Self.script, text, CommandProcess.path] + words))
+      of: try LabProcess(["python3", "-c", Self.script, text, CommandProcess.path] + arguments))
   }
 
   @Test func `ends a relay and a backend although they handle hang-ups`() async throws {

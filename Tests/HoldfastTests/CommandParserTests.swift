@@ -31,8 +31,8 @@ private enum Toy {
   }
 
   static func parse(_ line: String) throws -> Arguments {
-    let words = line.split(separator: " ").map(String.init)
-    let request = try Parser(root).parse(words)
+    let arguments = line.split(separator: " ").map(String.init)
+    let request = try Parser(root).parse(arguments)
     guard case .run(_, let arguments) = request else { throw NothingToRun() }
     return arguments
   }
@@ -55,7 +55,7 @@ private enum Toy {
 
 extension Format<String> {
   fileprivate static let color = Format(
-    placeholder: "COLOR", expectation: "red or green", words: ["red", "green"]
+    placeholder: "COLOR", expectation: "red or green", choices: ["red", "green"]
   ) {
     ["red", "green"].contains($0) ? $0 : nil
   } write: {
@@ -114,8 +114,8 @@ extension Format<String> {
     ("rest more -h", "toy rest more"), ("help rest more", "toy rest more"),
   ])
   func `prints help wherever it is requested`(line: String, path: String) throws {
-    let words = line.split(separator: " ").map(String.init)
-    guard case .help(let found) = try Parser(Toy.root).parse(words)
+    let arguments = line.split(separator: " ").map(String.init)
+    guard case .help(let found) = try Parser(Toy.root).parse(arguments)
     else {
       Issue.record("no help")
       return
@@ -131,8 +131,8 @@ extension Format<String> {
     ([], "toy"), (["play"], "toy play"), (["play", "rest"], "toy play"),
     (["--quiet", "rest"], "toy"),
   ])
-  func `finds the command at the start of the words`(words: [String], path: String) {
-    #expect(CommandPath(Toy.root).resolve(words).text == path)
+  func `finds the command at the start of the words`(arguments: [String], path: String) {
+    #expect(CommandPath(Toy.root).resolve(arguments).text == path)
   }
 
   @Test func `a command declares the signals that it handles, and which values are secret`() {
@@ -228,8 +228,8 @@ extension Format<String> {
     ("--p", "--port"),
   ])
   func `finds the nearest word`(wrong: String, meant: String?) {
-    let words = ["--host", "--port", "--ping-interval", "--pong-timeout"]
-    #expect(Spelling.nearest(to: wrong, among: words) == meant)
+    let names = ["--host", "--port", "--ping-interval", "--pong-timeout"]
+    #expect(Spelling.nearest(to: wrong, among: names) == meant)
   }
 
   @Test(arguments: [

@@ -71,7 +71,7 @@ import Testing
     #expect(imported.status == 0, "\(imported.errors)")
     let server = try await rig.serve()
     let synced = try await CommandProcess.run(
-      rig.words(server.url, ["--once"]), environment: clock)
+      rig.arguments(server.url, ["--once"]), environment: clock)
     // A server may refuse a timestamp that is far ahead of its own clock.
     #expect([0, 1].contains(synced.status), "\(synced.errors)")
     server.process.signal(SIGTERM)
@@ -116,9 +116,9 @@ import Testing
     (["completions", "fi"], ["fish"]),
   ])
   func `bash completes commands, options and values`(
-    words: [String], wanted: [String]
+    arguments: [String], wanted: [String]
   ) async throws {
-    #expect(Set(try await completions(Self.bash, words)) == Set(wanted))
+    #expect(Set(try await completions(Self.bash, arguments)) == Set(wanted))
   }
 
   @Test(arguments: [
@@ -126,10 +126,10 @@ import Testing
     (["stream", "--data", "/us"], true), (["health", "import", ""], true),
   ])
   func `bash treats words as files only where a file is expected`(
-    words: [String], isFile: Bool
+    arguments: [String], isFile: Bool
   ) async throws {
     let script = "compopt() { echo \"compopt $*\"; }\n" + Self.bash
-    let found = try await completions(script, words)
+    let found = try await completions(script, arguments)
     #expect(found.contains("compopt -o filenames") == isFile)
   }
 
@@ -154,13 +154,13 @@ import Testing
       (["completions", "fi"], ["fish"]),
     ])
   func `fish completes commands, options and values`(
-    words: [String], wanted: [String]
+    arguments: [String], wanted: [String]
   ) async throws {
     let script = """
       "$0" completions fish > "$HOME/c.fish"
       exec fish --no-config -c 'source $argv[1]; complete -C$argv[2]' "$HOME/c.fish" "holdfast $*"
       """
-    let found = try await completions(script, words)
+    let found = try await completions(script, arguments)
     #expect(Set(found.map { $0.split(separator: "\t")[0] }) == Set(wanted.map { $0[...] }))
   }
 
@@ -173,7 +173,7 @@ import Testing
       (["completions", ""], ["bash", "zsh", "fish", "--help"]),
     ])
   func `zsh completes commands, options and values`(
-    words: [String], wanted: [String]
+    arguments: [String], wanted: [String]
   ) async throws {
     // The completion system needs a terminal; this script replaces its builtins.
     let script = """
@@ -188,8 +188,8 @@ import Testing
         complete
       ' zsh "$HOME/_holdfast" "$@"
       """
-    let prefix = words.last ?? ""
-    let found = try await completions(script, words).filter {
+    let prefix = arguments.last ?? ""
+    let found = try await completions(script, arguments).filter {
       prefix.isEmpty || $0.hasPrefix(prefix)
     }
     #expect(Set(found) == Set(wanted))
@@ -198,11 +198,12 @@ import Testing
   /// Runs a bash script with the program as `$0` and an empty home directory.
   ///
   /// - Returns: The lines of its output that are not empty.
-  private func completions(_ script: String, _ words: [String]) async throws -> [String] {
+  private func completions(_ script: String, _ arguments: [String]) async throws -> [String] {
     try await CommandProcess.scratch { directory in
       let outcome = await CommandProcess.outcome(
         of: try LabProcess(
-          ["bash", "-c", script, CommandProcess.path] + words, environment: ["HOME": directory]))
+          ["bash", "-c", script, CommandProcess.path] + arguments, environment: ["HOME": directory])
+      )
       #expect(outcome.errors == [])
       return outcome.output.filter { !$0.isEmpty }
     }

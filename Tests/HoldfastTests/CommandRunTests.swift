@@ -14,18 +14,18 @@ import Testing
     ["policy", "list"], ["policy", "show"], ["policy", "check"], ["health"], ["health", "import"],
     ["health", "generate"], ["health", "show"], ["relay"], ["socket"],
   ])
-  func `every command prints its help`(words: [String]) async throws {
-    let help = try await CommandProcess.run(words + ["--help"])
+  func `every command prints its help`(arguments: [String]) async throws {
+    let help = try await CommandProcess.run(arguments + ["--help"])
     #expect(help.status == 0)
     #expect(help.errors == [])
-    let name = (["holdfast"] + words).joined(separator: " ")
+    let name = (["holdfast"] + arguments).joined(separator: " ")
     #expect(help.output.first?.hasPrefix("\(name) - ") == true)
     #expect(help.output.contains { $0.hasPrefix("Usage: \(name)") })
     #expect(help.output.contains("Options:"))
     #expect(help.output.contains("  2  invalid command line"))
     #expect(
       help.output.allSatisfy { $0.count <= 80 || $0.hasPrefix("  ") && $0.contains("holdfast ") })
-    #expect(try await CommandProcess.run(["help"] + words) == help)
+    #expect(try await CommandProcess.run(["help"] + arguments) == help)
   }
 
   @Test func `prints its version`() async throws {
@@ -66,8 +66,8 @@ import Testing
       "holdfast policy show: retry.frist is no key of a policy; see `holdfast policy show session`"
     ),
   ])
-  func `ends with 2 after wrong usage`(words: [String], line: String) async throws {
-    #expect(try await CommandProcess.run(words) == .failure(2, line))
+  func `ends with 2 after wrong usage`(arguments: [String], line: String) async throws {
+    #expect(try await CommandProcess.run(arguments) == .failure(2, line))
   }
 
   @Test func `creates tokens that the backend of the directory accepts`() async throws {
@@ -100,8 +100,10 @@ import Testing
 
   @Test func `creates no token in a directory that is not a backend's`() async throws {
     try await CommandProcess.scratch { directory in
-      let words = ["token", "--user", "ann", "--shops", "bakery", "--data", directory + "/typo"]
-      let outcome = try await CommandProcess.run(words)
+      let arguments = [
+        "token", "--user", "ann", "--shops", "bakery", "--data", directory + "/typo",
+      ]
+      let outcome = try await CommandProcess.run(arguments)
       #expect(
         outcome
           == .failure(
@@ -121,17 +123,17 @@ import Testing
 
   @Test func `stores data in the directory that the environment names`() async throws {
     try await CommandProcess.scratch { directory in
-      let words = ["token", "--user", "ann", "--shops", "bakery", "--create"]
+      let arguments = ["token", "--user", "ann", "--shops", "bakery", "--create"]
       let files = FileManager.default
       _ = try await CommandProcess.run(
-        words, environment: ["XDG_DATA_HOME": directory + "/x", "HOME": directory + "/h"])
+        arguments, environment: ["XDG_DATA_HOME": directory + "/x", "HOME": directory + "/h"])
       #expect(files.fileExists(atPath: directory + "/x/holdfast/secret"))
       #expect(!files.fileExists(atPath: directory + "/h"))
       _ = try await CommandProcess.run(
-        words, environment: ["XDG_DATA_HOME": "relative", "HOME": directory + "/h"])
+        arguments, environment: ["XDG_DATA_HOME": "relative", "HOME": directory + "/h"])
       #expect(files.fileExists(atPath: directory + "/h/.local/share/holdfast/secret"))
       #expect(
-        try await CommandProcess.run(words, environment: ["XDG_DATA_HOME": "", "HOME": ""])
+        try await CommandProcess.run(arguments, environment: ["XDG_DATA_HOME": "", "HOME": ""])
           == .failure(
             2, "holdfast token: there is no home directory for the data; add --data DIR"))
     }
@@ -141,12 +143,13 @@ import Testing
   func `uses colors only on a terminal, and only if they are wanted`(
     noColor: String, terminal: String, isColourful: Bool
   ) async throws {
-    let words = ["policy", "list"]
+    let arguments = ["policy", "list"]
     let environment = ["NO_COLOR": noColor, "TERM": terminal]
-    let plain = try await CommandProcess.run(words, environment: environment)
+    let plain = try await CommandProcess.run(arguments, environment: environment)
     #expect(plain.output.allSatisfy { !$0.contains("\u{1B}") })
     let process = try LabProcess(
-      ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", CommandProcess.path] + words,
+      ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", CommandProcess.path]
+        + arguments,
       environment: environment)
     let shown = await CommandProcess.outcome(of: process).output
     #expect(shown.first?.contains("\u{1B}[1mNAME") == isColourful)

@@ -13,9 +13,9 @@ private struct Served {
   let lines: LineReader
   let log: LineReader
 
-  init(_ words: String..., data: String) async throws {
+  init(_ arguments: String..., data: String) async throws {
     process = try CommandProcess.start(
-      ["serve", "--port", "0", "--json", "--data", data] + words)
+      ["serve", "--port", "0", "--json", "--data", data] + arguments)
     lines = LineReader(process.lines)
     log = LineReader(process.diagnostics)
     let first = try [String: Any].reading(await lines.next())
@@ -52,9 +52,9 @@ private struct Served {
   @Test func `--new-epoch starts a new epoch, which is stored`() async throws {
     try await CommandProcess.scratch { directory in
       var epochs: [String] = []
-      for words in [[], ["--new-epoch"], []] {
+      for arguments in [[], ["--new-epoch"], []] {
         let process = try CommandProcess.start(
-          ["serve", "--port", "0", "--json", "--data", directory + "/data"] + words)
+          ["serve", "--port", "0", "--json", "--data", directory + "/data"] + arguments)
         #expect(await LineReader(process.lines).next().contains("listening"))
         process.signal(SIGTERM)
         #expect(await process.exit() == 0)
@@ -257,10 +257,10 @@ private struct Served {
       let process = try CommandProcess.start(["serve", "--port", "0", "--data", directory])
       let lines = LineReader(process.lines)
       let first = await lines.next()
-      let words = "holdfast serves shop messages, phones, assistants and sessions at "
-      #expect(first.hasPrefix(words + "http://127.0.0.1:"))
+      let start = "holdfast serves shop messages, phones, assistants and sessions at "
+      #expect(first.hasPrefix(start + "http://127.0.0.1:"))
       #expect(await lines.next() == "  data    \(directory)")
-      #expect(await lines.next() == "  MCP     \(first.dropFirst(words.count))/mcp, for assistants")
+      #expect(await lines.next() == "  MCP     \(first.dropFirst(start.count))/mcp, for assistants")
       process.signal(SIGTERM)
       #expect(await process.exit() == 0)
     }
@@ -278,8 +278,8 @@ private struct Served {
         ["serve", "--port", "0", "--host", host, "--data", directory])
       let lines = LineReader(process.lines)
       let first = await lines.next()
-      let words = "holdfast serves shop messages, phones, assistants and sessions at "
-      #expect(first.hasPrefix(words + address))
+      let start = "holdfast serves shop messages, phones, assistants and sessions at "
+      #expect(first.hasPrefix(start + address))
       #expect(first.contains(reach))
       #expect(await lines.next().hasPrefix("  warning other machines can connect, and everyone"))
       process.signal(SIGTERM)
@@ -320,10 +320,10 @@ private struct Served {
     ["--allow-origin", "app.example"], ["--allow-origin", "https://app.example/"],
     ["--allow-origin", "https://"], ["--allow-origin", "ftp://app.example"],
   ])
-  func `an invalid host or origin is a usage error`(words: [String]) async throws {
-    let outcome = try await CommandProcess.run(["serve"] + words)
+  func `an invalid host or origin is a usage error`(arguments: [String]) async throws {
+    let outcome = try await CommandProcess.run(["serve"] + arguments)
     #expect(outcome.status == 2)
-    #expect(outcome.errors.first?.contains(words[0]) == true)
+    #expect(outcome.errors.first?.contains(arguments[0]) == true)
   }
 
   @Test(arguments: [

@@ -63,12 +63,12 @@ import Testing
       #expect(list.status == (isOpen ? 1 : 0))
       #expect(list.errors.contains("holdfast outbox list: \(refusal)") == isOpen)
       guard isOpen else { return }
-      for words in [
+      for arguments in [
         ["serve", "--port", "0"], ["token", "--user", "ann", "--shops", "bakery"],
         ["send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "hello"],
       ] {
         let outcome = try await CommandProcess.run(
-          words + ["--data", directory], environment: Self.token)
+          arguments + ["--data", directory], environment: Self.token)
         #expect(outcome.status == 1)
         #expect(outcome.errors.last?.hasSuffix(": \(refusal)") == true, "\(outcome.errors)")
       }
@@ -120,19 +120,19 @@ import Testing
     try await CommandProcess.scratch { directory in
       let file = directory + "/ca.pem"
       try content.text.write(toFile: file, atomically: true, encoding: .utf8)
-      var words = [command, "--ca", file]
+      var arguments = [command, "--ca", file]
       switch command {
-      case "socket": words += ["wss://127.0.0.1:1/"]
-      case "send": words += ["--server", "https://127.0.0.1:1", "--shop", "bakery", "hello"]
+      case "socket": arguments += ["wss://127.0.0.1:1/"]
+      case "send": arguments += ["--server", "https://127.0.0.1:1", "--shop", "bakery", "hello"]
       case _:
-        words += ["--server", "https://127.0.0.1:1", "--shop", "bakery", "--data", directory]
+        arguments += ["--server", "https://127.0.0.1:1", "--shop", "bakery", "--data", directory]
       }
-      let outcome = try await CommandProcess.run(words, environment: Self.token)
+      let outcome = try await CommandProcess.run(arguments, environment: Self.token)
       #expect(outcome.status == 5)
       #expect(
         outcome.errors.first?.hasPrefix("holdfast \(command): \(file) \(content.reason)") == true)
       let missing = try await CommandProcess.run(
-        words.map { $0 == file ? "/nowhere" : $0 }, environment: Self.token)
+        arguments.map { $0 == file ? "/nowhere" : $0 }, environment: Self.token)
       #expect(missing.status == 5)
     }
   }
@@ -156,10 +156,10 @@ import Testing
   {
     try await CommandShop.run { shop in
       let socket = "ws" + shop.url.dropFirst(4) + "/messages/bakery/stream"
-      let words =
+      let arguments =
         command == "send"
-        ? shop.words("send", ["--timeout", "5s", "hello"]) : ["socket", socket, "--once"]
-      let outcome = try await CommandProcess.run(words + ["--token-command", "exit 7"])
+        ? shop.arguments("send", ["--timeout", "5s", "hello"]) : ["socket", socket, "--once"]
+      let outcome = try await CommandProcess.run(arguments + ["--token-command", "exit 7"])
       #expect(outcome.status == 1)
       #expect(
         outcome.errors.last
@@ -186,8 +186,8 @@ import Testing
   func `policy values outside their range are wrong usage`(
     key: String, value: String
   ) async throws {
-    let words = ["policy", "show", "message-stream", "--set", "\(key)=\(value)"]
-    let outcome = try await CommandProcess.run(words)
+    let arguments = ["policy", "show", "message-stream", "--set", "\(key)=\(value)"]
+    let outcome = try await CommandProcess.run(arguments)
     #expect(outcome.status == 2)
     #expect(outcome.errors.count == 1)
     #expect(outcome.errors.first?.contains("its range is ") == true)

@@ -6,12 +6,12 @@ import Testing
 struct ConsumerSignalTests {
   @Test func `a released consumer is no longer signaled`() {
     let signals = ChangeSignals()
-    let kept = signals.add()
+    let retained = signals.add()
     do {
       let dropped = signals.add()
       withExtendedLifetime(dropped) { #expect(signals.count == 2) }
     }
-    withExtendedLifetime(kept) { #expect(signals.count == 1) }
+    withExtendedLifetime(retained) { #expect(signals.count == 1) }
   }
 
   @Test func `a consumer added to a closed stream is closed immediately`() {

@@ -123,8 +123,8 @@ import Testing
 
   @Test func `its help names every chapter`() async throws {
     let outcome = try await CommandProcess.run("demo", "--help")
-    let words = outcome.output.joined(separator: " ").split(separator: " ")
-    let text = words.joined(separator: " ")
+    let parts = outcome.output.joined(separator: " ").split(separator: " ")
+    let text = parts.joined(separator: " ")
     for title in Demo.titles { #expect(text.contains(title), "\(title)") }
   }
 
@@ -143,8 +143,8 @@ import Testing
       guard let line = FileManager.default.contents(atPath: "/proc/\($0)/cmdline") else {
         return nil
       }
-      let words = String(decoding: line, as: UTF8.self)
-      return words.contains(text) ? words : nil
+      let command = String(decoding: line, as: UTF8.self)
+      return command.contains(text) ? command : nil
     }
   }
 }

@@ -28,13 +28,13 @@ import Testing
     DemoEvent(at: .milliseconds(40_001), what: .ledger(ledger)),
   ]
 
-  private static func told(_ form: Narrator.Form) -> String {
+  private static func narration(_ form: Narrator.Form) -> String {
     events.flatMap(Narrator(form).lines).joined(separator: "\n")
   }
 
   @Test func `prints the story in short lines for people`() {
     #expect(
-      Self.told(.people(Style(isColourful: false))) == """
+      Self.narration(.people(Style(isColourful: false))) == """
         A phone follows a shop.
         Waits are cut.
 
@@ -67,15 +67,15 @@ import Testing
   }
 
   @Test func `colors headings and errors`() {
-    let told = Self.told(.people(Style(isColourful: true)))
-    #expect(told.contains("\u{1B}[1m1. Steady traffic\u{1B}[0m"))
-    #expect(told.contains("\u{1B}[31m✗  lost          1\u{1B}[0m"))
-    #expect(told.contains("\n✓  sent          620\n"))
+    let text = Self.narration(.people(Style(isColourful: true)))
+    #expect(text.contains("\u{1B}[1m1. Steady traffic\u{1B}[0m"))
+    #expect(text.contains("\u{1B}[31m✗  lost          1\u{1B}[0m"))
+    #expect(text.contains("\n✓  sent          620\n"))
   }
 
   @Test func `prints the story as JSON lines for programs`() {
     #expect(
-      Self.told(.json) == #"""
+      Self.narration(.json) == #"""
         {"seconds":0.0,"event":"title","text":"A phone follows a shop."}
         {"seconds":0.0,"event":"told","who":"story","text":"Waits are cut."}
         {"seconds":0.001,"event":"chapter","number":1,"title":"Steady traffic"}

@@ -156,15 +156,15 @@ import Testing
     let socket = await network.sockets.next()
     await socket?.accept()
     await follower.wait(\.isLive)
-    lifecycle.tell(.didWake)
+    lifecycle.send(.didWake)
     guard case .ping = await socket?.actions.next() else {
       Issue.record("the link was not probed")
       return
     }
-    for event in [LifecycleEvent.background, .willSleep, .didWake] { lifecycle.tell(event) }
+    for event in [LifecycleEvent.background, .willSleep, .didWake] { lifecycle.send(event) }
     await follower.wait { !$0.isLive }
     #expect(network.sockets.count == 0)
-    lifecycle.tell(.foreground)
+    lifecycle.send(.foreground)
     #expect(await network.sockets.next() != nil)
     await stream.close()
   }
@@ -181,10 +181,10 @@ import Testing
     let socket = await network.sockets.next()
     await socket?.accept()
     await follower.wait(\.isLive)
-    lifecycle.tell(.willSleep)
+    lifecycle.send(.willSleep)
     await follower.wait { $0.statuses.last?.reason == .blocked(.background) }
     #expect(await socket?.actions.next() == .closed(code: 1001, reason: ""))
-    lifecycle.tell(.didWake)
+    lifecycle.send(.didWake)
     await network.sockets.next()?.accept()
     await follower.wait(\.isLive)
     await stream.close()

@@ -17,7 +17,7 @@ import Testing
       try await CommandShop.run { shop in
         try await shop.post((1...20).map { _ in String(repeating: "x", count: 9_000) })
         let outcome = try await CommandProcess.run(
-          shop.words(
+          shop.arguments(
             "stream", ["--data", scratch("phone"), "--json", "--once", "--duration", "5s"]),
           environment: ["HOLDFAST_TOKEN": try await shop.token()])
         #expect(outcome.status == 1)

@@ -66,7 +66,7 @@ private struct FullServer {
     (502, 1, "the server did not confirm the message within 5s (http-502"),
   ])
   func `send reports that the server could not store the message`(
-    status: Int, code: Int32, words: String
+    status: Int, code: Int32, cause: String
   ) async throws {
     let server = try await FullServer(status)
     let outcome = try await CommandProcess.run(
@@ -75,7 +75,7 @@ private struct FullServer {
     await server.end()
     #expect(outcome.status == code)
     #expect(outcome.errors.count == 1)
-    #expect(outcome.errors.first?.hasPrefix("holdfast send: \(words)") == true, "\(outcome.errors)")
+    #expect(outcome.errors.first?.hasPrefix("holdfast send: \(cause)") == true, "\(outcome.errors)")
   }
 
   @Test(arguments: [
@@ -87,9 +87,9 @@ private struct FullServer {
   ) async throws {
     let server = try await FullServer(0)
     let scratch = try Scratch()
-    let words = ["send", "--server", server.url, "--shop", "bakery", "hello"]
+    let arguments = ["send", "--server", server.url, "--shop", "bakery", "hello"]
     let process = try CommandProcess.start(
-      words + (isKept ? ["--data", scratch("data")] : []), environment: Self.token)
+      arguments + (isKept ? ["--data", scratch("data")] : []), environment: Self.token)
     await server.posted()
     process.signal(SIGINT)
     let outcome = await CommandProcess.outcome(of: process)
@@ -143,7 +143,7 @@ private struct FullServer {
   @Test func `sending a message takes one request`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
-        shop.words("send", ["hello"]), environment: ["HOLDFAST_TOKEN": try await shop.token()])
+        shop.arguments("send", ["hello"]), environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(outcome.status == 0)
       try await shop.post("marker")
       var routes: [String] = []

@@ -30,7 +30,7 @@ actor HandoverRig {
   private let url: String
   private let writerToken: String
   private var sent = 0
-  private var heard: [(createdAt: String, text: String)] = []
+  private var received: [(createdAt: String, text: String)] = []
   private(set) var statuses: [(status: String, reason: String)] = []
   private var waiting: [(() -> Bool, CheckedContinuation<Void, Never>)] = []
 
@@ -68,7 +68,7 @@ actor HandoverRig {
       environment: ["HOLDFAST_TOKEN": try #require(mine.output.first)])
     let lines = phone.lines
     Task { [self] in
-      for await line in lines { hear(line) }
+      for await line in lines { receive(line) }
     }
   }
 
@@ -97,7 +97,7 @@ actor HandoverRig {
   /// The texts in the order of the screen: live messages that arrived during a fetch follow the
   /// fetched ones.
   var shown: [String] {
-    heard.sorted { $0.createdAt.dropLast() < $1.createdAt.dropLast() }.map(\.text)
+    received.sorted { $0.createdAt.dropLast() < $1.createdAt.dropLast() }.map(\.text)
   }
 
   /// Waits until the phone has shown all messages and is live again.
@@ -152,11 +152,11 @@ actor HandoverRig {
     _ = await server.exit()
   }
 
-  private func hear(_ line: String) {
+  private func receive(_ line: String) {
     guard let event = try? [String: Any].reading(line) else { return }
     switch event["event"] as? String {
     case "message":
-      heard.append((event["createdAt"] as? String ?? "", event["text"] as? String ?? ""))
+      received.append((event["createdAt"] as? String ?? "", event["text"] as? String ?? ""))
     case "status":
       statuses.append((event["status"] as? String ?? "", event["reason"] as? String ?? ""))
     case _: return

@@ -22,15 +22,15 @@ import Testing
   @Test func `generates, imports, imports again and shows an export`() async throws {
     let scratch = try Scratch()
     try await generate(scratch("a.xml"))
-    let words = ["health", "import", scratch("a.xml"), "--data", scratch("data"), "--json"]
-    let first = try object(try await CommandProcess.run(words).output.last)
+    let arguments = ["health", "import", scratch("a.xml"), "--data", scratch("data"), "--json"]
+    let first = try object(try await CommandProcess.run(arguments).output.last)
     #expect(first["event"] as? String == "imported")
     #expect(first["ending"] as? String == "complete")
     let added = try #require(first["added"] as? Int)
     let samples = try #require(first["samples"] as? [String: Int])
     let known = try #require(first["known"] as? Int)
     #expect(samples.values.reduce(0, +) == added + known)
-    let again = try object(try await CommandProcess.run(words).output.last)
+    let again = try object(try await CommandProcess.run(arguments).output.last)
     #expect(again["added"] as? Int == 0)
     #expect(again["known"] as? Int == added + known)
 
@@ -85,20 +85,21 @@ import Testing
         + minutes.map(record).joined() + "</HealthData>"
       try scratch.write(Array(text.utf8), to: name)
     }
-    func words(_ name: String) -> [String] {
+    func arguments(_ name: String) -> [String] {
       ["health", "import", scratch(name), "--data", scratch("data")]
     }
     for name in ["old.xml", "new.xml"] {
-      #expect(try await CommandProcess.run(words(name)).status == 0)
+      #expect(try await CommandProcess.run(arguments(name)).status == 0)
     }
-    let old = try await CommandProcess.run(words("old.xml"))
+    let old = try await CommandProcess.run(arguments("old.xml"))
     #expect(old.output[1].hasPrefix("0 samples added, 2 kept, 0 removed; "))
     #expect(old.output[2].hasPrefix("Nothing was removed: a newer export was imported before."))
     #expect(
       old.output[3] == "1 sample was not added: a newer export covers its time and does not "
         + "contain it. --replace adds it, too.")
     #expect(old.output.contains("StepCount  0      2     0         0        1         0        2"))
-    let json = try object(try await CommandProcess.run(words("old.xml") + ["--json"]).output.last)
+    let json = try object(
+      try await CommandProcess.run(arguments("old.xml") + ["--json"]).output.last)
     #expect(json["outdated"] as? Int == 1)
   }
 

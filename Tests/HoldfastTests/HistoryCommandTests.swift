@@ -62,11 +62,11 @@ import Testing
       #expect(await stream.line(with: "outbox", #""60""#) != "")
       _ = await stream.end()
       for (limit, count) in [("59", 59), ("60", 60), ("61", 60)] {
-        let words = ["history", "--data", directory, "--limit", limit]
-        let json = try await CommandProcess.run(words + ["--json"])
+        let arguments = ["history", "--data", directory, "--limit", limit]
+        let json = try await CommandProcess.run(arguments + ["--json"])
         #expect(json.output.count == count)
         #expect(json.output.last?.contains(#""60""#) == true)
-        let plain = try await CommandProcess.run(words)
+        let plain = try await CommandProcess.run(arguments)
         let hidden = "-- 1 older one is omitted here; --limit shows more"
         #expect(plain.output.contains(hidden) == (count == 59))
       }

@@ -27,7 +27,7 @@ struct JournalHeaderTests {
   {
     let shop = try #require(ShopID("s1"))
     let policy = try LinkPolicy.messageStream.setting([(key: "gate.debounce", value: "3s")])
-    try await keeps(
+    try await checkFormat(
       JournalHeader<StreamModel>(
         birth: StreamModel.Birth(shop: shop, policy: policy), seed: 7, startedAt: start), stream)
   }
@@ -35,7 +35,7 @@ struct JournalHeaderTests {
   @Test func `reads and writes a relay's header as the first implementation did`()
     async throws
   {
-    try await keeps(
+    try await checkFormat(
       JournalHeader<RelayModel>(
         birth: RelayModel.Birth(RelaySettings(.service)), seed: .max, startedAt: start), relay)
   }
@@ -68,7 +68,7 @@ struct JournalHeaderTests {
 
   /// Checks that the line is read as the header, and that the first implementation can read the
   /// header that is written.
-  private func keeps<M: Journaled>(_ header: JournalHeader<M>, _ line: String) async throws {
+  private func checkFormat<M: Journaled>(_ header: JournalHeader<M>, _ line: String) async throws {
     try scratch.write((line + "\n").utf8, to: "old")
     #expect(try JournalReader<M>(path: scratch("old")).header == header)
     #expect(try Replay<M>.run(journal: scratch("old")).steps == 0)

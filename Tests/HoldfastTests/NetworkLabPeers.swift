@@ -74,12 +74,12 @@ struct LabPeers {
   }
 
   /// Sends a word, and returns the reply: the same word, `stall`, `end` or the name of an `errno`.
-  func say(_ word: String, patience: Double = patience) async -> String {
-    await ask("say \(word) \(patience)")
+  func say(_ text: String, patience: Double = patience) async -> String {
+    await ask("say \(text) \(patience)")
   }
 
   /// Returns what the client receives without sending anything.
-  func hear() async -> String { await ask("hear it \(Self.patience)") }
+  func receive() async -> String { await ask("hear it \(Self.patience)") }
 
   /// Makes the server send something on its own.
   func push() { server.send("push") }

@@ -42,7 +42,7 @@ struct NetworkLabTests {
       #expect(await new.connect() == "open")
       #expect(await new.serverSays() == "from 10.9.1.2")
       // Retransmission delivers what was sent while the link was down.
-      #expect(await old.hear() == "lost")
+      #expect(await old.receive() == "lost")
     }
   }
 
@@ -53,7 +53,7 @@ struct NetworkLabTests {
       try await lab.blackhole(true)
       #expect(await peers.say("held", patience: LabPeers.silence) == "stall")
       try await lab.blackhole(false)
-      #expect(await peers.hear() == "held")
+      #expect(await peers.receive() == "held")
     }
   }
 
@@ -127,7 +127,7 @@ struct NetworkLabTests {
       let peers = try await LabPeers(in: lab)
       #expect(await peers.connect() == "open")
       try await lab.killSockets()
-      #expect(await peers.hear() == "ECONNABORTED")
+      #expect(await peers.receive() == "ECONNABORTED")
       #expect(await peers.connect() == "open")
     }
   }
@@ -138,7 +138,7 @@ struct NetworkLabTests {
     var names: [String] = []
     await #expect(throws: Stop.self) {
       try await NetworkLab.with { lab in
-        names = NetworkLab.Place.allCases.map(lab.name)
+        names = NetworkLab.Namespace.allCases.map(lab.name)
         program = try await lab.spawn(in: .phone, ["tail", "-f", "/dev/null"])
         throw Stop()
       }

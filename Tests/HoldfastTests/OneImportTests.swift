@@ -23,8 +23,8 @@ import Testing
     }
     stream.turn(.background)
     await stream.close()
-    let kept: [OutboxEntry] = try await store.load(shop, limit: 1).outbox
-    #expect(kept.map(\.text) == ["hello"])
+    let stored: [OutboxEntry] = try await store.load(shop, limit: 1).outbox
+    #expect(stored.map(\.text) == ["hello"])
     await store.close()
   }
 

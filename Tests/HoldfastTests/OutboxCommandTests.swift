@@ -76,8 +76,8 @@ import Testing
 
   @Test func `retries failed messages, by key or all`() async throws {
     try await run { directory in
-      let words = ["outbox", "retry", "--data", directory]
-      let one = try await CommandProcess.run(words + [Self.keys[1], "--json"])
+      let arguments = ["outbox", "retry", "--data", directory]
+      let one = try await CommandProcess.run(arguments + [Self.keys[1], "--json"])
       #expect(
         one.output == [
           #"{"event":"outbox","shop":"bakery","key":"\#(Self.keys[1])","text":"text 2","#
@@ -86,11 +86,11 @@ import Testing
       var left = Self.all
       left[1] = "2  bakery  -- waiting to be sent: text 2"
       try await expect(left, in: directory)
-      let rest = try await CommandProcess.run(words + ["--failed", "--shop", "cellar"])
+      let rest = try await CommandProcess.run(arguments + ["--failed", "--shop", "cellar"])
       #expect(rest.output == ["\(Self.keys[3])  cellar  -- waiting to be sent: text 4"])
       left[3] = "4  cellar  -- waiting to be sent: text 4"
       try await expect(left, in: directory)
-      let waiting = try await CommandProcess.run(words + [Self.keys[2], Self.keys[0]])
+      let waiting = try await CommandProcess.run(arguments + [Self.keys[2], Self.keys[0]])
       #expect(
         waiting
           == .failure(
@@ -103,11 +103,11 @@ import Testing
 
   @Test func `discards named messages, or all failed ones`() async throws {
     try await run { directory in
-      let words = ["outbox", "discard", "--data", directory]
-      let one = try await CommandProcess.run(words + [Self.keys[0]])
+      let arguments = ["outbox", "discard", "--data", directory]
+      let one = try await CommandProcess.run(arguments + [Self.keys[0]])
       #expect(one.output == ["\(Self.keys[0])  bakery  -- discarded: text 1"])
       try await expect(Array(Self.all.dropFirst()), in: directory)
-      let rest = try await CommandProcess.run(words + ["--failed", "--json"])
+      let rest = try await CommandProcess.run(arguments + ["--failed", "--json"])
       #expect(rest.output.count == 3)
       #expect(rest.output.first?.hasPrefix(#"{"event":"discarded","shop":"bakery","#) == true)
       try await expect([], in: directory)
@@ -119,8 +119,8 @@ import Testing
       let unknown = UUID128(high: 9, low: 9).description
       for verb in ["retry", "discard"] {
         let name = "holdfast outbox \(verb)"
-        let words = ["outbox", verb, "--data", directory]
-        let stranger = try await CommandProcess.run(words + [Self.keys[1], unknown])
+        let arguments = ["outbox", verb, "--data", directory]
+        let stranger = try await CommandProcess.run(arguments + [Self.keys[1], unknown])
         #expect(
           stranger
             == .failure(
@@ -128,14 +128,14 @@ import Testing
               "\(name): message \(unknown) is not in the outbox; use a key that `outbox list` shows"
             ))
         for more in [[], ["--failed", Self.keys[1]]] {
-          let outcome = try await CommandProcess.run(words + more)
+          let outcome = try await CommandProcess.run(arguments + more)
           #expect(outcome.status == 2)
           #expect(outcome.errors.first?.contains("either keys or --failed must be given") == true)
         }
-        let wrong = try await CommandProcess.run(words + ["key"])
+        let wrong = try await CommandProcess.run(arguments + ["key"])
         #expect(wrong.status == 2)
         let store = try await Platform.store(in: directory)
-        let locked = try await CommandProcess.run(words + ["--failed"])
+        let locked = try await CommandProcess.run(arguments + ["--failed"])
         #expect(locked.status == 1)
         await store.close()
         let nowhere = directory + "/nowhere"

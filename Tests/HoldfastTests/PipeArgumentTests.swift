@@ -8,7 +8,7 @@ import Testing
   private static let unwritten = "is a pipe that no program writes to"
 
   struct Case: Sendable {
-    var words: [String]
+    var arguments: [String]
     var status: Int32
     var cause: String
     var remedy: String
@@ -16,21 +16,21 @@ import Testing
 
   @Test(arguments: [
     Case(
-      words: ["socket", "wss://127.0.0.1:1", "--ca", "PIPE"],
+      arguments: ["socket", "wss://127.0.0.1:1", "--ca", "PIPE"],
       status: 5, cause: twice, remedy: "give --ca a file"),
     Case(
-      words: ["serve", "--tls-cert", "PIPE", "--tls-key", "/dev/null"],
+      arguments: ["serve", "--tls-cert", "PIPE", "--tls-key", "/dev/null"],
       status: 5, cause: twice, remedy: "give --tls-cert a file"),
     Case(
-      words: ["serve", "--tls-cert", "absent", "--tls-key", "PIPE"],
+      arguments: ["serve", "--tls-cert", "absent", "--tls-key", "PIPE"],
       status: 5, cause: twice, remedy: "give --tls-key a file"),
     Case(
-      words: ["replay", "PIPE"], status: 1, cause: twice, remedy: "give holdfast replay a file"),
+      arguments: ["replay", "PIPE"], status: 1, cause: twice, remedy: "give holdfast replay a file"),
     Case(
-      words: ["policy", "check", "PIPE"], status: 1, cause: unwritten,
+      arguments: ["policy", "check", "PIPE"], status: 1, cause: unwritten,
       remedy: "start the program that writes to it first"),
     Case(
-      words: [
+      arguments: [
         "send", "--server", "http://127.0.0.1:1", "--shop", "a", "hello", "--token-file", "PIPE",
       ],
       status: 1, cause: unwritten, remedy: "start the program that writes to it first"),
@@ -39,7 +39,7 @@ import Testing
     let scratch = try Scratch()
     try await Shell.run(["mkfifo", "-m", "600", scratch("pipe")])
     let outcome = try await CommandProcess.run(
-      expected.words.map { $0 == "PIPE" ? scratch("pipe") : $0 })
+      expected.arguments.map { $0 == "PIPE" ? scratch("pipe") : $0 })
     #expect(outcome.status == expected.status)
     let line = "\(scratch("pipe")) \(expected.cause); \(expected.remedy)"
     #expect(outcome.errors.last?.hasSuffix(line) == true, "\(outcome.errors)")

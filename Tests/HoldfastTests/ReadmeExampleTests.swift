@@ -19,7 +19,7 @@ private func hold(_ url: String, _ show: (String) async -> Void) async throws {
 
 /// Runs the example of docs/apps.md, which shows the lines between the two marks word for word.
 private func follow(
-  _ shop: ShopID, on server: String, tokens: any TokenSource, keptIn directory: String,
+  _ shop: ShopID, on server: String, tokens: any TokenSource, storedIn directory: String,
   _ show: ([Message], Via) async -> Bool
 ) async throws {
   // docs/apps.md >
@@ -57,7 +57,7 @@ private func follow(
     var seen: Set<String> = []
     try await follow(
       harness.shop, on: harness.configuration().server, tokens: harness.tokens,
-      keptIn: harness.directory + "/reader"
+      storedIn: harness.directory + "/reader"
     ) { messages, _ in
       seen.formUnion(messages.map(\.text))
       return seen.count < 2

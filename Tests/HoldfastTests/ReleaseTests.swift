@@ -9,9 +9,9 @@ import Testing
   func `a closed or dropped stream releases its dependencies`(
     isClosed: Bool
   ) async throws {
-    let gone = Mailbox<Void>()
-    try await open(FarewellTokens(gone), closes: isClosed)
-    #expect(await gone.next() != nil)
+    let released = Mailbox<Void>()
+    try await open(FarewellTokens(released), closes: isClosed)
+    #expect(await released.next() != nil)
   }
 
   private func open(_ tokens: FarewellTokens, closes: Bool) async throws {
@@ -29,14 +29,14 @@ import Testing
 
 /// A token source that reports when it is released.
 private final class FarewellTokens: TokenSource {
-  private let gone: Mailbox<Void>
+  private let released: Mailbox<Void>
 
-  init(_ gone: Mailbox<Void>) {
-    self.gone = gone
+  init(_ released: Mailbox<Void>) {
+    self.released = released
   }
 
   deinit {
-    gone.put(())
+    released.put(())
   }
 
   func token() async throws(TokenFailure) -> String { "token" }

@@ -17,8 +17,8 @@ import Testing
     }
   }
 
-  private func judge(_ words: String...) async throws -> CommandProcess.Outcome {
-    try await CommandProcess.run(["judge"] + words, of: "holdfast-sim")
+  private func judge(_ arguments: String...) async throws -> CommandProcess.Outcome {
+    try await CommandProcess.run(["judge"] + arguments, of: "holdfast-sim")
   }
 
   @Test func `the simulator's checkers pass a recorded stream`() async throws {
@@ -34,10 +34,10 @@ import Testing
       #expect((json["findings"] as? [Any])?.isEmpty == true)
       #expect((json["checked"] as? [String])?.contains("storm") == true)
       #expect((json["unchecked"] as? [String])?.contains("lost") == true)
-      let place = try #require(lines.firstIndex { $0.contains(#""refreshCredentials""#) })
+      let index = try #require(lines.firstIndex { $0.contains(#""refreshCredentials""#) })
       var changed = lines
-      let at = try #require(try [String: Any].reading(lines[place])["at"] as? Int)
-      changed[place] = #"{"at":\#(at),"out":[]}"#
+      let at = try #require(try [String: Any].reading(lines[index])["at"] as? Int)
+      changed[index] = #"{"at":\#(at),"out":[]}"#
       try write(changed, to: path)
       let diverged = try await judge(path)
       #expect(diverged.status == 1)
@@ -58,14 +58,14 @@ import Testing
 
   @Test func `a diverged step is shown with its line`() async throws {
     try await recorded { path, lines in
-      let place = try #require(lines.firstIndex { $0.contains(#""refreshCredentials""#) })
+      let index = try #require(lines.firstIndex { $0.contains(#""refreshCredentials""#) })
       var changed = lines
-      let at = try #require(try [String: Any].reading(lines[place])["at"] as? Int)
-      changed[place] = #"{"at":\#(at),"out":[]}"#
+      let at = try #require(try [String: Any].reading(lines[index])["at"] as? Int)
+      changed[index] = #"{"at":\#(at),"out":[]}"#
       try write(changed, to: path)
       let outcome = try await CommandProcess.run("replay", path)
       #expect(outcome.status == 1)
-      #expect(outcome.output.first?.hasPrefix("\(path):\(place): ") == true)
+      #expect(outcome.output.first?.hasPrefix("\(path):\(index): ") == true)
       #expect(outcome.output.dropFirst().first == "  expected nothing")
       #expect(outcome.output.dropFirst(2).first?.contains("refreshCredentials") == true)
       #expect(outcome.errors.first?.contains("1 of ") == true)

@@ -30,7 +30,7 @@ import Testing
     try await CommandShop.run { shop in
       let message = try await shop.post("hello")
       let outcome = try await CommandProcess.run(
-        shop.words("stream", ["--data", shop.directory, "--once"]),
+        shop.arguments("stream", ["--data", shop.directory, "--once"]),
         environment: ["HOLDFAST_TOKEN": try await shop.token(), "TZ": zone])
       let line = try #require(outcome.output.first { $0.hasSuffix("hello") })
       let format = DateFormatter()

@@ -9,14 +9,15 @@ import Testing
     try await CommandShop.run { shop in
       let token = ["HOLDFAST_TOKEN": try await shop.token()]
       let json = try await CommandProcess.run(
-        shop.words("send", ["--json", "hello"]), environment: token)
+        shop.arguments("send", ["--json", "hello"]), environment: token)
       #expect(json.status == 0)
       #expect(json.errors == [])
       #expect(
         json.output.map(normal) == [
           #"{"at":"MS","event":"sent","key":"ID","id":"ID","createdAt":"TIME"}"#
         ])
-      let plain = try await CommandProcess.run(shop.words("send", ["hello"]), environment: token)
+      let plain = try await CommandProcess.run(
+        shop.arguments("send", ["hello"]), environment: token)
       #expect(plain.output.map(normal) == ["sent ID at TIME"])
     }
   }
@@ -32,7 +33,7 @@ import Testing
       #expect(first.status == 6)
       #expect(first.errors.first?.contains("the next stream or send with this --data") == true)
       let second = try await CommandProcess.run(
-        shop.words("send", ["--data", shop.directory, "urgent"]), environment: token)
+        shop.arguments("send", ["--data", shop.directory, "urgent"]), environment: token)
       #expect(second.status == 0)
       let stream = try await shop.stream()
       #expect(await stream.line(with: "message", "patient") != "")
@@ -46,7 +47,7 @@ import Testing
       let stream = try await shop.stream()
       await stream.live()
       let outcome = try await CommandProcess.run(
-        shop.words("send", ["--data", shop.directory, "beside"]),
+        shop.arguments("send", ["--data", shop.directory, "beside"]),
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(outcome.status == 0)
       #expect(
@@ -61,7 +62,7 @@ import Testing
     try await CommandShop.run { shop in
       let stream = try await shop.stream()
       await stream.live()
-      let line = ([CommandProcess.path] + shop.words("send", ["-"])).joined(separator: " ")
+      let line = ([CommandProcess.path] + shop.arguments("send", ["-"])).joined(separator: " ")
       let outcome = await CommandProcess.outcome(
         of: try LabProcess(
           ["sh", "-c", "printf 'one\\ntwo\\n\\n' | \(line)"],
@@ -74,7 +75,7 @@ import Testing
   @Test func `reports why a message was refused`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
-        shop.words("send", [String(repeating: "x", count: 10_001)]),
+        shop.arguments("send", [String(repeating: "x", count: 10_001)]),
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(
         outcome
@@ -83,7 +84,7 @@ import Testing
             "holdfast send: the message was not sent: it has 10001 characters; "
               + "a message has at most 10000; send it in parts"))
       let wide = try await CommandProcess.run(
-        shop.words("send", [String(repeating: "\u{20AC}", count: 5_000)]),
+        shop.arguments("send", [String(repeating: "\u{20AC}", count: 5_000)]),
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(wide.status == 1)
       #expect(
@@ -94,7 +95,7 @@ import Testing
 
   @Test func `reports the result when its output cannot be written`() async throws {
     try await CommandShop.run { shop in
-      let line = ([CommandProcess.path] + shop.words("send", ["hello"])).joined(separator: " ")
+      let line = ([CommandProcess.path] + shop.arguments("send", ["hello"])).joined(separator: " ")
       for option in ["", " --json"] {
         let outcome = await CommandProcess.outcome(
           of: try LabProcess(
@@ -131,12 +132,13 @@ import Testing
           ["--token", "@\(file)"], ["--token-file", file], ["--token-command", "cat \(file)"],
         ] {
           let outcome = try await CommandProcess.run(
-            shop.words("send", option + ["hello"]), environment: ["HOLDFAST_TOKEN": "not.this.one"])
+            shop.arguments("send", option + ["hello"]),
+            environment: ["HOLDFAST_TOKEN": "not.this.one"])
           #expect(outcome.status == 0)
           #expect(outcome.errors == [])
         }
         let outcome = try await CommandProcess.run(
-          shop.words("send", ["hello"]), environment: ["HOLDFAST_TOKEN": "@\(file)"])
+          shop.arguments("send", ["hello"]), environment: ["HOLDFAST_TOKEN": "@\(file)"])
         #expect(outcome.status == 0)
       }
     }
@@ -152,7 +154,7 @@ import Testing
       ] {
         try content.write(toFile: file, atomically: true, encoding: .utf8)
         let outcome = try await CommandProcess.run(
-          shop.words("send", ["--policy", file, "hello"]),
+          shop.arguments("send", ["--policy", file, "hello"]),
           environment: ["HOLDFAST_TOKEN": try await shop.token()])
         #expect(outcome.status == status)
       }

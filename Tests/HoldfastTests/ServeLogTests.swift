@@ -4,10 +4,10 @@ import Testing
 
 /// The options `--log-format` and `--log-level` of `serve`, and notes that only terminals show.
 @Suite(.timeLimit(.minutes(10))) struct ServeLogTests {
-  private static func log(_ words: [String]) async throws -> [String] {
+  private static func log(_ arguments: [String]) async throws -> [String] {
     let scratch = try Scratch()
     let process = try CommandProcess.start(
-      ["serve", "--port", "0", "--json", "--data", scratch("backend")] + words)
+      ["serve", "--port", "0", "--json", "--data", scratch("backend")] + arguments)
     let url = try [String: Any].reading(await LineReader(process.lines).next())["url"] as? String
     let asking = try LabProcess([
       "python3", "-c",
@@ -23,18 +23,18 @@ import Testing
     (["--log-format", "json", "--log-level", "info"], ["listening", "draining", "stopped"]),
     (["--log-format", "json", "--log-level", "warning"], []),
   ])
-  func `a level omits the events below it`(words: [String], events: [String]) async throws {
-    let lines = try await Self.log(words)
+  func `a level omits the events below it`(arguments: [String], events: [String]) async throws {
+    let lines = try await Self.log(arguments)
     #expect(try lines.map { try [String: Any].reading($0)["event"] as? String } == events)
   }
 
   @Test func `the text format suits people`() async throws {
     let lines = try await Self.log(["--log-format", "text"])
-    let words = lines.map {
+    let names = lines.map {
       $0.replacing(#/^2\d{3}-\d\d-\d\dT[\d:.]+Z/#, with: "TIME").replacing(#/\d+$/#, with: "PORT")
     }
     #expect(
-      words == [
+      names == [
         "TIME listening detail=http://127.0.0.1:PORT", "TIME draining", "TIME stopped",
       ])
   }
@@ -51,11 +51,11 @@ import Testing
       except OSError: pass
       print(seen.decode().splitlines()[-1])
       """
-    let words = ["token", "--user", "ann", "--shops", "bakery", "--create", "--data"]
+    let arguments = ["token", "--user", "ann", "--shops", "bakery", "--create", "--data"]
     for (more, text) in [([], "1h"), (["--ttl", "90s"], "90s")] {
       let outcome = await CommandProcess.outcome(
         of: try LabProcess(
-          ["python3", "-c", script, CommandProcess.path] + words + [scratch("backend")] + more))
+          ["python3", "-c", script, CommandProcess.path] + arguments + [scratch("backend")] + more))
       #expect(
         outcome.output == ["holdfast token: the token is valid for \(text); --ttl changes that"])
     }

@@ -57,18 +57,18 @@ struct StoreBackpressureTests {
 
   @Test func `without a time limit a wait outlasts refused commits, whose count continues`() async {
     let backpressure = StoreBackpressure(clock: clock, patience: nil)
-    let told = Mailbox<Bool>()
+    let changes = Mailbox<Bool>()
     backpressure.close()
     await backpressure.pass(1_000)
     backpressure.close()
-    async let passed: Void = backpressure.pass(1) { told.put($0) }
-    #expect(await told.next() == true)
+    async let passed: Void = backpressure.pass(1) { changes.put($0) }
+    #expect(await changes.next() == true)
     #expect(clock.deadlines.isEmpty)
     backpressure.open()
     await passed
-    #expect(await told.next() == false)
+    #expect(await changes.next() == false)
     backpressure.close()
-    await backpressure.pass(1_000) { told.put($0) }
-    #expect(told.takeAll() == [])
+    await backpressure.pass(1_000) { changes.put($0) }
+    #expect(changes.takeAll() == [])
   }
 }

@@ -161,11 +161,11 @@ import Testing
       "retry.frist"
     ),
   ])
-  func `reports an invalid command line without secrets`(words: [String], cause: String)
+  func `reports an invalid command line without secrets`(arguments: [String], cause: String)
     async throws
   {
     let outcome = try await CommandProcess.run(
-      ["stream", "--shop", "bakery"] + words, environment: ["HOLDFAST_TOKEN": ""])
+      ["stream", "--shop", "bakery"] + arguments, environment: ["HOLDFAST_TOKEN": ""])
     #expect(outcome.status == 2)
     #expect(outcome.errors.first?.contains(cause) == true)
     #expect(!outcome.errors.contains { $0.contains("secret") })
@@ -186,7 +186,7 @@ import Testing
   ) async throws -> CommandProcess.Outcome {
     let own = command == "stream" ? ["--data", shop.directory] : ["hello"]
     return try await CommandProcess.run(
-      shop.words(command, own + more), environment: ["HOLDFAST_TOKEN": token])
+      shop.arguments(command, own + more), environment: ["HOLDFAST_TOKEN": token])
   }
 
   private static func certificate(

@@ -9,7 +9,7 @@ import Testing
 
   @Test func `reads only as many lines as can wait`() async throws {
     try await CommandProcess.scratch { directory in
-      let stream = CommandEvents(try piped("yes", Self.words(directory)))
+      let stream = CommandEvents(try piped("yes", Self.arguments(directory)))
       // Failed attempts report the first messages again, with a higher number of tries.
       for _ in 1...Self.limit {
         #expect(await stream.line(with: #""event":"outbox""#, #""tries":0"#) != "")
@@ -17,15 +17,15 @@ import Testing
       // If one more line were taken, its message would be refused.
       let (rest, _) = await stream.end()
       #expect(rest.filter { $0.contains(#""state":"failed""#) } == [])
-      let kept = try await CommandProcess.run(
+      let history = try await CommandProcess.run(
         "history", "--data", directory, "--json", "--limit", "2000")
-      #expect(kept.output.count == Self.limit)
+      #expect(history.output.count == Self.limit)
     }
   }
 
   @Test func `refuses a typed line that is not UTF-8`() async throws {
     try await CommandProcess.scratch { directory in
-      let words = ([CommandProcess.path] + Self.words(directory)).filter { $0 != "--json" }
+      let arguments = ([CommandProcess.path] + Self.arguments(directory)).filter { $0 != "--json" }
       let shell = try LabProcess(
         [
           "python3", "-c",
@@ -48,7 +48,7 @@ import Testing
           os.write(terminal, b"\\x04")
           os.waitpid(child, 0)
           """,
-        ] + words, environment: ["HOLDFAST_TOKEN": "any.good.token"])
+        ] + arguments, environment: ["HOLDFAST_TOKEN": "any.good.token"])
       let outcome = await CommandProcess.outcome(of: shell)
       #expect(outcome.output == ["False done"])
     }
@@ -56,7 +56,7 @@ import Testing
 
   @Test func `a time limit ends the command although its input is endless`() async throws {
     try await CommandProcess.scratch { directory in
-      let stream = try piped("yes", Self.words(directory) + ["--duration", "300ms"])
+      let stream = try piped("yes", Self.arguments(directory) + ["--duration", "300ms"])
       let outcome = await CommandProcess.outcome(of: stream)
       #expect(outcome.status == 0)
       #expect(outcome.errors == [])
@@ -70,11 +70,11 @@ import Testing
         for line in ["first", "x" * 10001, "x" * 10000, "", "é" * 20001, "y" * 123456, "last"]:
             print(line)
         """
-      let words = shop.words(
+      let arguments = shop.arguments(
         "stream", ["--data", shop.directory, "--json", "--send-stdin", "--once"])
       let token = ["HOLDFAST_TOKEN": try await shop.token()]
       let outcome = await CommandProcess.outcome(
-        of: try piped("python3 -c '\(script)'", words, token))
+        of: try piped("python3 -c '\(script)'", arguments, token))
       let events = try outcome.output.map { try [String: Any].reading($0) }
       #expect(
         events.filter { $0["kind"] as? String == "too-long" }.map { $0["detail"] as? String } == [
@@ -94,11 +94,12 @@ import Testing
 
   @Test func `refuses a line that is not valid UTF-8, and sends the others`() async throws {
     try await CommandShop.run { shop in
-      let words = shop.words(
+      let arguments = shop.arguments(
         "stream", ["--data", shop.directory, "--json", "--send-stdin", "--once"])
       let outcome = await CommandProcess.outcome(
         of: try piped(
-          #"printf 'first\na\377b\nlast\n'"#, words, ["HOLDFAST_TOKEN": try await shop.token()]))
+          #"printf 'first\na\377b\nlast\n'"#, arguments, ["HOLDFAST_TOKEN": try await shop.token()])
+      )
       let events = try outcome.output.map { try [String: Any].reading($0) }
       let sent = events.filter { $0["event"] as? String == "message" }.map { $0["text"] as? String }
       #expect(sent == ["first", "last"])
@@ -115,10 +116,10 @@ import Testing
           "send", "--server", "http://127.0.0.1:1", "--shop", CommandShop.name, "--data",
           shop.directory, "--timeout", "2s", "0",
         ], environment: ["HOLDFAST_TOKEN": "any.good.token"])
-      let words = shop.words(
+      let arguments = shop.arguments(
         "stream", ["--data", shop.directory, "--json", "--send-stdin", "--once"])
       let outcome = await CommandProcess.outcome(
-        of: try piped("seq 1 200", words, ["HOLDFAST_TOKEN": try await shop.token()]))
+        of: try piped("seq 1 200", arguments, ["HOLDFAST_TOKEN": try await shop.token()]))
       #expect(outcome.status == 0)
       #expect(outcome.errors == [])
       let events = try outcome.output.map { try [String: Any].reading($0) }
@@ -128,7 +129,7 @@ import Testing
     }
   }
 
-  private static func words(_ directory: String) -> [String] {
+  private static func arguments(_ directory: String) -> [String] {
     [
       "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
       "--json", "--send-stdin",
@@ -139,9 +140,9 @@ import Testing
   ///
   /// A signal to the returned process reaches `holdfast` itself.
   private func piped(
-    _ source: String, _ words: [String], _ environment: [String: String] = [:]
+    _ source: String, _ arguments: [String], _ environment: [String: String] = [:]
   ) throws -> LabProcess {
-    let line = ([CommandProcess.path] + words).joined(separator: " ")
+    let line = ([CommandProcess.path] + arguments).joined(separator: " ")
     return try LabProcess(
       ["bash", "-c", "exec \(line) < <(\(source) 2> /dev/null)"],
       environment: ["HOLDFAST_TOKEN": "any.good.token"].merging(environment) { $1 })
@@ -153,7 +154,7 @@ import Testing
     try await CommandProcess.scratch { directory in
       let stream = CommandEvents(
         try LabProcess(
-          [CommandProcess.path] + Self.words(directory),
+          [CommandProcess.path] + Self.arguments(directory),
           environment: ["HOLDFAST_TOKEN": "any.good.token"]))
       stream.process.send("first")
       #expect(await stream.line(with: "outbox", "first") != "")

@@ -9,9 +9,9 @@ import Testing
   @Test(arguments: [false, true])
   func `ends soon although nobody reads the output`(isAll: Bool) async throws {
     try await CommandShop.run { shop in
-      let words = shop.words("stream", ["--data", shop.directory, "--json"])
+      let arguments = shop.arguments("stream", ["--data", shop.directory, "--json"])
       let player = try LabProcess(
-        ["python3", "-c", Self.blocked, isAll ? "all" : "output", CommandProcess.path] + words,
+        ["python3", "-c", Self.blocked, isAll ? "all" : "output", CommandProcess.path] + arguments,
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       _ = try await shop.logged("opened")
       player.send("end it")
@@ -42,13 +42,13 @@ import Testing
 
   @Test func `counts a repeated notice instead of printing it again`() async throws {
     try await CommandProcess.scratch { directory in
-      let words = [
+      let arguments = [
         "stream", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--data", directory,
         "--set", "standby.interval=1s", "--set", "retry.windows=100/1m",
         "--set", "retry.serverJitter=1ms", "--duration", "6s",
       ]
       let token = ["HOLDFAST_TOKEN": "any.good.token"]
-      let plain = try await CommandProcess.run(words, environment: token)
+      let plain = try await CommandProcess.run(arguments, environment: token)
       let notice = "-- fetch-failed: refused"
       #expect(
         plain.output.contains {
@@ -56,7 +56,7 @@ import Testing
         })
       #expect(
         !zip(plain.output, plain.output.dropFirst()).contains { $0 == notice && $1 == notice })
-      let json = try await CommandProcess.run(words + ["--json"], environment: token)
+      let json = try await CommandProcess.run(arguments + ["--json"], environment: token)
       #expect(json.output.count { $0.contains("fetch-failed") } > 3)
     }
   }
@@ -89,10 +89,11 @@ import Testing
       let first = try await run(shop, [])
       #expect(first.texts == (111...160).map { "\($0)" })
       #expect(first.notices == ["older messages exist; `stream --older N` shows them"])
-      let kept = try await CommandProcess.run("history", "--data", shop.directory, "--limit", "50")
+      let history = try await CommandProcess.run(
+        "history", "--data", shop.directory, "--limit", "50")
       #expect(
-        kept.output.first == "-- the server has older messages; `stream --older N` fetches them")
-      #expect(kept.output.count == 51)
+        history.output.first == "-- the server has older messages; `stream --older N` fetches them")
+      #expect(history.output.count == 51)
       let second = try await run(shop, ["--older", "60"])
       #expect(second.texts == (111...160).map { "\($0)" } + (51...110).map { "\($0)" })
       #expect(second.notices.count == 1)
@@ -109,7 +110,7 @@ import Testing
     _ shop: CommandShop, _ more: [String]
   ) async throws -> (texts: [String], notices: [String]) {
     let outcome = try await CommandProcess.run(
-      shop.words("stream", ["--data", shop.directory, "--json", "--once"] + more),
+      shop.arguments("stream", ["--data", shop.directory, "--json", "--once"] + more),
       environment: ["HOLDFAST_TOKEN": try await shop.token()])
     #expect(outcome.status == 0)
     let events = try outcome.output.map { try [String: Any].reading($0) }

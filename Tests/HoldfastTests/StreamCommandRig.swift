@@ -82,25 +82,25 @@ struct CommandShop {
   func kill() async { await backend.kill() }
 
   /// Returns the arguments of a command for this shop.
-  func words(_ command: String, _ more: [String], shop: String = name) -> [String] {
+  func arguments(_ command: String, _ more: [String], shop: String = name) -> [String] {
     [command, "--server", url, "--shop", shop] + more
   }
 
   /// Starts `stream --json` with a data directory and a valid token.
   func stream(_ more: String..., user: String = "ann") async throws -> CommandEvents {
-    let words = words("stream", ["--json", "--data", directory] + more)
+    let arguments = arguments("stream", ["--json", "--data", directory] + more)
     return CommandEvents(
-      try CommandProcess.start(words, environment: ["HOLDFAST_TOKEN": try await token(user)]))
+      try CommandProcess.start(arguments, environment: ["HOLDFAST_TOKEN": try await token(user)]))
   }
 
   /// Starts `stream --json` through a proxy on a port.
   func stream(through port: UInt16) async throws -> CommandEvents {
-    let words = [
+    let arguments = [
       "stream", "--server", "http://127.0.0.1:\(port)", "--shop", Self.name, "--data", directory,
       "--json",
     ]
     return CommandEvents(
-      try CommandProcess.start(words, environment: ["HOLDFAST_TOKEN": try await token()]))
+      try CommandProcess.start(arguments, environment: ["HOLDFAST_TOKEN": try await token()]))
   }
 
   /// The port on which the backend listens.

@@ -8,8 +8,8 @@ import Testing
   func `a token leaves no trace`(way: String) async throws {
     try await CommandShop.run { shop in
       let token = try await shop.token()
-      let words = ["--token", token, "--auth", way] + files(shop)
-      let stream = CommandEvents(try CommandProcess.start(shop.words("stream", words)))
+      let arguments = ["--token", token, "--auth", way] + files(shop)
+      let stream = CommandEvents(try CommandProcess.start(shop.arguments("stream", arguments)))
       var output = [await stream.line(with: "CONNECTED")]
       #expect(traces(of: [token], in: try commandLine(of: stream)) == [])
       stream.process.send("typed")
@@ -33,10 +33,10 @@ import Testing
           try text.write(toFile: "\(tokens)/\(index)", atomically: true, encoding: .utf8)
         }
         let command = "cat \(tokens)/0; cp \(tokens)/1 \(tokens)/0"
-        let words = ["--token-command", command, "--auth", way] + files(shop)
+        let arguments = ["--token-command", command, "--auth", way] + files(shop)
         let stream = CommandEvents(
           try CommandProcess.start(
-            shop.words("stream", words), environment: ["HOLDFAST_TOKEN": ""]))
+            shop.arguments("stream", arguments), environment: ["HOLDFAST_TOKEN": ""]))
         var output = [await stream.line(with: "CONNECTED")]
         #expect(output != [""])
         output += await stream.end().lines

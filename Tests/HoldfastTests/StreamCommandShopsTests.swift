@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct StreamCommandShopsTests {
   private static let names = ["bakery", "cellar"]
 
-  private func words(_ shop: CommandShop, _ more: [String]) -> [String] {
+  private func arguments(_ shop: CommandShop, _ more: [String]) -> [String] {
     ["stream", "--server", shop.url, "--data", shop.directory]
       + Self.names.flatMap { ["--shop", $0] } + more
   }
@@ -25,14 +25,14 @@ import Testing
       let token = ["HOLDFAST_TOKEN": try await shop.token(shops: Self.names)]
       try await post("bread", to: "bakery", shop)
       let stream = CommandEvents(
-        try CommandProcess.start(words(shop, ["--json"]), environment: token))
+        try CommandProcess.start(arguments(shop, ["--json"]), environment: token))
       #expect(await stream.line(with: #""shop":"bakery""#, "bread") != "")
       try await post("wine", to: "cellar", shop)
       #expect(await stream.line(with: #""event":"message","shop":"cellar""#, "wine") != "")
       try await post("cake", to: "bakery", shop)
       #expect(await stream.line(with: #""event":"message","shop":"bakery""#, "cake") != "")
       #expect(await stream.end().status == 0)
-      let plain = try await CommandProcess.run(words(shop, ["--once"]), environment: token)
+      let plain = try await CommandProcess.run(arguments(shop, ["--once"]), environment: token)
       #expect(plain.status == 0)
       let messages = plain.output.filter { !$0.contains("-- ") }.map(normal).sorted()
       #expect(
@@ -46,7 +46,7 @@ import Testing
   @Test func `a forbidden shop ends the command with its reason`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
-        words(shop, ["--json"]), environment: ["HOLDFAST_TOKEN": try await shop.token()])
+        arguments(shop, ["--json"]), environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(outcome.status == 4)
       #expect(
         outcome.errors == [
@@ -60,7 +60,7 @@ import Testing
     try await CommandShop.run { shop in
       let token = ["HOLDFAST_TOKEN": try await shop.token(shops: Self.names)]
       let stream = CommandEvents(
-        try CommandProcess.start(words(shop, ["--json"]), environment: token))
+        try CommandProcess.start(arguments(shop, ["--json"]), environment: token))
       var left = Set(Self.names)
       while !left.isEmpty, case let line = await stream.line(with: "CONNECTED"), !line.isEmpty {
         left = left.filter { !line.contains(#""shop":"\#($0)""#) }
@@ -80,7 +80,7 @@ import Testing
       let stream = try await shop.stream()
       await stream.live()
       let outcome = try await CommandProcess.run(
-        shop.words("stream", ["--data", shop.directory], shop: "cellar"),
+        shop.arguments("stream", ["--data", shop.directory], shop: "cellar"),
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(
         outcome
@@ -102,12 +102,12 @@ import Testing
     (["--shop", "c", "--shop", "d", "--shop", "e", "--shop", "f"], "6 shops are given, and 5 can"),
   ])
   func `reports which options need a single shop`(
-    more: [String], words: String
+    more: [String], cause: String
   ) async throws {
     let outcome = try await CommandProcess.run(
       ["stream", "--server", "http://127.0.0.1:1", "--shop", "a", "--shop", "b"] + more,
       environment: ["HOLDFAST_TOKEN": "any.good.token"])
     #expect(outcome.status == 2)
-    #expect(outcome.errors.first?.hasPrefix("holdfast stream: \(words)") == true)
+    #expect(outcome.errors.first?.hasPrefix("holdfast stream: \(cause)") == true)
   }
 }

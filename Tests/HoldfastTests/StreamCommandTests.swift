@@ -90,14 +90,15 @@ import Testing
     try await CommandShop.run { shop in
       try await shop.post((1...250).map { "\($0)" })
       for way in [[], ["--no-realtime"]] {
-        let words = shop.words("stream", ["--json", "--once", "--data", shop.directory] + way)
+        let arguments = shop.arguments(
+          "stream", ["--json", "--once", "--data", shop.directory] + way)
         let outcome = try await CommandProcess.run(
-          words, environment: ["HOLDFAST_TOKEN": try await shop.token()])
+          arguments, environment: ["HOLDFAST_TOKEN": try await shop.token()])
         #expect(outcome.status == 0)
         #expect(outcome.output.filter { $0.contains(#""event":"message""#) }.count == 50)
         try await shop.post((251...400).map { "\($0)" })
         let next = try await CommandProcess.run(
-          words, environment: ["HOLDFAST_TOKEN": try await shop.token()])
+          arguments, environment: ["HOLDFAST_TOKEN": try await shop.token()])
         #expect(next.output.filter { $0.contains(#""event":"message""#) }.count == 200)
         try FileManager.default.removeItem(atPath: shop.directory)
       }
@@ -128,7 +129,7 @@ import Testing
     try await CommandShop.run { shop in
       try await shop.post("one\ntwo \u{1B}[31mred\u{202E}")
       let outcome = try await CommandProcess.run(
-        shop.words("stream", ["--data", shop.directory, "--once"]),
+        shop.arguments("stream", ["--data", shop.directory, "--once"]),
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
       #expect(outcome.status == 0)
       #expect(outcome.errors == [])
@@ -204,8 +205,8 @@ import Testing
 
   @Test func `ends with 0 when the reader has gone`() async throws {
     try await CommandShop.run { shop in
-      let words = shop.words("stream", ["--data", shop.directory, "--json"])
-      let line = ([CommandProcess.path] + words).joined(separator: " ")
+      let arguments = shop.arguments("stream", ["--data", shop.directory, "--json"])
+      let line = ([CommandProcess.path] + arguments).joined(separator: " ")
       let pipe = try LabProcess(
         ["bash", "-c", "\(line) | head -n 1; echo ${PIPESTATUS[0]}"],
         environment: ["HOLDFAST_TOKEN": try await shop.token()])
@@ -242,9 +243,9 @@ import Testing
   @Test func `shows a screen on a terminal`() async throws {
     try await CommandShop.run { shop in
       try await shop.post("\u{1B}[2J")
-      let words = shop.words("stream", ["--data", shop.directory])
+      let arguments = shop.arguments("stream", ["--data", shop.directory])
       let terminal = try LabProcess(
-        ["python3", "-c", Self.terminal, CommandProcess.path] + words,
+        ["python3", "-c", Self.terminal, CommandProcess.path] + arguments,
         environment: ["HOLDFAST_TOKEN": try await shop.token(), "TERM": "xterm"])
       let outcome = await CommandProcess.outcome(of: terminal)
       #expect(outcome.errors == [])

@@ -15,7 +15,7 @@ import Testing
           """
         let stream = CommandEvents(
           try CommandProcess.start(
-            shop.words(
+            shop.arguments(
               "stream",
               [
                 "--data", shop.directory, "--json", "--token-command", command, "--set",
@@ -25,7 +25,7 @@ import Testing
         let numbers = await diagnostics.next()?.split(separator: " ").compactMap { Int32($0) } ?? []
         #expect(numbers.count == 2)
         #expect(await diagnostics.next().map(isKilled) == true)
-        for number in numbers { await isGone(number) }
+        for number in numbers { await hasEnded(number) }
         await stream.live()
         #expect(await stream.end().status == 0)
       }
@@ -36,7 +36,7 @@ import Testing
     try await CommandShop.run { shop in
       let stream = CommandEvents(
         try CommandProcess.start(
-          shop.words(
+          shop.arguments(
             "stream",
             [
               "--data", shop.directory, "--json", "--token-command",
@@ -46,18 +46,18 @@ import Testing
       let numbers = await diagnostics.next()?.split(separator: " ").compactMap { Int32($0) } ?? []
       #expect(numbers.count == 2)
       #expect(await stream.end().status == 0)
-      for number in numbers { await isGone(number) }
+      for number in numbers { await hasEnded(number) }
     }
   }
 
   private func isKilled(_ line: String) -> Bool {
-    let words = /holdfast stream: the token command did not end within [0-9.]+m?s, and was killed/
-    return line.wholeMatch(of: words) != nil
+    let pattern = /holdfast stream: the token command did not end within [0-9.]+m?s, and was killed/
+    return line.wholeMatch(of: pattern) != nil
   }
 
   /// Returns when no process has this number. A process that has ended but was not reaped counts as
   /// none.
-  private func isGone(_ number: Int32) async {
+  private func hasEnded(_ number: Int32) async {
     while let stat = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8),
       let state = stat.split(separator: ")").last?.split(separator: " ").first, state != "Z"
     { await Task.yield() }
@@ -72,13 +72,13 @@ import Testing
     ("echo two words", 1, "the token command did not print a token"),
   ])
   func `the failure of a token command is reported with its cause`(
-    command: String, status: Int32, words: String
+    command: String, status: Int32, cause: String
   ) async throws {
     let outcome = try await CommandProcess.run(
       "send", "--server", "http://127.0.0.1:1", "--shop", "bakery", "--token-command", command,
       "--timeout", "10s", "hello")
     #expect(outcome.status == status)
-    #expect(outcome.errors.first == "holdfast send: \(words)")
+    #expect(outcome.errors.first == "holdfast send: \(cause)")
   }
 
   @Test(arguments: [
@@ -102,7 +102,7 @@ import Testing
   @Test func `an error at the end names a token command that has not ended`() async throws {
     try await CommandShop.run { shop in
       let outcome = try await CommandProcess.run(
-        shop.words(
+        shop.arguments(
           "stream",
           [
             "--data", shop.directory, "--token-command", "exec sleep 1000", "--once", "--duration",
@@ -116,7 +116,7 @@ import Testing
 
   @Test func `a token can be read from a pipe once`() async throws {
     try await CommandShop.run { shop in
-      let line = ([CommandProcess.path] + shop.words("send", [])).joined(separator: " ")
+      let line = ([CommandProcess.path] + shop.arguments("send", [])).joined(separator: " ")
       let outcome = await CommandProcess.outcome(
         of: try LabProcess(
           ["bash", "-c", "\(line) --token-file <(echo $TOKEN) hello"],

@@ -25,10 +25,10 @@ import Testing
   }
 
   private func run(
-    _ shop: CommandShop, _ words: String...
+    _ shop: CommandShop, _ arguments: String...
   ) async throws -> CommandProcess.Outcome {
     try await CommandProcess.run(
-      shop.words("stream", ["--json", "--data", shop.directory, "--once"] + words),
+      shop.arguments("stream", ["--json", "--data", shop.directory, "--once"] + arguments),
       environment: ["HOLDFAST_TOKEN": try await shop.token()])
   }
 
@@ -144,16 +144,16 @@ import Testing
   @Test func `a new consumer is notified of older messages that are not stored`() async throws {
     try await CommandShop.run { shop in
       try await shop.post((1...300).map { "m\($0)" })
-      let words = [
+      let cases = [
         ["--from", "all"], ["--consumer", "new"], ["--consumer", "new"],
         ["--consumer", "all", "--from", "all"], ["--from", "all", "--older", "60"],
         ["--from", "2026-01-01T00:00:00Z"], ["--from", "2199-01-01T00:00:00Z"],
         ["--from", "all", "--older", "300"], ["--from", "all"],
       ]
       var notes: [Bool] = []
-      for more in words {
+      for more in cases {
         let outcome = try await CommandProcess.run(
-          shop.words("stream", ["--json", "--data", shop.directory, "--once"] + more),
+          shop.arguments("stream", ["--json", "--data", shop.directory, "--once"] + more),
           environment: ["HOLDFAST_TOKEN": try await shop.token()])
         notes.append(outcome.output.contains { $0.contains(#""kind":"older-messages""#) })
       }
@@ -206,7 +206,7 @@ import Testing
   }
 
   @Test func `conflicting options are refused`() async throws {
-    let words = ["stream", "--server", "http://127.0.0.1:1", "--shop", "a"]
+    let arguments = ["stream", "--server", "http://127.0.0.1:1", "--shop", "a"]
     let cases = [
       (["--confirm"], "--confirm needs --consumer and --json"),
       (["--confirm", "--json"], "--confirm needs --consumer and --json"),
@@ -226,7 +226,7 @@ import Testing
       ),
     ]
     for (options, reason) in cases {
-      let outcome = try await CommandProcess.run(words + options)
+      let outcome = try await CommandProcess.run(arguments + options)
       #expect(outcome.status == 2)
       #expect(outcome.errors.first == "holdfast stream: " + reason)
     }

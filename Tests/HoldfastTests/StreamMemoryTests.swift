@@ -15,7 +15,7 @@ import Testing
   /// 2,000,000 bytes hold 196 of them.
   @Test(arguments: [(300, 9_900, 196), (300, 10, 300), (1_200, 10, 1_000)])
   func `a stream loads no more of its store than memory holds`(
-    count: Int, length: Int, kept: Int
+    count: Int, length: Int, retained: Int
   ) async throws {
     let shop = try #require(ShopID("shop"))
     let store = MemoryTimelineStore()
@@ -35,7 +35,7 @@ import Testing
     for await update in stream {
       if case .messages = update { break }
     }
-    #expect(await stream.snapshot.timeline.messages == messages.suffix(kept))
+    #expect(await stream.snapshot.timeline.messages == messages.suffix(retained))
     await stream.close()
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// The token events that a feature's vault sends to its link.
 @Suite(.timeLimit(.minutes(10))) struct TokenVaultTests {
-  private let told = Mailbox<HeldLink.CredentialsEvent>()
+  private let events = Mailbox<HeldLink.CredentialsEvent>()
 
   @Test func `a refusal of an older token does not affect the current one`() async {
     let vault = vault("one", "two", "two")
@@ -15,7 +15,7 @@ import Testing
     await vault.refused("one")
     await vault.renew()
     #expect(
-      told.takeAll() == [
+      events.takeAll() == [
         .available(expiresIn: nil), .available(expiresIn: nil), .refreshFailed,
       ])
   }
@@ -25,7 +25,7 @@ import Testing
     await vault.renew()
     await vault.refused("one")
     await vault.renew()
-    #expect(told.takeAll() == [.available(expiresIn: nil), .rejected])
+    #expect(events.takeAll() == [.available(expiresIn: nil), .rejected])
   }
 
   @Test func `a new token is not refused because the one before it was`() async {
@@ -35,7 +35,7 @@ import Testing
     await vault.renew()
     await vault.renew()
     #expect(
-      told.takeAll() == [
+      events.takeAll() == [
         .available(expiresIn: nil), .available(expiresIn: nil), .refreshFailed,
       ])
   }
@@ -44,12 +44,12 @@ import Testing
     let vault = vault("one")
     await vault.end()
     #expect(try await vault.first() == "one")
-    #expect(told.takeAll() == [])
+    #expect(events.takeAll() == [])
   }
 
   private func vault(_ texts: String...) -> TokenVault {
-    TokenVault(ListedTokens(texts), limit: .seconds(10), clock: TestClock()) { [told] event, _ in
-      told.put(event)
+    TokenVault(ListedTokens(texts), limit: .seconds(10), clock: TestClock()) { [events] event, _ in
+      events.put(event)
     }
   }
 }

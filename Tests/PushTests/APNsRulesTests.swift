@@ -8,8 +8,9 @@ import Testing
 
 /// Keys that OpenSSL creates for these tests. They give access to nothing.
 enum SampleKey {
-  static func make(_ words: String, _ scratch: Scratch, to name: String) async throws -> String {
-    let command = "umask 077; cd '\(scratch.path)' && openssl \(words) > \(name)"
+  static func make(_ arguments: String, _ scratch: Scratch, to name: String) async throws -> String
+  {
+    let command = "umask 077; cd '\(scratch.path)' && openssl \(arguments) > \(name)"
     try await Shell.run(["sh", "-c", command])
     return scratch(name)
   }
@@ -52,11 +53,11 @@ enum SampleKey {
     "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:prime256v1 -aes128 -pass pass:secret",
     "version",
   ])
-  func `a key of another type, an encrypted key and an invalid key are refused`(words: String)
+  func `a key of another type, an encrypted key and an invalid key are refused`(arguments: String)
     async throws
   {
     let scratch = try Scratch()
-    let path = try await SampleKey.make(words, scratch, to: "key")
+    let path = try await SampleKey.make(arguments, scratch, to: "key")
     #expect(throws: ProviderKeyError.unusable) { try ProviderKey(path: path) }
   }
 
@@ -141,8 +142,8 @@ enum SampleKey {
   @Test(arguments: [(3_599, 3_599), (3_600, 3_600), (3_601, 3_600)])
   func `honors a retry-after of up to an hour`(retryAfter: Int, wait: Int) {
     var patience = Patience(generator: RandomSource(seed: 3))
-    let told = patience.failed(sent: .zero, at: .zero, retryAfter: .seconds(retryAfter))
-    #expect(told == .seconds(wait))
+    let delay = patience.failed(sent: .zero, at: .zero, retryAfter: .seconds(retryAfter))
+    #expect(delay == .seconds(wait))
   }
 
   @Test func `a device is held back until its time is over`() {

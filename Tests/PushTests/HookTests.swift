@@ -58,8 +58,8 @@ import Testing
   @Test func `a hook that does not read its line causes no error`() async throws {
     let scratch = try Scratch()
     let path = try await program("exec <&-; exit 0", scratch)
-    let word = String(repeating: "x", count: PushAddress.maxHookBytes)
-    #expect(await HookSender(program: path).send(.hook(word)) == .delivered)
+    let address = String(repeating: "x", count: PushAddress.maxHookBytes)
+    #expect(await HookSender(program: path).send(.hook(address)) == .delivered)
   }
 
   @Test func `a hook is killed with its children after its time limit`() async throws {

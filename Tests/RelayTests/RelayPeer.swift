@@ -128,7 +128,7 @@ final class RelayPeer: Sendable {
         if phone == id { phone = nil }
         events.put(.left(ending))
       case .request(let id, _, _): hub.respond(to: id, status: 404, headers: [], body: [])
-      case .abandoned, .heard, .binary, .pong, .overflow, .drained, .starved, .crowded, .woke,
+      case .abandoned, .received, .binary, .pong, .overflow, .drained, .starved, .crowded, .woke,
         .announced, .cut:
         break
       }

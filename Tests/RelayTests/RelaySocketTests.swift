@@ -64,7 +64,7 @@ import Testing
     let rig = try await RelayRig(peer.url, profile: .foreground)
     rig.relay.start()
     try await rig.state(.running)
-    rig.lifecycle.tell(.background)
+    rig.lifecycle.send(.background)
     #expect(try await rig.state(.idle).reason == .ended(.background))
     #expect(try await peer.left() == .peerClosed(code: 1001, reason: ""))
     // This is a command, so it is handled before the start.

@@ -27,14 +27,14 @@ struct FakeDeviceTests {
     let device = FakeLifecycle()
     try await lifecycleMonitorContract(
       device, events: [.background, .foreground, .willSleep, .didWake, .terminate]
-    ) { device.tell($0) }
+    ) { device.send($0) }
   }
 
   @Test func `the contract detects a monitor that reports a wrong event`() async throws {
     let device = FakeLifecycle()
     await #expect(throws: ContractViolation.self) {
       try await lifecycleMonitorContract(device, events: [.background]) { _ in
-        device.tell(.foreground)
+        device.send(.foreground)
       }
     }
   }

@@ -112,9 +112,9 @@ struct FakeNetworkTests {
   @Test
   func `a listener receives the app's lifecycle events`() async {
     let fake = FakeLifecycle()
-    fake.tell(.background)
+    fake.send(.background)
     var listener = fake.changes().makeAsyncIterator()
-    fake.tell(.foreground)
+    fake.send(.foreground)
     #expect(await listener.next() == .background)
     #expect(await listener.next() == .foreground)
   }

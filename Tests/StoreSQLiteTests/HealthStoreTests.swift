@@ -97,10 +97,10 @@ import Testing
     let interval = CoverageInterval(type: all.type, from: all.first, to: all.last)
     #expect(
       try tables.reconcile(ImportReconciliation(intervals: [interval])) == [all.type: all.count])
-    let kept = try database.query("SELECT digest FROM spans") { row throws(StoreFailure) in
+    let stored = try database.query("SELECT digest FROM spans") { row throws(StoreFailure) in
       try row.key(0)
     }
-    #expect(Set(kept) == [spans[0].digest, spans[2].digest])
+    #expect(Set(stored) == [spans[0].digest, spans[2].digest])
   }
 
   @Test func `a stored sample takes less than 80 bytes`() async throws {

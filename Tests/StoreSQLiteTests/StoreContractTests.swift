@@ -121,16 +121,16 @@ import Testing
     let found = await #expect(throws: ContractViolation.self) {
       try await messageLogContract { BackwardLog() }
     }
-    let words = found.map { "\($0)" } ?? ""
-    #expect(words.contains("a list is taken in its order"))
+    let text = found.map { "\($0)" } ?? ""
+    #expect(text.contains("a list is taken in its order"))
   }
 
   @Test func `the message log contract detects a log that pages by creation time`() async throws {
     let found = await #expect(throws: ContractViolation.self) {
       try await messageLogContract { TimelyLog() }
     }
-    let words = found.map { "\($0)" } ?? ""
-    #expect(words.contains("page 1 is by offset, newest first"))
+    let text = found.map { "\($0)" } ?? ""
+    #expect(text.contains("page 1 is by offset, newest first"))
   }
 
   @Test func `the memory stores fail as often as requested`() async throws {

@@ -11,7 +11,7 @@ import Testing
 @Suite struct TimelineTablesTests {
   private struct Ids: Equatable {
     var new: UInt64
-    var settled: UInt64
+    var moved: UInt64
   }
 
   private static let most = UInt64(TimelineTables.mostNewIDs)
@@ -32,7 +32,7 @@ import Testing
     #expect(try await store.load(shop, limit: all.count).messages == all)
     await store.close()
     let database = try open(scratch, TimelineTables.schema)
-    #expect(try ids(database) == Ids(new: left, settled: count - left))
+    #expect(try ids(database) == Ids(new: left, moved: count - left))
   }
 
   @Test func `collected ids are counted after a reopen and after a failed commit`() async throws {
@@ -55,7 +55,7 @@ import Testing
     }
     _ = try await store.commit(TimelineChange(messages: Array(all[6_000...])), to: shop)
     await store.close()
-    #expect(try ids(open(scratch, TimelineTables.schema)) == Ids(new: 0, settled: Self.most))
+    #expect(try ids(open(scratch, TimelineTables.schema)) == Ids(new: 0, moved: Self.most))
   }
 
   @Test func `an id is known and its message editable whether the id is new or settled`() throws {
@@ -66,18 +66,18 @@ import Testing
     let insertion = try tables.insertion()
     var messages = [Sample.message(1, in: shop), Sample.message(2, in: shop)]
     #expect(try insertion.insert(messages[0]))
-    try TimelineTables.settle(database)
+    try TimelineTables.moveNewIDs(database)
     #expect(try insertion.insert(messages[1]))
-    for place in messages.indices {
-      #expect(try !insertion.insert(messages[place]))
-      messages[place].text = "edited"
-      messages[place].updatedAt = Timestamp(nanoseconds: 5_000)
-      messages[place].isEdited = true
-      #expect(try tables.edit(messages[place]))
-      #expect(try !tables.edit(messages[place]))
+    for index in messages.indices {
+      #expect(try !insertion.insert(messages[index]))
+      messages[index].text = "edited"
+      messages[index].updatedAt = Timestamp(nanoseconds: 5_000)
+      messages[index].isEdited = true
+      #expect(try tables.edit(messages[index]))
+      #expect(try !tables.edit(messages[index]))
     }
     #expect(try tables.newest(limit: 3) == messages.reversed())
-    #expect(try ids(database) == Ids(new: 1, settled: 1))
+    #expect(try ids(database) == Ids(new: 1, moved: 1))
   }
 
   @Test func `a value that cannot be bound fails its statement and no later one`() throws {
@@ -104,7 +104,7 @@ import Testing
     let found = try database.query(
       "SELECT (SELECT count(*) FROM new_ids), (SELECT count(*) FROM ids)"
     ) { row throws(StoreFailure) in
-      Ids(new: try row.unsigned(0), settled: try row.unsigned(1))
+      Ids(new: try row.unsigned(0), moved: try row.unsigned(1))
     }
     return try #require(found.first)
   }

@@ -16,13 +16,13 @@ import Testing
     let (endings, ended) = AsyncStream.makeStream(of: (Int, ChildProcess.Ending).self)
     for waiter in 1...3 { child.whenEnded { ended.yield((waiter, $0)) } }
     #expect(child.signal(SIGKILL))
-    var told: [Int] = []
+    var notified: [Int] = []
     for await (waiter, ending) in endings {
       #expect(ending == .signalled(SIGKILL))
-      told.append(waiter)
-      if told.count == 3 { break }
+      notified.append(waiter)
+      if notified.count == 3 { break }
     }
-    #expect(told == [1, 2, 3])
+    #expect(notified == [1, 2, 3])
     #expect(await child.ended() == .signalled(SIGKILL))
     #expect(child.wait() == .signalled(SIGKILL))
     #expect(!child.signal(SIGKILL))

@@ -13,7 +13,7 @@ import Testing
   }
 
   /// A collector of the output and the ending of a run.
-  private final class Told: Sendable {
+  private final class Recorder: Sendable {
     let pieces: AsyncStream<[UInt8]>
     let ends: AsyncStream<(ChildProcess.Ending, [UInt8])>
     private let piece: AsyncStream<[UInt8]>.Continuation
@@ -37,13 +37,13 @@ import Testing
 
   /// Runs a shell script to its end.
   private static func run(_ script: String, input: [UInt8] = []) async throws -> Result {
-    let told = Told()
-    let run = try told.run(script, input: input)
+    let recorder = Recorder()
+    let run = try recorder.run(script, input: input)
     defer { withExtendedLifetime(run) {} }
     var output: [UInt8] = []
-    for await piece in told.pieces { output += piece }
+    for await piece in recorder.pieces { output += piece }
     var ends: [(ChildProcess.Ending, [UInt8])] = []
-    for await end in told.ends { ends.append(end) }
+    for await end in recorder.ends { ends.append(end) }
     #expect(ends.count == 1)
     let (ending, errors) = try #require(ends.first)
     return Result(
@@ -95,16 +95,16 @@ import Testing
   }
 
   @Test func `a kill ends the whole process group`() async throws {
-    let told = Told()
+    let recorder = Recorder()
     // The inner shell reports that it is running. The outer shell would end only after the inner
     // one.
-    let run = try told.run("sh -c 'echo $$; sleep 1000; echo late'; echo late")
-    var pieces = told.pieces.makeAsyncIterator()
+    let run = try recorder.run("sh -c 'echo $$; sleep 1000; echo late'; echo late")
+    var pieces = recorder.pieces.makeAsyncIterator()
     let first = await pieces.next()
     #expect(first?.last == UInt8(ascii: "\n"))
     run.kill()
     #expect(await pieces.next() == nil)
-    for await (ending, errors) in told.ends {
+    for await (ending, errors) in recorder.ends {
       #expect(ending == .signalled(SIGKILL))
       #expect(errors == [])
     }
@@ -112,12 +112,12 @@ import Testing
   }
 
   @Test func `a run that is released is killed`() async throws {
-    let told = Told()
-    let held = Mutex<ChildRun?>(try told.run("echo ready; sleep 1000"))
-    var pieces = told.pieces.makeAsyncIterator()
+    let recorder = Recorder()
+    let held = Mutex<ChildRun?>(try recorder.run("echo ready; sleep 1000"))
+    var pieces = recorder.pieces.makeAsyncIterator()
     #expect(await pieces.next() == Array("ready\n".utf8))
     held.withLock { $0 = nil }
-    for await (ending, _) in told.ends { #expect(ending == .signalled(SIGKILL)) }
+    for await (ending, _) in recorder.ends { #expect(ending == .signalled(SIGKILL)) }
   }
 
   @Test func `a run inherits the standard streams and added variables, but no other descriptor`()

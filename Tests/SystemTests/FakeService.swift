@@ -84,13 +84,13 @@ final class FakeService: Sendable {
   func serve() throws {
     while !service.isEnded {
       while unsafe sd_bus_process(bus, nil) > 0 {}
-      if service.takeChange() { try tellChange() }
+      if service.takeChange() { try sendChange() }
       // Waits at most 20 ms, because `set` does not wake this thread.
       try Self.check(unsafe sd_bus_wait(bus, 20_000))
     }
   }
 
-  private func tellChange() throws {
+  private func sendChange() throws {
     var signal: OpaquePointer?
     defer { unsafe sd_bus_message_unref(signal) }
     try Self.check(

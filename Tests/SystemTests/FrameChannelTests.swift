@@ -28,13 +28,13 @@ struct FrameChannelTests {
     for frame in frames { try #require(LocalSocket.write(frame.bytes, to: far)) }
     close(far)
     let queue = DispatchQueue(label: "test")
-    let (events, heard) = AsyncStream.makeStream(of: Event.self)
+    let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     let channel = queue.sync {
       FrameChannel(near, on: queue) {
-        heard.yield(.frame($0))
+        continuation.yield(.frame($0))
       } ended: {
-        heard.yield(.ended)
-        heard.finish()
+        continuation.yield(.ended)
+        continuation.finish()
       }
     }
     var found: [Event] = []

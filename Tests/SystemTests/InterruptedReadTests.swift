@@ -8,13 +8,13 @@ import Testing
 
 /// Tests of signals that arrive while a thread waits in a system call.
 @Suite(.timeLimit(.minutes(10))) struct InterruptedReadTests {
-  private static let heard = Atomic<Int>(0)
+  private static let handled = Atomic<Int>(0)
 
   @Test func `a signal does not end the wait for the kernel's answer`() async throws {
     var action = sigaction()
     // Without SA_RESTART the system call ends with EINTR.
     unsafe action.__sigaction_handler.sa_handler = { _ in
-      InterruptedReadTests.heard.add(1, ordering: .relaxed)
+      InterruptedReadTests.handled.add(1, ordering: .relaxed)
     }
     #expect(unsafe sigaction(SIGWINCH, &action, nil) == 0)
     defer { signal(SIGWINCH, SIG_DFL) }
@@ -39,7 +39,7 @@ import Testing
     for number in 1...3 {
       while !Self.sleeps(reader.task) { await Task.yield() }
       #expect(pthread_kill(reader.thread, SIGWINCH) == 0)
-      while Self.heard.load(ordering: .relaxed) < number { await Task.yield() }
+      while Self.handled.load(ordering: .relaxed) < number { await Task.yield() }
     }
     Self.ask(on: reader.file)
     var results = answers.makeAsyncIterator()

@@ -91,14 +91,14 @@ final class Lab: Sendable {
   }
 
   @discardableResult func run(_ arguments: String) async throws -> String {
-    try await Shell.run(Self.words(arguments))
+    try await Shell.run(Self.split(arguments))
   }
 
   @discardableResult private static func wait(for arguments: String) throws -> String {
-    try Shell.wait(for: words(arguments))
+    try Shell.wait(for: split(arguments))
   }
 
-  private static func words(_ arguments: String) -> [String] {
+  private static func split(_ arguments: String) -> [String] {
     ["ip"] + arguments.split(separator: " ").map(String.init)
   }
 }

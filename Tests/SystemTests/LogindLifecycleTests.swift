@@ -13,8 +13,8 @@ struct LogindLifecycleTests {
   @Test func `sleep and wake-up are reported as events`() async throws {
     let bus = try await PrivateBus()
     let logind = try FakeLogind(address: bus.address, name: "org.freedesktop.login1")
-    let (heard, said) = await listen(on: bus)
-    var changes = heard
+    let (stream, said) = await listen(on: bus)
+    var changes = stream
     try logind.prepareForSleep(true)
     #expect(await changes.next() == .willSleep)
     try logind.prepareForSleep(false)

@@ -165,14 +165,14 @@ struct NetlinkReachabilityTests {
     let lab = try await Lab()
     try await lab.addWiFi()
     let monitor = lab.monitor()
-    var kept = monitor.changes().makeAsyncIterator()
+    var retained = monitor.changes().makeAsyncIterator()
     do {
       var dropped = monitor.changes().makeAsyncIterator()
       #expect(await dropped.next() == Self.wifi)
     }
-    #expect(await kept.next() == Self.wifi)
+    #expect(await retained.next() == Self.wifi)
     try await lab.ip("link set wlan0 down")
-    #expect(await kept.next() == .unreachable)
+    #expect(await retained.next() == .unreachable)
   }
 }
 

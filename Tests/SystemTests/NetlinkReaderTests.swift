@@ -71,8 +71,8 @@ import Testing
     for _ in 0..<20_000 {
       var datagram = Datagram.all
       for _ in 0..<Int.random(in: 1...6, using: &generator) {
-        let place = Int.random(in: 0..<datagram.count, using: &generator)
-        datagram[place] =
+        let index = Int.random(in: 0..<datagram.count, using: &generator)
+        datagram[index] =
           Bool.random(using: &generator) ? UInt8.random(in: 0...255, using: &generator) : 0
       }
       if Int.random(in: 0..<8, using: &generator) == 0 {

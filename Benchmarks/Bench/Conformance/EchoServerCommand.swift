@@ -58,7 +58,7 @@ private struct EchoHandler: SocketHandler {
     case .text(let id, let bytes): hub.send(text: bytes, to: id)
     case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
     case .overflow(let id): hub.drop(id)
-    case .abandoned, .opened, .heard, .pong, .drained, .closed, .woke, .starved, .crowded,
+    case .abandoned, .opened, .received, .pong, .drained, .closed, .woke, .starved, .crowded,
       .announced, .cut:
       break
     }

@@ -112,7 +112,7 @@ struct CannedHandler: SocketHandler {
       hub.respond(
         to: id, status: 200, headers: [("Content-Type", "application/json")],
         body: body(for: request))
-    case .abandoned, .heard, .text, .binary, .pong, .overflow, .drained, .closed, .woke,
+    case .abandoned, .received, .text, .binary, .pong, .overflow, .drained, .closed, .woke,
       .starved, .crowded, .announced, .cut:
       break
     }

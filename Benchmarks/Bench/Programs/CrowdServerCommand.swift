@@ -72,7 +72,7 @@ private struct CrowdHandler: SocketHandler {
     case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
     case .closed(let id, _): crowd.removeAll { $0 == id }
     case .woke: tellNext(hub)
-    case .abandoned, .heard, .pong, .overflow, .drained, .starved, .crowded, .announced,
+    case .abandoned, .received, .pong, .overflow, .drained, .starved, .crowded, .announced,
       .cut:
       break
     }

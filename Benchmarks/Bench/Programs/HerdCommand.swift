@@ -14,13 +14,13 @@ enum HerdCommand {
     "outage", .duration(.zero ... .seconds(14_400)), default: .seconds(600),
     "until a server takes connections again; 0s where another one takes over at once")
   private static let cause = Parameter.option(
-    "cause", Format<Outage.Cause>.word("CAUSE", note: ""), default: .crash,
+    "cause", Format<Outage.Cause>.choice("CAUSE", note: ""), default: .crash,
     "how connections end, and what a try meets meanwhile")
   private static let capacity = Parameter.optional(
     "capacity", Format.rate, usual: "everybody within a minute: clients / 60",
     "connections that the server takes in a second, or off")
   private static let full = Parameter.option(
-    "when-full", Format<Door.WhenFull>.word("RULE", note: ""), default: .refuse,
+    "when-full", Format<Door.WhenFull>.choice("RULE", note: ""), default: .refuse,
     "what becomes of the others: refuse (503, Retry-After 2s), or wait (in a queue)")
   private static let seed = Parameter.option(
     "seed", .integer("S", 0...Int.max), default: 1, "the start of all chance")

@@ -127,23 +127,23 @@
       for effect in effects {
         switch effect {
         case .call(let id, let member): call(id, member)
-        case .tell(let event): deliver?(event)
+        case .report(let event): deliver?(event)
         case .answer(let id, let result):
           answers.removeValue(forKey: id)?.resume(returning: result)
         case .standby(let kind): standby(kind)
         }
       }
-      settle()
+      stepEnded()
     }
 
     var deadline: Instant? { radio.deadline }
 
     func tick() { perform(radio.tick(at: bus.clock.now)) }
 
-    func hear(_ message: BlueZMessage) {
+    func receive(_ message: BlueZMessage) {
       guard case .called(let call, let number) = message else { return take(.bus(message)) }
       answer(number, BlueZExports.answer(call, radio.services))
-      settle()
+      stepEnded()
       if let input = BlueZExports.input(call) { take(input) }
     }
   }

@@ -28,8 +28,8 @@
         guard let path = arguments[0].text, let added = arguments[1].interfaces else { return nil }
         self = .added(path, added)
       case (BlueZName.manager, "InterfacesRemoved", 2):
-        guard let path = arguments[0].text, let gone = arguments[1].texts else { return nil }
-        self = .removed(path, gone)
+        guard let path = arguments[0].text, let removed = arguments[1].texts else { return nil }
+        self = .removed(path, removed)
       case (BlueZName.properties, "PropertiesChanged", 3):
         guard let interface = arguments[0].text, let values = arguments[1].properties,
           let without = arguments[2].texts
@@ -70,7 +70,7 @@
     /// The next time at which the rules have to be called.
     var deadline: Instant? { get }
     func tick()
-    func hear(_ message: BlueZMessage)
+    func receive(_ message: BlueZMessage)
   }
 
   extension BlueZClient {
@@ -123,7 +123,7 @@
     }
 
     /// Sends the queued calls to the bus, and schedules the next deadline of the rules.
-    func settle() {
+    func stepEnded() {
       bus.peer?.flush()
       bus.timer += 1
       guard let due = deadline else { return }
@@ -153,7 +153,7 @@
 
     private func failed() {
       forget()
-      hear(.daemon(false))
+      receive(.daemon(false))
       queue.asyncAfter(deadline: .now() + BlueZBus.pause) { [weak self] in
         self?.assumeIsolated { $0.open() }
       }
@@ -171,21 +171,21 @@
       switch message {
       case .answered(let number, let values):
         if number == bus.ownerCall { return turn(to: values.first?.text) }
-        if let id = bus.calls.removeValue(forKey: number) { hear(.answered(id, values)) }
+        if let id = bus.calls.removeValue(forKey: number) { receive(.answered(id, values)) }
       case .refused(let number, let refusal):
-        if number == bus.ownerCall, bus.owner == nil { return hear(.daemon(false)) }
-        if let id = bus.calls.removeValue(forKey: number) { hear(.refused(id, refusal)) }
+        if number == bus.ownerCall, bus.owner == nil { return receive(.daemon(false)) }
+        if let id = bus.calls.removeValue(forKey: number) { receive(.refused(id, refusal)) }
       case .signal(let signal, let sender):
         if signal.name == "NameOwnerChanged", sender == "org.freedesktop.DBus" {
           return turn(to: signal.arguments.last?.text)
         }
-        if sender == bus.owner, let message = BlueZMessage(signal) { hear(message) }
+        if sender == bus.owner, let message = BlueZMessage(signal) { receive(message) }
       case .call(let call, let sender, let number):
         guard sender == bus.owner else {
           try? bus.peer?.refuse(number, BusRefusal("org.freedesktop.DBus.Error.AccessDenied"))
           return
         }
-        hear(.called(call, number))
+        receive(.called(call, number))
       }
     }
 
@@ -193,9 +193,9 @@
     private func turn(to name: String?) {
       let name = name?.isEmpty == true ? nil : name
       guard name != bus.owner else { return }
-      if bus.owner != nil { hear(.daemon(false)) }
+      if bus.owner != nil { receive(.daemon(false)) }
       bus.owner = name
-      if name != nil { hear(.daemon(true)) }
+      if name != nil { receive(.daemon(true)) }
     }
   }
 #endif

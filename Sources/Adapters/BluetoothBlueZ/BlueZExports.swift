@@ -48,7 +48,7 @@
     static func input(_ call: BusMember) -> BlueZRadio.Input? {
       guard call.interface == BlueZName.monitor else { return nil }
       if call.name == "DeviceFound", let device = call.arguments.first?.text {
-        return .sighted(device)
+        return .detected(device)
       }
       return call.name == "Release" ? .monitorReleased : nil
     }

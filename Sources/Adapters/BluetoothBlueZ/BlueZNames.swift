@@ -52,8 +52,8 @@
 
     /// Returns the path of the device's object below the path of an adapter.
     func path(below adapter: String) -> String {
-      let digits = (0..<6).map { place in
-        let byte = bits >> UInt64(40 - 8 * place) & 0xFF
+      let digits = (0..<6).map { index in
+        let byte = bits >> UInt64(40 - 8 * index) & 0xFF
         return (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
       }
       return adapter + "/dev_" + digits.joined(separator: "_")

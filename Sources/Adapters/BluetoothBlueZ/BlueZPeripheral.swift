@@ -81,17 +81,17 @@
         case .call(let id, let member): call(id, member)
         case .answer(let number, let result): answer(number, result)
         case .emit(let signal): try? bus.peer?.emit(signal)
-        case .tell(let event): deliver(event)
+        case .report(let event): deliver(event)
         }
       }
-      settle()
+      stepEnded()
     }
 
     var deadline: Instant? { server.deadline }
 
     func tick() { perform(server.tick(at: bus.clock.now)) }
 
-    func hear(_ message: BlueZMessage) { take(.bus(message)) }
+    func receive(_ message: BlueZMessage) { take(.bus(message)) }
   }
 
   /// The objects that a peripheral exports to BlueZ.

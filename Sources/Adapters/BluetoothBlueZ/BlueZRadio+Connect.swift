@@ -72,10 +72,10 @@
       guard isOn, !peers.values.contains(where: { $0.holds(ticket.attempt) }) else { return }
       peers[id, default: Peer()].tickets.append(ticket)
       if peers[id]?.phase == .open {
-        step.effects.append(.tell(.connected(ticket.attempt)))
+        step.effects.append(.report(.connected(ticket.attempt)))
       } else {
         if case .pausing = peers[id]?.phase, !ticket.isQueued { peers[id]?.phase = .idle }
-        pursue(id, isSighted: isInSight(id), &step)
+        connectIfIdle(id, isDetected: isInRange(id), &step)
       }
     }
 
@@ -110,9 +110,9 @@
 
     /// Connects an idle peripheral if one of its tickets allows it now.
     ///
-    /// - Parameter isSighted: Whether the peripheral is advertising now; a queued ticket connects
+    /// - Parameter isDetected: Whether the peripheral is advertising now; a queued ticket connects
     ///   only then.
-    mutating func pursue(_ id: PeripheralID, isSighted: Bool, _ step: inout Step) {
+    mutating func connectIfIdle(_ id: PeripheralID, isDetected: Bool, _ step: inout Step) {
       guard isOn, let peer = peers[id], peer.phase == .idle, !peer.tickets.isEmpty,
         let device = device(id)
       else { return }
@@ -121,7 +121,7 @@
         return
       }
       let awake = peer.tickets.filter { $0.restsUntil == nil }
-      guard awake.contains(where: { isSighted || !$0.isQueued }) else { return }
+      guard awake.contains(where: { isDetected || !$0.isQueued }) else { return }
       let call = call(BusMember(device, BlueZName.device, "Connect"), for: .connect(id), &step)
       peers[id]?.phase = .connecting(call, due: step.now.advanced(by: ConnectRetry.limit))
     }
@@ -138,13 +138,13 @@
       guard var peer = peers[id] else { return }
       (peer.phase, peer.retry, peer.subscribed) = (.open, ConnectRetry(), [])
       peers[id] = peer
-      for ticket in peer.tickets { step.effects.append(.tell(.connected(ticket.attempt))) }
-      keep(id, &step)
+      for ticket in peer.tickets { step.effects.append(.report(.connected(ticket.attempt))) }
+      trust(id, &step)
     }
 
     /// Marks a connected device as trusted. BlueZ then reconnects it by itself, even after a
     /// disconnect.
-    private mutating func keep(_ id: PeripheralID, _ step: inout Step) {
+    private mutating func trust(_ id: PeripheralID, _ step: inout Step) {
       guard hasProfile, let device = device(id),
         objects[device, BlueZName.device, "Trusted"]?.boolean != true
       else { return }
@@ -158,7 +158,7 @@
     /// Handles BlueZ's acceptance of the profile.
     mutating func registered(_ step: inout Step) {
       hasProfile = true
-      for (id, peer) in peers where peer.phase == .open { keep(id, &step) }
+      for (id, peer) in peers where peer.phase == .open { trust(id, &step) }
     }
 
     private mutating func connectFailed(
@@ -190,7 +190,7 @@
     /// Fails the tickets that are not queued; the standby serves the queued ones.
     private mutating func giveUp(_ id: PeripheralID, _ fault: ConnectFault, _ step: inout Step) {
       for ticket in peers[id]?.tickets ?? [] where !ticket.isQueued {
-        step.effects.append(.tell(.failed(ticket.attempt, fault.failure)))
+        step.effects.append(.report(.failed(ticket.attempt, fault.failure)))
       }
       peers[id]?.tickets.removeAll { !$0.isQueued }
       peers[id]?.retry = ConnectRetry()
@@ -234,13 +234,13 @@
         return
       }
       peers[id]?.phase = .idle
-      pursue(id, isSighted: false, &step)
+      connectIfIdle(id, isDetected: false, &step)
     }
 
     mutating func connectedChanged(_ path: String, _ isConnected: Bool, _ step: inout Step) {
       guard let id = id(ofDevice: path), let peer = peers[id] else {
         // BlueZ connected the device by itself, before a ticket requested it.
-        if isConnected { tellIfScanned(path, &step) }
+        if isConnected { reportIfScanned(path, &step) }
         return
       }
       switch peer.phase {
@@ -258,7 +258,7 @@
       peers[id]?.tickets = []
       peers[id]?.subscribed = []
       for ticket in tickets {
-        step.effects.append(.tell(.disconnected(ticket.attempt, failure)))
+        step.effects.append(.report(.disconnected(ticket.attempt, failure)))
       }
       left(id, &step)
     }
@@ -282,11 +282,11 @@
         peers[id]?.tickets[index].restsUntil = nil
         isOver = true
       }
-      if isOver { pursue(id, isSighted: isInSight(id), &step) }
+      if isOver { connectIfIdle(id, isDetected: isInRange(id), &step) }
     }
 
     /// Whether the running discovery has found the peripheral. BlueZ does not report it again.
-    private func isInSight(_ id: PeripheralID) -> Bool {
+    private func isInRange(_ id: PeripheralID) -> Bool {
       device(id).flatMap { objects[$0, BlueZName.device, "RSSI"] } != nil
     }
 
@@ -301,7 +301,7 @@
         peers[id]?.phase = .idle
         // The peripheral was reachable when it failed, so a queued ticket retries while the pauses
         // are short.
-        pursue(id, isSighted: peers[id]?.retry != ConnectRetry(), &step)
+        connectIfIdle(id, isDetected: peers[id]?.retry != ConnectRetry(), &step)
       case .idle, .open: return
       }
     }

@@ -15,7 +15,7 @@
     enum Input: Sendable, Equatable {
       case bus(BlueZMessage)
       /// The monitor found the device with this path.
-      case sighted(String)
+      case detected(String)
       case monitorReleased
       case scan([GATTID])
       case stopScan
@@ -27,7 +27,7 @@
 
     enum Effect: Sendable, Equatable {
       case call(CallID, BusMember)
-      case tell(CentralEvent)
+      case report(CentralEvent)
       case answer(RequestID, Result<[UInt8], LinkFailure>)
       /// The standby that now waits for the peripherals; `nil` if none does.
       case standby(BlueZStandby?)
@@ -59,14 +59,14 @@
     let services: [GATTID]
     var objects = BlueZObjects()
     var daemon = Daemon.absent
-    var told: AdapterState?
+    var reported: AdapterState?
     var scan: [GATTID]?
     var discovery = Discovery.off
     /// The start of the standby's next scan, and the end of the running one.
     var paceAt: Instant?
     var paceEnd: Instant?
     var hasProfile = false
-    var monitor = MonitorState.unasked
+    var monitor = MonitorState.notRequested
     var shownStandby: BlueZStandby?
     var peers: [PeripheralID: Peer] = [:]
     var requests: [RequestID: Pending] = [:]
@@ -96,7 +96,7 @@
     }
 
     enum MonitorState: Sendable, Hashable {
-      case unasked, asked, on, unsupported
+      case notRequested, asked, on, unsupported
     }
 
     enum Purpose: Sendable, Hashable {
@@ -121,7 +121,7 @@
     mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
       var step = Step(now: now)
       take(input, &step)
-      settle(&step)
+      stepEnded(&step)
       return step.effects
     }
 
@@ -132,7 +132,7 @@
       paceIsDue(&step)
       for id in peers.keys.sorted(by: { $0.id < $1.id }) { peerIsDue(id, &step) }
       for id in requests.keys.sorted() { requestIsDue(id, &step) }
-      settle(&step)
+      stepEnded(&step)
       return step.effects
     }
 
@@ -149,7 +149,7 @@
     private mutating func take(_ input: Input, _ step: inout Step) {
       switch input {
       case .bus(let message): take(message, &step)
-      case .sighted(let path): sighted(path, &step)
+      case .detected(let path): detected(path, &step)
       case .monitorReleased: monitor = .unsupported
       case .scan(let services): scan(services, &step)
       case .stopScan: scan = nil
@@ -179,10 +179,10 @@
     }
 
     /// Updates everything that depends on the state; runs after every step.
-    private mutating func settle(_ step: inout Step) {
-      tellAdapter(&step)
-      settleStandby(&step)
-      settleDiscovery(&step)
+    private mutating func stepEnded(_ step: inout Step) {
+      reportAdapter(&step)
+      updateStandby(&step)
+      updateDiscovery(&step)
     }
 
     private mutating func close(_ step: inout Step) {
@@ -267,7 +267,7 @@
       adapter.flatMap { BlueZAddress(path: path, below: $0)?.id }
     }
 
-    var isOn: Bool { told == .on }
+    var isOn: Bool { reported == .on }
 
     mutating func daemonChanged(_ isThere: Bool, _ step: inout Step) {
       objects = BlueZObjects()
@@ -303,12 +303,12 @@
       }
     }
 
-    mutating func tellAdapter(_ step: inout Step) {
-      guard let state, state != told else { return }
-      if told == .on { drop(&step) }
-      told = state
+    mutating func reportAdapter(_ step: inout Step) {
+      guard let state, state != reported else { return }
+      if reported == .on { drop(&step) }
+      reported = state
       if state == .on { begin(&step) }
-      step.effects.append(.tell(.adapter(state)))
+      step.effects.append(.report(.adapter(state)))
     }
 
     /// Registers the profile for which BlueZ connects by itself.
@@ -327,7 +327,7 @@
     mutating func drop(_ step: inout Step) {
       for id in requests.keys.sorted() { step.effects.append(.answer(id, .failure(.reset))) }
       (requests, peers, calls) = ([:], [:], calls.filter { $0.value == .load })
-      (discovery, paceAt, paceEnd, hasProfile, monitor) = (.off, nil, nil, false, .unasked)
+      (discovery, paceAt, paceEnd, hasProfile, monitor) = (.off, nil, nil, false, .notRequested)
     }
 
     mutating func added(
@@ -336,7 +336,7 @@
       guard daemon == .ready else { return }
       objects.add(path, interfaces)
       if let device = interfaces[BlueZName.device] {
-        if device["RSSI"] != nil { heard(path, &step) }
+        if device["RSSI"] != nil { advertised(path, &step) }
         if device["Connected"]?.boolean == true { connectedChanged(path, true, &step) }
       }
       if interfaces[BlueZName.characteristic] != nil { verifyAll(below: path, &step) }
@@ -356,7 +356,7 @@
       objects.change(path, interface, values, without: without)
       switch interface {
       case BlueZName.device:
-        if values["RSSI"] != nil { heard(path, &step) }
+        if values["RSSI"] != nil { advertised(path, &step) }
         if let isConnected = values["Connected"]?.boolean {
           connectedChanged(path, isConnected, &step)
         }
@@ -368,14 +368,14 @@
     }
 
     /// Handles an advertisement from a device.
-    private mutating func heard(_ path: String, _ step: inout Step) {
+    private mutating func advertised(_ path: String, _ step: inout Step) {
       guard let id = id(ofDevice: path) else { return }
-      tellIfScanned(path, &step)
-      pursue(id, isSighted: true, &step)
+      reportIfScanned(path, &step)
+      connectIfIdle(id, isDetected: true, &step)
     }
 
-    mutating func sighted(_ path: String, _ step: inout Step) {
-      if let id = id(ofDevice: path) { pursue(id, isSighted: true, &step) }
+    mutating func detected(_ path: String, _ step: inout Step) {
+      if let id = id(ofDevice: path) { connectIfIdle(id, isDetected: true, &step) }
     }
   }
 
@@ -394,30 +394,30 @@
         guard let device = objects[path, BlueZName.device],
           device["RSSI"] != nil || device["Connected"]?.boolean == true
         else { continue }
-        tellIfScanned(path, &step)
+        reportIfScanned(path, &step)
       }
     }
 
     /// Reports a device that the app scans for; BlueZ merges the filters of all programs.
-    mutating func tellIfScanned(_ path: String, _ step: inout Step) {
+    mutating func reportIfScanned(_ path: String, _ step: inout Step) {
       guard isOn, let scan, let id = id(ofDevice: path),
         !objects.services(of: path).isDisjoint(with: scan)
       else { return }
       let name = objects[path, BlueZName.device, "Name"]?.text
-      step.effects.append(.tell(.found(id, name: name)))
+      step.effects.append(.report(.found(id, name: name)))
     }
 
     /// Whether discovery should run. It should not run during a connect, since many controllers
     /// cannot do both.
     private var wantsDiscovery: Bool {
       guard isOn, !peers.values.contains(where: \.phase.isConnecting) else { return false }
-      let isHunting = peers.contains { id, peer in
+      let isSearching = peers.contains { id, peer in
         peer.phase == .idle && peer.tickets.contains { !$0.isQueued } && device(id) == nil
       }
-      return scan != nil || isHunting || paceEnd != nil
+      return scan != nil || isSearching || paceEnd != nil
     }
 
-    mutating func settleDiscovery(_ step: inout Step) {
+    mutating func updateDiscovery(_ step: inout Step) {
       switch (discovery, wantsDiscovery) {
       case (.off, true): startDiscovery(tries: 1, &step)
       case (.on, false), (.starting, false): stopDiscovery(&step)
@@ -474,7 +474,7 @@
       let isRandom = properties["AddressType"]?.text == "random"
       let isPaired = properties["Paired"]?.boolean == true
       return StandbyFacts(
-        hasProfile: hasProfile, isKept: isPaired || properties["Trusted"]?.boolean == true,
+        hasProfile: hasProfile, isStored: isPaired || properties["Trusted"]?.boolean == true,
         addressChanges: isRandom && !isPaired && BlueZAddress(id)?.changesIfRandom == true,
         hasMonitor: monitor == .on)
     }
@@ -487,7 +487,7 @@
       return .best(facts(of: id))
     }
 
-    mutating func settleStandby(_ step: inout Step) {
+    mutating func updateStandby(_ step: inout Step) {
       let all = isOn ? peers.keys.compactMap { kind(for: $0) } : []
       // If peripherals need different standbys, the one that demands the most of this program is
       // chosen.
@@ -507,7 +507,7 @@
     }
 
     private mutating func askForMonitor(_ standby: BlueZStandby?, _ step: inout Step) {
-      guard standby == .pacedScan, monitor == .unasked, !services.isEmpty, let adapter else {
+      guard standby == .pacedScan, monitor == .notRequested, !services.isEmpty, let adapter else {
         return
       }
       let types = objects[adapter, BlueZName.monitorManager, "SupportedMonitorTypes"]?.texts ?? []
@@ -705,7 +705,7 @@
       peers[pending.peer]?.tickets = []
       leave(pending.peer, &step)
       for ticket in tickets {
-        step.effects.append(.tell(.disconnected(ticket.attempt, failure)))
+        step.effects.append(.report(.disconnected(ticket.attempt, failure)))
       }
     }
 
@@ -714,7 +714,7 @@
       guard let attempt = found?.tickets.first?.attempt,
         let id = objects[path, BlueZName.characteristic, "UUID"]?.text.flatMap({ GATTID($0) })
       else { return }
-      step.effects.append(.tell(.value(attempt, id, value)))
+      step.effects.append(.report(.value(attempt, id, value)))
     }
 
     /// Returns the maximum size of a notification's value: the MTU, which BlueZ reports since 5.62,

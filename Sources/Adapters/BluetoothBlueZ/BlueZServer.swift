@@ -24,7 +24,7 @@
       case call(CallID, BusMember)
       case answer(UInt64, Result<[BusData], BusRefusal>)
       case emit(BusMember)
-      case tell(PeripheralEvent)
+      case report(PeripheralEvent)
     }
 
     typealias CallID = BlueZMessage.CallID
@@ -84,7 +84,7 @@
       case .reply(let number, let bytes): reply(number, bytes, &effects)
       case .close: close(&effects)
       }
-      settle(&effects)
+      updateRegistrations(&effects)
       return effects
     }
 
@@ -92,7 +92,7 @@
       var effects: [Effect] = []
       if case .resting(let due) = application, due <= now { application = .none }
       if case .resting(let due) = advertisement, due <= now { advertisement = .none }
-      settle(&effects)
+      updateRegistrations(&effects)
       return effects
     }
 
@@ -140,7 +140,7 @@
     private var adapter: String? { objects.adapter(adapterName) }
 
     /// Updates the registrations; runs after every step.
-    private mutating func settle(_ effects: inout [Effect]) {
+    private mutating func updateRegistrations(_ effects: inout [Effect]) {
       guard isReady, !isClosed, let adapter else { return }
       let isOn = objects[adapter, BlueZName.adapter, "Powered"]?.boolean == true
       if application == .none {
@@ -189,7 +189,7 @@
       switch (isConnected, phone) {
       case (true, nil) where !isClosed:
         phone = path
-        effects.append(.tell(.connected(longestValue: Self.shortest)))
+        effects.append(.report(.connected(longestValue: Self.shortest)))
       case (false, path): left(&effects)
       case (true, _), (false, _): return
       }
@@ -202,7 +202,7 @@
       (requests, subscribed, longestValue) = ([:], [], Self.shortest)
       guard phone != nil else { return }
       phone = nil
-      effects.append(.tell(.disconnected))
+      effects.append(.report(.disconnected))
     }
 
     private mutating func disconnect(_ effects: inout [Effect]) {
@@ -236,11 +236,11 @@
       case (BlueZName.characteristic, "ReadValue", let id?):
         agree(call.arguments.last?.properties, &effects)
         let request = request(number, call.arguments.last?.properties)
-        effects.append(.tell(.read(request, id)))
+        effects.append(.report(.read(request, id)))
       case (BlueZName.characteristic, "WriteValue", let id?):
         agree(call.arguments.last?.properties, &effects)
         let bytes = call.arguments.first?.bytes ?? []
-        effects.append(.tell(.write(request(number, nil), id, bytes)))
+        effects.append(.report(.write(request(number, nil), id, bytes)))
       case (BlueZName.characteristic, "StartNotify", let id?):
         subscribed.insert(id)
         effects.append(.answer(number, .success([])))
@@ -260,7 +260,7 @@
       let longest = max(Int(mtu) - 3, Self.shortest)
       guard longest != longestValue else { return }
       longestValue = longest
-      effects.append(.tell(.negotiated(longestValue: longest)))
+      effects.append(.report(.negotiated(longestValue: longest)))
     }
 
     private mutating func request(_ call: UInt64, _ options: [String: BusData]?) -> UInt16 {

@@ -23,7 +23,7 @@
 
     /// Returns the best standby for a peripheral.
     static func best(_ facts: StandbyFacts) -> BlueZStandby {
-      if facts.hasProfile, facts.isKept, !facts.addressChanges { return .autoConnect }
+      if facts.hasProfile, facts.isStored, !facts.addressChanges { return .autoConnect }
       return facts.hasMonitor ? .monitor : .pacedScan
     }
   }
@@ -33,7 +33,7 @@
     /// Whether BlueZ accepted the application with a GattProfile1.
     var hasProfile: Bool
     /// Whether BlueZ stores the device, which it does if the device is paired or trusted.
-    var isKept: Bool
+    var isStored: Bool
     /// Whether the device's address changes, so that the controller cannot wait for it.
     var addressChanges: Bool
     /// Whether the controller accepts an advertisement monitor.

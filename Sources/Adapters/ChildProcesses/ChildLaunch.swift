@@ -12,7 +12,7 @@ package struct ChildLaunch: Sendable {
   /// The path of the program's file.
   var path: String
   /// The arguments of the program, the first of which is its name.
-  var words: [String]
+  var arguments: [String]
   /// The environment of the program as `NAME=VALUE`; `nil` is the environment of this process.
   package var environment: [String]?
   /// Additional variables as `NAME=VALUE`; the later of two with the same name takes effect.
@@ -32,9 +32,9 @@ package struct ChildLaunch: Sendable {
   package var closesOthers = false
 
   /// Creates a description of a program to start; the first argument is the program's name.
-  package init(_ path: String, _ words: [String]) {
+  package init(_ path: String, _ arguments: [String]) {
     self.path = path
-    self.words = words
+    self.arguments = arguments
   }
 
   /// Starts the program and returns its process ID.
@@ -69,8 +69,8 @@ package struct ChildLaunch: Sendable {
     unsafe posix_spawnattr_setflags(&attributes, flags)
     unsafe posix_spawnattr_setpgroup(&attributes, group)
     var child: pid_t = 0
-    let code = unsafe withArguments { words, environment in
-      unsafe posix_spawn(&child, path, &actions, &attributes, words, environment)
+    let code = unsafe withArguments { arguments, environment in
+      unsafe posix_spawn(&child, path, &actions, &attributes, arguments, environment)
     }
     guard code == 0 else { throw ChildFailure(code: code) }
     return child
@@ -91,15 +91,15 @@ package struct ChildLaunch: Sendable {
   /// Calls `body` with the arguments and the environment as C strings.
   private func withArguments(
     _ body: (
-      _ words: [UnsafeMutablePointer<CChar>?],
+      _ arguments: [UnsafeMutablePointer<CChar>?],
       _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>
     ) -> Int32
   ) -> Int32 {
-    let words = unsafe words.map { unsafe strdup($0) } + [nil]
+    let arguments = unsafe arguments.map { unsafe strdup($0) } + [nil]
     let own = unsafe variables.map { unsafe strdup($0) } + [nil]
-    defer { unsafe (words + own).forEach { unsafe free($0) } }
-    guard environment == nil, additions.isEmpty else { return unsafe body(words, own) }
-    return unsafe body(words, environ)
+    defer { unsafe (arguments + own).forEach { unsafe free($0) } }
+    guard environment == nil, additions.isEmpty else { return unsafe body(arguments, own) }
+    return unsafe body(arguments, environ)
   }
 
   /// The environment of the program with the additions.

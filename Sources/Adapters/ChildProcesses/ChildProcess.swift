@@ -25,8 +25,8 @@ package final class ChildProcess: Sendable {
 
     /// Decodes a wait status. The low seven bits are a signal, zero after an exit; the next byte is
     /// the exit status.
-    init(word: Int32) {
-      self = word & 0x7F == 0 ? .exited((word >> 8) & 0xFF) : .signalled(word & 0x7F)
+    init(waitStatus status: Int32) {
+      self = status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .signalled(status & 0x7F)
     }
   }
 
@@ -117,15 +117,15 @@ package final class ChildProcess: Sendable {
   private func reap() {
     var info = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-    var word: Int32 = 0
+    var status: Int32 = 0
     var waiting: [@Sendable (Ending) -> Void] = []
     state.withLock {
       // If SIGCHLD is ignored, the status is lost. A lost status must not count as success.
-      if unsafe waitpid(identifier, &word, 0) != identifier { word = 127 << 8 }
+      if unsafe waitpid(identifier, &status, 0) != identifier { status = 127 << 8 }
       if case .attended(let bodies) = $0 { waiting = bodies }
-      $0 = .ended(Ending(word: word))
+      $0 = .ended(Ending(waitStatus: status))
     }
-    for body in waiting { body(Ending(word: word)) }
+    for body in waiting { body(Ending(waitStatus: status)) }
     keeper?.end()
   }
 }

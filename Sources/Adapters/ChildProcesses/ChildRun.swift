@@ -102,7 +102,7 @@ private struct ChildService {
   private(set) var errors: [UInt8] = []
 
   /// The indices of the descriptors in `watched`.
-  private enum Place {
+  private enum Index {
     static let input = 0
     static let output = 1
     static let errors = 2
@@ -131,55 +131,55 @@ private struct ChildService {
 
   /// Returns once the program has ended and all of its output is read.
   mutating func serve() {
-    if rest.isEmpty { stop(Place.input) }
-    while watched[Place.end].fd >= 0 {
+    if rest.isEmpty { stop(Index.input) }
+    while watched[Index.end].fd >= 0 {
       guard unsafe poll(&watched, nfds_t(watched.count), -1) >= 0 || errno == EINTR else { break }
-      if watched[Place.input].revents != 0 { feed() }
-      if watched[Place.output].revents != 0 { readOutput() }
-      if watched[Place.errors].revents != 0 { readErrors() }
-      if watched[Place.end].revents != 0 { stop(Place.end) }
+      if watched[Index.input].revents != 0 { feed() }
+      if watched[Index.output].revents != 0 { readOutput() }
+      if watched[Index.errors].revents != 0 { readErrors() }
+      if watched[Index.end].revents != 0 { stop(Index.end) }
     }
-    while watched[Place.output].fd >= 0, readOutput() {}
-    while watched[Place.errors].fd >= 0, readErrors() {}
-    for place in watched.indices { stop(place) }
+    while watched[Index.output].fd >= 0, readOutput() {}
+    while watched[Index.errors].fd >= 0, readErrors() {}
+    for index in watched.indices { stop(index) }
   }
 
   /// Closes a descriptor.
-  private mutating func stop(_ place: Int) {
-    guard watched[place].fd >= 0 else { return }
-    close(watched[place].fd)
-    watched[place].fd = -1
-    watched[place].revents = 0
+  private mutating func stop(_ index: Int) {
+    guard watched[index].fd >= 0 else { return }
+    close(watched[index].fd)
+    watched[index].fd = -1
+    watched[index].revents = 0
   }
 
   private mutating func feed() {
     let count = unsafe rest.withUnsafeBytes {
-      unsafe write(watched[Place.input].fd, $0.baseAddress, min($0.count, Self.chunk))
+      unsafe write(watched[Index.input].fd, $0.baseAddress, min($0.count, Self.chunk))
     }
     if count > 0 { rest = rest.dropFirst(count) }
     let isOver = count < 0 && errno != EAGAIN && errno != EINTR
-    if isOver || rest.isEmpty { stop(Place.input) }
+    if isOver || rest.isEmpty { stop(Index.input) }
   }
 
   /// Reads a piece of the output; returns whether there may be more.
   @discardableResult
   private mutating func readOutput() -> Bool {
-    guard let bytes = read(Place.output) else { return false }
+    guard let bytes = read(Index.output) else { return false }
     output(bytes)
     return true
   }
 
   @discardableResult
   private mutating func readErrors() -> Bool {
-    guard let bytes = read(Place.errors) else { return false }
+    guard let bytes = read(Index.errors) else { return false }
     errors += bytes
     if errors.count > Self.errorBytes { errors.removeFirst(errors.count - Self.errorBytes) }
     return true
   }
 
-  private mutating func read(_ place: Int) -> [UInt8]? {
-    let count = unsafe systemRead(watched[place].fd, &buffer, buffer.count)
-    if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR { stop(place) }
+  private mutating func read(_ index: Int) -> [UInt8]? {
+    let count = unsafe systemRead(watched[index].fd, &buffer, buffer.count)
+    if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR { stop(index) }
     return count > 0 ? Array(buffer[..<count]) : nil
   }
 }

@@ -38,8 +38,8 @@ struct GroupKeeper: Sendable {
   /// remain.
   func end() {
     _ = kill(identifier, SIGKILL)
-    var word: Int32 = 0
-    while unsafe waitpid(identifier, &word, 0) < 0, errno == EINTR {}
+    var status: Int32 = 0
+    while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
     _ = close(pipe)
   }
 }

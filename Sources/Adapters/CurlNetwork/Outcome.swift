@@ -54,7 +54,7 @@ struct Outcome: Equatable {
   static let unwatched = LinkFailure.local(detail: "The system cannot watch more descriptors.")
 
   private var connectFailure: LinkFailure {
-    if let peer = wayPoint, peer != Self.unbracketed(host) { return .proxy(detail: text) }
+    if let peer = contactedHost, peer != Self.unbracketed(host) { return .proxy(detail: text) }
     switch systemError {
     case ECONNREFUSED: return .refused
     case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL: return .unreachable(detail: text)
@@ -66,12 +66,12 @@ struct Outcome: Equatable {
   }
 
   /// The host in libcurl's text about a failed connect, which is the proxy if there is one.
-  private var wayPoint: String? {
-    let words = text.split(separator: " ")
-    guard let place = words.firstIndex(of: "port"), place >= 2, words[place - 2] == "to" else {
+  private var contactedHost: String? {
+    let parts = text.split(separator: " ")
+    guard let index = parts.firstIndex(of: "port"), index >= 2, parts[index - 2] == "to" else {
       return nil
     }
-    return Self.unbracketed(String(words[place - 1]))
+    return Self.unbracketed(String(parts[index - 1]))
   }
 
   /// Removes the brackets of an IPv6 address, which URLs have and libcurl's texts do not.
@@ -111,13 +111,13 @@ struct Outcome: Equatable {
   /// The text takes precedence: the error number may be left over from an address that lost the
   /// connection race.
   private var streamFailure: LinkFailure? {
-    let causes: [(words: String, failure: LinkFailure)] = [
+    let causes: [(pattern: String, failure: LinkFailure)] = [
       ("reset by peer", .reset), ("Broken pipe", .reset), ("unexpected eof", .ended),
       ("SSL_ERROR_SYSCALL", .ended), ("SSL_ERROR_ZERO_RETURN", .ended), ("Empty reply", .ended),
       ("timed out", .timeout(.silence)), ("unreachable", .unreachable(detail: text)),
       ("No route to host", .unreachable(detail: text)),
     ]
-    if let cause = causes.first(where: { text.contains($0.words) }) { return cause.failure }
+    if let cause = causes.first(where: { text.contains($0.pattern) }) { return cause.failure }
     return [ECONNRESET, EPIPE, ECONNABORTED].contains(systemError) ? .reset : nil
   }
 }

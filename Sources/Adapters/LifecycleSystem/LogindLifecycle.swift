@@ -66,10 +66,10 @@
   @safe private final class SleepBus {
     private static let logind = "org.freedesktop.login1"
     private let connection: BusConnection
-    private let hear: (Bool) -> Void
+    private let onChange: (Bool) -> Void
 
-    init(address: String?, hear: @escaping (Bool) -> Void) throws(BusFailure) {
-      self.hear = hear
+    init(address: String?, onChange: @escaping (Bool) -> Void) throws(BusFailure) {
+      self.onChange = onChange
       connection = try BusConnection(address: address, or: .system)
       let answer: sd_bus_message_handler_t = { message, context, _ in
         var isGoingToSleep: Int32 = 0
@@ -78,7 +78,7 @@
           unsafe sd_bus_message_read_basic(message, kind, &isGoingToSleep) > 0
         else { return 0 }
         unsafe Unmanaged<SleepBus>.fromOpaque(context).takeUnretainedValue()
-          .hear(isGoingToSleep != 0)
+          .onChange(isGoingToSleep != 0)
         return 0
       }
       // The context outlives the match: the match ends with the connection, which this object owns.

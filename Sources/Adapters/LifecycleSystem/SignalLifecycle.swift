@@ -42,9 +42,9 @@ public struct SignalLifecycle: LifecycleMonitor {
       of: LifecycleEvent.self, bufferingPolicy: .bufferingNewest(64))
     let queue = DispatchQueue(label: "holdfast.signals")
     let sources = SignalSources(meanings, on: queue) { event in
-      let tell: @Sendable () -> Void = { continuation.yield(event) }
-      guard event == .again else { return tell() }
-      queue.asyncAfter(deadline: .now() + Self.patience, execute: tell)
+      let send: @Sendable () -> Void = { continuation.yield(event) }
+      guard event == .again else { return send() }
+      queue.asyncAfter(deadline: .now() + Self.patience, execute: send)
     }
     continuation.onTermination = { _ in sources.cancel() }
     return stream

@@ -68,7 +68,7 @@
 
     /// Delivers the values, first immediately and then after each change, until `stop` is sent.
     package func listen(
-      until stop: StopSignal, _ hear: ([BusProperty: BusValue]) -> Void
+      until stop: StopSignal, _ deliver: ([BusProperty: BusValue]) -> Void
     ) throws(BusFailure) {
       var last: [BusProperty: BusValue]?
       repeat {
@@ -76,7 +76,7 @@
         if isStale {
           isStale = false
           let values = read()
-          if values != last { hear(values) }
+          if values != last { deliver(values) }
           last = values
           // Signals that arrived with the replies are queued in the process and not in the kernel.
           continue

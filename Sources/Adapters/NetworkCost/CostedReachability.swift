@@ -27,10 +27,10 @@
     public func changes() -> AsyncStream<Reachability> {
       let (stream, continuation) = AsyncStream.makeStream(
         of: Reachability.self, bufferingPolicy: .bufferingNewest(64))
-      let known = KnownWay { continuation.yield($0) }
-      let ways = monitor.changes()
+      let known = CombinedPath { continuation.yield($0) }
+      let paths = monitor.changes()
       let task = Task {
-        for await way in ways { known.note(way) }
+        for await path in paths { known.note(path) }
         continuation.finish()
       }
       let stop = StopSignal()
@@ -74,19 +74,19 @@
   }
 
   /// The newest path and cost, combined.
-  private final class KnownWay: Sendable {
+  private final class CombinedPath: Sendable {
     private struct State {
-      var way: Reachability?
+      var path: Reachability?
       var traits: PathTraits = []
-      var told: Reachability?
+      var reported: Reachability?
     }
 
     private let state = Mutex(State())
-    private let tell: @Sendable (Reachability) -> Void
+    private let report: @Sendable (Reachability) -> Void
 
-    init(_ tell: @escaping @Sendable (Reachability) -> Void) { self.tell = tell }
+    init(_ report: @escaping @Sendable (Reachability) -> Void) { self.report = report }
 
-    func note(_ way: Reachability) { change { $0.way = way } }
+    func note(_ path: Reachability) { change { $0.path = path } }
 
     func note(_ traits: PathTraits) { change { $0.traits = traits } }
 
@@ -94,9 +94,9 @@
     private func change(_ change: (inout State) -> Void) {
       state.withLock { state in
         change(&state)
-        guard let way = state.way?.with(state.traits), way != state.told else { return }
-        state.told = way
-        tell(way)
+        guard let path = state.path?.with(state.traits), path != state.reported else { return }
+        state.reported = path
+        report(path)
       }
     }
   }

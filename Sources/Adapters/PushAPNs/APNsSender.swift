@@ -80,7 +80,7 @@ public final class APNsSender: PushSender {
     }
     let sent = clock.now
     let answer = await exchange(request(push, to: url, token: token))
-    if let outcome = settle(answer, device, token: token, sent: sent, isSecond: isSecond) {
+    if let outcome = finish(answer, device, token: token, sent: sent, isSecond: isSecond) {
       return outcome
     }
     return await attempt(push, at: url, device, isSecond: true)
@@ -115,7 +115,7 @@ public final class APNsSender: PushSender {
 
   /// Returns the outcome; `nil` means one more attempt with another token, which happens at most
   /// once.
-  private func settle(
+  private func finish(
     _ answer: APNsAnswer, _ device: String, token: String, sent: Instant, isSecond: Bool
   ) -> PushOutcome? {
     let now = clock.now

@@ -53,13 +53,13 @@ public final class HookSender: PushSender {
 
   /// Runs the program once.
   public func send(_ push: Push) async -> PushOutcome {
-    guard case .hook(let word) = push.address else {
+    guard case .hook(let address) = push.address else {
       return .failed(cause: "the address does not belong to the hook")
     }
     guard enter() else { return .tooMany(retryAfter: .seconds(1)) }
     defer { running.withLock { $0 -= 1 } }
     do {
-      return await outcome(of: try start(input: Self.line(push, word)))
+      return await outcome(of: try start(input: Self.line(push, address)))
     } catch {
       return .failed(cause: "the hook could not be started: \(error.reason)")
     }
@@ -114,11 +114,11 @@ public final class HookSender: PushSender {
     }
   }
 
-  private static func line(_ push: Push, _ word: String) -> [UInt8] {
+  private static func line(_ push: Push, _ address: String) -> [UInt8] {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
     for (name, value) in [
-      ("event", "wake"), ("address", word), ("expires_at", RFC3339.format(push.expiresAt)),
+      ("event", "wake"), ("address", address), ("expires_at", RFC3339.format(push.expiresAt)),
       ("collapse_id", push.collapseID),
     ] {
       writer.entry(name, value)

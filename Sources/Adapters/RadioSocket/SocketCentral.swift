@@ -10,7 +10,7 @@ import Synchronization
 /// second during a scan or a pending connect. A request without a response within 30 s ends the
 /// connection, as GATT requires (Core Specification, volume 3, part F, 3.3.3).
 public final class SocketCentral: Central {
-  private static let look = DispatchTimeInterval.milliseconds(250)
+  private static let retryPause = DispatchTimeInterval.milliseconds(250)
   private static let answer = DispatchTimeInterval.seconds(30)
 
   typealias Answer = CheckedContinuation<[UInt8]?, Never>
@@ -35,7 +35,7 @@ public final class SocketCentral: Central {
     var longestValue = 20
     var lastRequest: UInt16 = 0
     var answers: [UInt16: Answer] = [:]
-    var isLooking = false
+    var isRetrying = false
     var isClosed = false
   }
 
@@ -68,7 +68,7 @@ public final class SocketCentral: Central {
   public func scan(for services: [GATTID]) {
     queue.async { [self] in
       state.withLock { ($0.isScanning, $0.services) = (true, services) }
-      lookAround()
+      connectIfNeeded()
     }
   }
 
@@ -88,7 +88,7 @@ public final class SocketCentral: Central {
         }
         return state.isLinked && state.asked == id
       }
-      if isOpen { tell(.connected(attempt)) } else { lookAround() }
+      if isOpen { report(.connected(attempt)) } else { connectIfNeeded() }
       guard rest > .zero else { return }
       // The central connects at the next advertisement, which arrives within a second.
       queue.asyncAfter(deadline: .now() + .nanoseconds(Int(rest.nanoseconds))) { [weak self] in
@@ -166,7 +166,7 @@ public final class SocketCentral: Central {
 
   // MARK: on the queue
 
-  private func tell(_ event: CentralEvent) {
+  private func report(_ event: CentralEvent) {
     state.withLock(\.deliver)?(event)
   }
 
@@ -198,9 +198,9 @@ public final class SocketCentral: Central {
   }
 
   /// Connects to the socket during a scan or a pending connect.
-  private func lookAround() {
+  private func connectIfNeeded() {
     let isWanted = state.withLock { state in
-      !state.isClosed && !state.isLooking && state.channel == nil
+      !state.isClosed && !state.isRetrying && state.channel == nil
         && (state.isScanning || !state.tickets.isEmpty)
     }
     guard isWanted else { return }
@@ -208,25 +208,25 @@ public final class SocketCentral: Central {
       let channel = FrameChannel(found, on: queue) { [weak self] frame in
         self?.take(frame)
       } ended: { [weak self] in
-        self?.gone()
+        self?.channelEnded()
       }
       state.withLock { $0.channel = channel }
       return
     }
-    lookLater()
+    retryLater()
   }
 
-  private func lookLater() {
-    state.withLock { $0.isLooking = true }
-    queue.asyncAfter(deadline: .now() + Self.look) { [weak self] in
-      self?.state.withLock { $0.isLooking = false }
-      self?.lookAround()
+  private func retryLater() {
+    state.withLock { $0.isRetrying = true }
+    queue.asyncAfter(deadline: .now() + Self.retryPause) { [weak self] in
+      self?.state.withLock { $0.isRetrying = false }
+      self?.connectIfNeeded()
     }
   }
 
   private func take(_ frame: RadioFrame) {
     switch frame {
-    case .advertisement(let id, let service, let name): heard(id, service, name)
+    case .advertisement(let id, let service, let name): advertised(id, service, name)
     case .connected(let longest): linked(Int(longest))
     case .disconnected: unlinked(.reset)
     case .notification(let id, let bytes):
@@ -234,14 +234,14 @@ public final class SocketCentral: Central {
       else { return }
       // The value is the same for all tickets of a connection, so it is reported once, for the
       // oldest.
-      tell(.value(attempt, id, bytes))
+      report(.value(attempt, id, bytes))
     case .reply(let number, let bytes):
       state.withLock { $0.answers.removeValue(forKey: number) }?.resume(returning: bytes)
     case .connect, .disconnect, .discover, .subscribe, .read, .write: return  // a phone's own
     }
   }
 
-  private func heard(_ id: PeripheralID, _ service: GATTID, _ name: String) {
+  private func advertised(_ id: PeripheralID, _ service: GATTID, _ name: String) {
     let (isNews, connects) = state.withLock { state in
       let connects =
         state.asked == nil
@@ -249,7 +249,7 @@ public final class SocketCentral: Central {
       if connects { state.asked = id }
       return (state.isScanning && state.services.contains(service), connects)
     }
-    if isNews { tell(.found(id, name: name)) }
+    if isNews { report(.found(id, name: name)) }
     if connects { state.withLock(\.channel)?.send(.connect) }
   }
 
@@ -263,7 +263,7 @@ public final class SocketCentral: Central {
       state.withLock(\.channel)?.send(.disconnect)
       return
     }
-    for attempt in tickets { tell(.connected(attempt)) }
+    for attempt in tickets { report(.connected(attempt)) }
   }
 
   /// Handles the end of a connection, or a refused connect, whose tickets remain.
@@ -275,14 +275,14 @@ public final class SocketCentral: Central {
       return (lost, state.takeAnswers())
     }
     for answer in answers { answer.resume(returning: nil) }
-    for attempt in lost { tell(.disconnected(attempt, failure)) }
+    for attempt in lost { report(.disconnected(attempt, failure)) }
   }
 
-  private func gone() {
+  private func channelEnded() {
     state.withLock { $0.channel = nil }
     unlinked(.timeout(.silence))
     // A listener that accepts and closes immediately is retried at the same pace as a missing one.
-    lookLater()
+    retryLater()
   }
 }
 

@@ -124,7 +124,7 @@ package final class SocketPeripheral: Peripheral {
     let channel = FrameChannel(descriptor, on: queue) { [weak self] frame in
       self?.take(frame, of: number)
     } ended: { [weak self] in
-      self?.gone(number)
+      self?.channelEnded(number)
     }
     let isAdvertising = state.withLock { state in
       state.phones[number] = channel
@@ -165,7 +165,7 @@ package final class SocketPeripheral: Peripheral {
     if isTaken { event(.connected(longestValue: Int(longestValue))) }
   }
 
-  private func gone(_ number: UInt64) {
+  private func channelEnded(_ number: UInt64) {
     let wasLinked = state.withLock { state in
       state.phones[number] = nil
       guard state.linked == number else { return false }

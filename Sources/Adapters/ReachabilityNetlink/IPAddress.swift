@@ -37,8 +37,8 @@
     func masked(to length: Int) -> IPAddress {
       IPAddress(
         unchecked: bytes.enumerated().map { index, byte in
-          let kept = min(max(length - index * 8, 0), 8)
-          return byte & UInt8(truncatingIfNeeded: 0xFF00 >> kept)
+          let retained = min(max(length - index * 8, 0), 8)
+          return byte & UInt8(truncatingIfNeeded: 0xFF00 >> retained)
         })
     }
 

@@ -80,22 +80,22 @@
 
   /// Reports the state whenever it changes, until `stop` is sent.
   private func watch(
-    _ target: NetlinkReachability.Target, until stop: StopSignal, say: (Reachability) -> Void
+    _ target: NetlinkReachability.Target, until stop: StopSignal, deliver: (Reachability) -> Void
   ) {
     let groups =
       RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE
     guard let news = try? NetlinkSocket(groups: UInt32(groups)),
       let kernel = try? NetlinkSocket(groups: 0)
-    else { return say(NetlinkReachability.unknown) }
+    else { return deliver(NetlinkReachability.unknown) }
     var last: Reachability?
     repeat {
       // If the query fails, the last answer stays valid until the next report.
       let found = (try? kernel.picture().reachability(of: target)) ?? last
-      if found != last || last == nil { say(found ?? NetlinkReachability.unknown) }
+      if found != last || last == nil { deliver(found ?? NetlinkReachability.unknown) }
       last = found ?? NetlinkReachability.unknown
     } while stop.allowsWaiting(for: news.descriptor) && (try? news.drain()) != nil
     // Nothing is watched any longer, so the last answer must not block attempts. After a stop there
     // is no receiver.
-    say(NetlinkReachability.unknown)
+    deliver(NetlinkReachability.unknown)
   }
 #endif

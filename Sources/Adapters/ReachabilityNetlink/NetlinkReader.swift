@@ -8,7 +8,7 @@
     /// A datagram has inconsistent lengths; parsing stopped at this byte.
     case malformed(offset: Int)
     /// The state changed during each attempt to read it completely.
-    case restless
+    case unstable
   }
 
   /// One message of the response to a dump request.

@@ -59,7 +59,7 @@
         }
         if isWhole { return picture }
       }
-      throw .restless
+      throw .unstable
     }
 
     /// Requests all records of a type; returns false if they changed during the dump.

@@ -17,7 +17,7 @@ public enum SocketEvent: Sendable, Equatable {
   /// A WebSocket is open; follows `accept` within the same turn.
   case opened(ConnectionID)
   /// A WebSocket received bytes; at most once in a turn, before the events of these bytes.
-  case heard(ConnectionID)
+  case received(ConnectionID)
   /// A complete text message.
   case text(ConnectionID, [UInt8])
   /// A complete binary message.

@@ -85,12 +85,12 @@ public actor SocketServer<Handler: SocketHandler> {
   }
 
   private func turn() {
-    settle()
+    drain()
     hub.wait()
-    settle()
+    drain()
     guard case .stopping(let waiters) = state, hub.hasStopped else { return }
     hub.cutAll()
-    settle()
+    drain()
     state = .stopped
     inputs.withLock { $0 = nil }
     loop.drive(with: nil)
@@ -98,7 +98,7 @@ public actor SocketServer<Handler: SocketHandler> {
   }
 
   /// Delivers events to the handler and writes its responses until no events remain.
-  private func settle() {
+  private func drain() {
     for input in takeInputs() { input(&handler, hub) }
     repeat {
       for event in hub.takeEvents() { handler.handle(event, on: hub) }

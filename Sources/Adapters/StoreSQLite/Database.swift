@@ -151,7 +151,7 @@ import LinkCore
       try execute("COMMIT")
       if write {
         mustProbe = false
-        room.keep { _ = shortenLog() }
+        room.limitLog { _ = shortenLog() }
       }
       return value
     } catch {

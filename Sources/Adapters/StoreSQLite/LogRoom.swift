@@ -16,18 +16,18 @@
 struct LogRoom {
   private let path: String
   /// The free space above which no log is too large, since SQLite copies it at 16 MiB.
-  private static let ample: UInt64 = 64 << 20
+  private static let sufficient: UInt64 = 64 << 20
 
   init(path: String) {
     self.path = path
   }
 
   /// Calls `shorten` if the log is too large for the disk. Costs one system call on a large disk.
-  func keep(_ shorten: () -> Void) {
+  func limitLog(_ shorten: () -> Void) {
     var disk = statvfs()
     guard unsafe statvfs(path, &disk) == 0 else { return }
     let free = disk.free
-    guard free < Self.ample else { return }
+    guard free < Self.sufficient else { return }
     var log = stat()
     guard unsafe stat(path + "-wal", &log) == 0, UInt64(max(0, log.st_size)) * 2 >= free else {
       return

@@ -70,58 +70,58 @@ enum SQLValue {
   // Binding one value at a time needs no array. SQLite copies each value. A value that it does not
   // accept would be NULL; `step` then fails with the reason.
 
-  func bind(_ value: Int64?, at place: Int32) {
-    guard let value else { return bindNothing(at: place) }
-    note(unsafe sqlite3_bind_int64(pointer, place, value))
+  func bind(_ value: Int64?, at index: Int32) {
+    guard let value else { return bindNothing(at: index) }
+    note(unsafe sqlite3_bind_int64(pointer, index, value))
   }
 
-  func bind(_ value: Double, at place: Int32) {
-    note(unsafe sqlite3_bind_double(pointer, place, value))
+  func bind(_ value: Double, at index: Int32) {
+    note(unsafe sqlite3_bind_double(pointer, index, value))
   }
 
-  func bind(_ text: String?, at place: Int32) {
-    guard var text else { return bindNothing(at: place) }
+  func bind(_ text: String?, at index: Int32) {
+    guard var text else { return bindNothing(at: index) }
     text.withUTF8 {
       let start = unsafe UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self)
       note(
         unsafe sqlite3_bind_text64(
-          pointer, place, start, UInt64($0.count), Self.copy, UInt8(SQLITE_UTF8)))
+          pointer, index, start, UInt64($0.count), Self.copy, UInt8(SQLITE_UTF8)))
     }
   }
 
   /// Binds sixteen bytes, most significant first, so that SQLite's order of blobs is the order of
   /// UUIDs.
-  func bind(_ id: UUID128?, at place: Int32) {
-    guard let id else { return bindNothing(at: place) }
+  func bind(_ id: UUID128?, at index: Int32) {
+    guard let id else { return bindNothing(at: index) }
     unsafe withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) {
       note(
         unsafe sqlite3_bind_blob64(
-          pointer, place, $0.baseAddress, UInt64($0.count), Self.copy))
+          pointer, index, $0.baseAddress, UInt64($0.count), Self.copy))
     }
   }
 
-  func bind(_ bytes: ArraySlice<UInt8>, at place: Int32) {
+  func bind(_ bytes: ArraySlice<UInt8>, at index: Int32) {
     unsafe bytes.withUnsafeBytes {
       note(
         unsafe sqlite3_bind_blob64(
-          pointer, place, $0.baseAddress, UInt64($0.count), Self.copy))
+          pointer, index, $0.baseAddress, UInt64($0.count), Self.copy))
     }
   }
 
   /// Binds thirty-two bytes, the first word first and each word most significant byte first.
-  func bind(_ words: SIMD4<UInt64>, at place: Int32) {
+  func bind(_ words: SIMD4<UInt64>, at index: Int32) {
     let bytes = (
       words[0].bigEndian, words[1].bigEndian, words[2].bigEndian, words[3].bigEndian
     )
     unsafe withUnsafeBytes(of: bytes) {
       note(
         unsafe sqlite3_bind_blob64(
-          pointer, place, $0.baseAddress, UInt64($0.count), Self.copy))
+          pointer, index, $0.baseAddress, UInt64($0.count), Self.copy))
     }
   }
 
-  func bindNothing(at place: Int32) {
-    note(unsafe sqlite3_bind_null(pointer, place))
+  func bindNothing(at index: Int32) {
+    note(unsafe sqlite3_bind_null(pointer, index))
   }
 
   private func note(_ code: Int32) {

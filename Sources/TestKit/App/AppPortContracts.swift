@@ -64,19 +64,20 @@ public func suspendableContract(
 public func backgroundTimeContract(
   _ time: any BackgroundTime, expire: (() -> Void)? = nil
 ) throws {
-  let heard = Mutex(0)
-  guard let kept = time.begin("kept", expired: { heard.withLock { $0 += 1 } }),
-    let ended = time.begin("ended", expired: { heard.withLock { $0 += 10 } })
+  let expirations = Mutex(0)
+  guard let running = time.begin("kept", expired: { expirations.withLock { $0 += 1 } }),
+    let ended = time.begin("ended", expired: { expirations.withLock { $0 += 10 } })
   else { throw ContractViolation("time is granted") }
   ended.giveBack()
   ended.giveBack()
-  guard let expire else { return kept.giveBack() }
+  guard let expire else { return running.giveBack() }
   expire()
   try ContractViolation.unless(
-    heard.withLock(\.self), is: 1, "what was not given back expires once, and nothing else")
-  kept.giveBack()
+    expirations.withLock(\.self), is: 1, "what was not given back expires once, and nothing else")
+  running.giveBack()
   expire()
-  try ContractViolation.unless(heard.withLock(\.self), is: 1, "what was given back never expires")
+  try ContractViolation.unless(
+    expirations.withLock(\.self), is: 1, "what was given back never expires")
 }
 
 /// Checks the promises of `WakeSource`.

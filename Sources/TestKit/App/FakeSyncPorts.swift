@@ -63,10 +63,10 @@ public final class FakeHealthSource: HealthSource {
   ) async throws(HealthSourceFailure) -> SourcePage {
     let (changes, failure) = state.withLock { ($0.changes, $0.failure) }
     if let failure { throw failure }
-    var place = 0
-    if case .after(let anchor) = start { place = Self.place(of: anchor) }
-    var page = SourcePage(anchor: Self.anchor(at: place))
-    for (index, change) in changes.enumerated().dropFirst(place) where change.type == type {
+    var offset = 0
+    if case .after(let anchor) = start { offset = Self.offset(of: anchor) }
+    var page = SourcePage(anchor: Self.anchor(at: offset))
+    for (index, change) in changes.enumerated().dropFirst(offset) where change.type == type {
       guard page.added.count + page.deleted.count < limit else { break }
       switch change.kind {
       case .added(let sample): page.added.append(sample)
@@ -77,9 +77,11 @@ public final class FakeHealthSource: HealthSource {
     return page
   }
 
-  private static func anchor(at place: Int) -> HealthAnchor { HealthAnchor(Array("\(place)".utf8)) }
+  private static func anchor(at offset: Int) -> HealthAnchor {
+    HealthAnchor(Array("\(offset)".utf8))
+  }
 
-  private static func place(of anchor: HealthAnchor) -> Int {
+  private static func offset(of anchor: HealthAnchor) -> Int {
     Int(String(decoding: anchor.bytes, as: UTF8.self)) ?? 0
   }
 

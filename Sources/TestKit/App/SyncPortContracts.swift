@@ -34,11 +34,11 @@ public func healthSourceContract(
   let (again, _) = try await additions(of: type, after: empty.anchor, in: source)
   try ContractViolation.unless(Set(again), is: Set(found), "a sample keeps its UUID")
 
-  if let remove, let gone = found.first {
-    try await remove(gone)
+  if let remove, let removed = found.first {
+    try await remove(removed)
     try ContractViolation.unless(await fired.next(), is: [type], "a deletion fires")
     let page = try await source.page(type, from: .after(last), limit: 2)
-    try ContractViolation.unless(page.deleted, is: [gone], "a deletion is reported by its UUID")
+    try ContractViolation.unless(page.deleted, is: [removed], "a deletion is reported by its UUID")
     try await expectNothing(after: page.anchor, of: type, in: source)
   }
   await source.stop()

@@ -22,7 +22,7 @@ public actor FaultProxy {
   private let loop: PollLoop
   /// A bound socket that never listens. It reserves the port while connects are refused.
   private let keeper: Int32
-  private var door: Door
+  private var listener: ProxyListener
   private var fault = Fault.pass
   private var links: [Int: Link] = [:]
   private var waiting: [Waiting] = []
@@ -38,13 +38,13 @@ public actor FaultProxy {
     loop = try PollLoop()
     keeper = try TCP.bound(to: 0)
     port = TCP.localPort(of: keeper)
-    door = try Door(port: port)
+    listener = try ProxyListener(port: port)
     loop.start { [weak self] ready in self?.assumeIsolated { $0.turn(ready) } }
   }
 
   deinit {
     for link in links.values { _ = link.close() }
-    door.shut()
+    listener.shut()
     TCP.close(keeper)
     loop.wake()
   }
@@ -62,7 +62,7 @@ public actor FaultProxy {
     admit()
     for id in links.keys.sorted() { links[id]?.set(fault) }
     if fault == .cut || fault == .reset { endAll() }
-    try arrangeDoor()
+    try updateListener()
   }
 
   /// Waits until the traffic satisfies `condition`, and returns that traffic.
@@ -89,12 +89,12 @@ public actor FaultProxy {
     traffic.open = links.count
     resumeWaiting()
     return PollLoop.Plan(
-      sockets: links.values.flatMap { $0.interests(at: now) } + door.interests,
+      sockets: links.values.flatMap { $0.interests(at: now) } + listener.interests,
       deadline: links.values.compactMap { $0.deadline(after: now) }.min())
   }
 
   private func admit() {
-    while let client = door.next() {
+    while let client = listener.next() {
       traffic.connections += 1
       guard fault != .reset, fault != .cut else {
         if fault == .reset { TCP.reset(client) } else { TCP.close(client) }
@@ -118,11 +118,11 @@ public actor FaultProxy {
     traffic.open = 0
   }
 
-  private func arrangeDoor() throws(FaultProxyError) {
+  private func updateListener() throws(FaultProxyError) {
     switch fault {
-    case .refuse: door.shut()
-    case .blackhole(let hole) where hole.connects == .hang: try door.jam()
-    case .pass, .cut, .reset, .blackhole, .delay, .rate, .cutAfter: try door.open()
+    case .refuse: listener.shut()
+    case .blackhole(let hole) where hole.connects == .hang: try listener.jam()
+    case .pass, .cut, .reset, .blackhole, .delay, .rate, .cutAfter: try listener.open()
     }
   }
 

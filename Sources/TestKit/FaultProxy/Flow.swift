@@ -6,7 +6,7 @@ struct Flow {
   enum Course: Equatable {
     case pass
     case hold
-    case swallow
+    case discard
     case delay(Duration)
     case rate(Int)
   }
@@ -24,21 +24,21 @@ struct Flow {
   /// The number of bytes that may still be sent; `nil` for no limit.
   var allowance: Int?
   private var pieces: [(bytes: ArraySlice<UInt8>, due: Moment)] = []
-  private var kept = 0
+  private var buffered = 0
   private var pacedUntil: Moment?
   private var endDue: Moment?
   private(set) var endSent = false
 
   /// Whether more bytes may be read.
-  var hasRoom: Bool { endDue == nil && kept < Self.limit }
+  var hasRoom: Bool { endDue == nil && buffered < Self.limit }
 
   /// Whether nothing may be sent any more.
-  var isSpent: Bool { allowance == 0 }
+  var isExhausted: Bool { allowance == 0 }
 
   mutating func take(_ bytes: ArraySlice<UInt8>, at now: Moment) {
-    guard course != .swallow else { return }
+    guard course != .discard else { return }
     pieces.append((bytes, due(now)))
-    kept += bytes.count
+    buffered += bytes.count
   }
 
   /// Records that the source sends no more.
@@ -58,7 +58,7 @@ struct Flow {
   mutating func sent(_ count: Int, at now: Moment) {
     pieces[0].bytes = pieces[0].bytes.dropFirst(count)
     if pieces[0].bytes.isEmpty { pieces.removeFirst() }
-    kept -= count
+    buffered -= count
     allowance = allowance.map { $0 - count }
     if case .rate(let rate) = course {
       pacedUntil = now + .nanoseconds(count * 1_000_000_000 / max(rate, 1))
@@ -81,7 +81,7 @@ struct Flow {
     return next > now ? next : nil
   }
 
-  private var isSilent: Bool { course == .hold || course == .swallow }
+  private var isSilent: Bool { course == .hold || course == .discard }
 
   private func isOpen(at now: Moment) -> Bool {
     guard !isSilent else { return false }

@@ -56,7 +56,7 @@ struct Link {
     if !isConnecting { moved(write(to: .upstream, at: now), 0) }
     moved(0, write(to: .client, at: now))
     if isBroken, !isSilent { return reset() }
-    if down.isSpent { return close() }
+    if down.isExhausted { return close() }
     return up.endSent && down.endSent ? close() : .open
   }
 
@@ -92,7 +92,7 @@ struct Link {
   }
 
   private var isSilent: Bool {
-    [up.course, down.course].contains { $0 == .hold || $0 == .swallow }
+    [up.course, down.course].contains { $0 == .hold || $0 == .discard }
   }
 
   private func events(
@@ -146,8 +146,8 @@ struct Link {
     case .rate(let rate): (.rate(rate), .rate(rate))
     case .blackhole(let hole):
       (
-        hole.reach == .down ? .pass : hole.fate == .held ? .hold : .swallow,
-        hole.reach == .up ? .pass : hole.fate == .held ? .hold : .swallow
+        hole.reach == .down ? .pass : hole.fate == .held ? .hold : .discard,
+        hole.reach == .up ? .pass : hole.fate == .held ? .hold : .discard
       )
     }
   }

@@ -7,7 +7,7 @@ public struct Zip {
   public init(_ files: [(name: String, content: [UInt8])]) {
     var directory: [UInt8] = []
     for file in files {
-      let place = bytes.count
+      let offset = bytes.count
       let name = Array(file.name.utf8)
       // Version 2.0, names in UTF-8, stored without compression, no time.
       let common =
@@ -16,7 +16,7 @@ public struct Zip {
         + Self.four(UInt32(file.content.count)) + Self.two(UInt16(name.count)) + Self.two(0)
       bytes += [0x50, 0x4B, 3, 4] + common + name + file.content
       directory += [0x50, 0x4B, 1, 2] + Self.two(0x0314) + common + Self.two(0) + Self.two(0)
-      directory += Self.two(0) + Self.four(0o100644 << 16) + Self.four(UInt32(place)) + name
+      directory += Self.two(0) + Self.four(0o100644 << 16) + Self.four(UInt32(offset)) + name
     }
     let count = Self.two(UInt16(files.count))
     let end =

@@ -56,7 +56,7 @@ public final class FakeLifecycle: LifecycleMonitor {
   public func present() -> [LifecycleEvent] { known }
 
   /// Sends an event to every listener.
-  public func tell(_ event: LifecycleEvent) {
+  public func send(_ event: LifecycleEvent) {
     state.withLock { state in
       if state.listeners.isEmpty { state.early.append(event) }
       for listener in state.listeners { listener.yield(event) }

@@ -55,14 +55,14 @@ public final class Mailbox<Element: Sendable>: Sendable {
 }
 
 extension Mailbox {
-  fileprivate struct Taker {
+  fileprivate struct Waiter {
     let ticket: UInt64
     let continuation: CheckedContinuation<Element?, Never>
   }
 
   fileprivate struct State {
     var elements: [Element] = []
-    private var takers: [Taker] = []
+    private var waiters: [Waiter] = []
     private var isClosed = false
     private var tickets: UInt64 = 0
 
@@ -73,34 +73,34 @@ extension Mailbox {
 
     mutating func put(_ element: Element) -> (Bool, () -> Void) {
       guard !isClosed else { return (false, {}) }
-      guard !takers.isEmpty else {
+      guard !waiters.isEmpty else {
         elements.append(element)
         return (true, {})
       }
-      let taker = takers.removeFirst()
-      return (true, { taker.continuation.resume(returning: element) })
+      let waiter = waiters.removeFirst()
+      return (true, { waiter.continuation.resume(returning: element) })
     }
 
-    mutating func next(_ taker: Taker, unless cancelled: Bool) -> () -> Void {
+    mutating func next(_ waiter: Waiter, unless cancelled: Bool) -> () -> Void {
       guard elements.isEmpty, !isClosed, !cancelled else {
         let element = cancelled || elements.isEmpty ? nil : elements.removeFirst()
-        return { taker.continuation.resume(returning: element) }
+        return { waiter.continuation.resume(returning: element) }
       }
-      takers.append(taker)
+      waiters.append(waiter)
       return {}
     }
 
     mutating func withdraw(_ ticket: UInt64) -> () -> Void {
-      guard let index = takers.firstIndex(where: { $0.ticket == ticket }) else { return {} }
-      let taker = takers.remove(at: index)
-      return { taker.continuation.resume(returning: nil) }
+      guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return {} }
+      let waiter = waiters.remove(at: index)
+      return { waiter.continuation.resume(returning: nil) }
     }
 
     mutating func close() -> () -> Void {
       isClosed = true
-      let left = takers
-      takers = []
-      return { for taker in left { taker.continuation.resume(returning: nil) } }
+      let left = waiters
+      waiters = []
+      return { for waiter in left { waiter.continuation.resume(returning: nil) } }
     }
   }
 }

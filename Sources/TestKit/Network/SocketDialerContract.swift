@@ -32,9 +32,9 @@ public func socketDialerContract(
 ) async throws {
   let checks: [@Sendable (DialerCheck) async throws -> Void] = [
     opensWithHeaders, reportsARefusal, reportsARefusedUpgrade, timesOut, carriesText,
-    carriesBinary, waitsForASlowReader, handsOverTurns, matchesPongs, tellsOfPings,
+    carriesBinary, waitsForASlowReader, handsOverTurns, matchesPongs, reportsPings,
     dropsWhatIsTooLong,
-    tellsTheCloseCode, tellsOfALostConnection, closesWithACode, staysSilentAfterClose,
+    reportsTheCloseCode, reportsALostConnection, closesWithACode, staysSilentAfterClose,
     closesFromWithinDeliver, closesWhenDropped,
   ]
   for check in checks {
@@ -216,7 +216,7 @@ private func matchesPongs(_ check: DialerCheck) async throws {
   await open.handle.close(code: 1000, reason: "")
 }
 
-private func tellsOfPings(_ check: DialerCheck) async throws {
+private func reportsPings(_ check: DialerCheck) async throws {
   let open = try await check.open()
   await open.far.ping()
   try ContractViolation.unless(await open.events.next(), is: .ping, "a ping is reported")
@@ -239,7 +239,7 @@ private func dropsWhatIsTooLong(_ check: DialerCheck) async throws {
 
 // Checks of closing and failing sockets.
 
-func tellsTheCloseCode(_ check: DialerCheck) async throws {
+func reportsTheCloseCode(_ check: DialerCheck) async throws {
   let open = try await check.open()
   await open.far.close(code: 4_001, reason: "go away")
   let found = try await check.failure(in: open.events, "a close frame ends the socket")
@@ -250,7 +250,7 @@ func tellsTheCloseCode(_ check: DialerCheck) async throws {
   try ContractViolation.unless(open.events.count, is: 0, "nothing follows a failure")
 }
 
-func tellsOfALostConnection(_ check: DialerCheck) async throws {
+func reportsALostConnection(_ check: DialerCheck) async throws {
   let open = try await check.open()
   await open.far.drop()
   let found = try await check.failure(in: open.events, "a lost connection ends the socket")

@@ -44,8 +44,8 @@ public func centralContract(_ central: any Central, far: any FarPeripheral) asyn
   let check = CentralCheck(central: central, far: far)
   central.events { [events = check.events] in events.put($0) }
   let checks: [@Sendable (CentralCheck) async throws -> Void] = [
-    tellsThatTheRadioIsOn, hearsOnlyItsServices, findsWhatAdvertises, tellsTicketsByAge,
-    doesWhatATicketAsks, keepsAConnectionForItsLastTicket, tellsOfALoss, connectsBehindACancel,
+    reportsThatTheRadioIsOn, findsOnlyItsServices, findsWhatAdvertises, reportsTicketsByAge,
+    doesWhatATicketAsks, keepsAConnectionForItsLastTicket, reportsALoss, connectsBehindACancel,
     isSilentAfterClose,
   ]
   for next in checks { try await next(check) }
@@ -72,7 +72,7 @@ private struct CentralCheck: Sendable {
     return nil
   }
 
-  func heard(_ wanted: FarPeripheralEvent, _ promise: String) async throws {
+  func expect(_ wanted: FarPeripheralEvent, _ promise: String) async throws {
     try Broken.unless(await far.next(), is: wanted, promise)
   }
 
@@ -81,7 +81,7 @@ private struct CentralCheck: Sendable {
     central.connect(far.id, attempt: attempt, isQueued: true)
     await far.advertise(true)
     try Broken.unless(await event(), is: .connected(attempt), promise)
-    try await heard(.connected, promise)
+    try await expect(.connected, promise)
   }
 
   /// Reads the characteristic, which the peripheral answers.
@@ -110,22 +110,22 @@ private struct CentralCheck: Sendable {
   }
 }
 
-@Sendable private func tellsThatTheRadioIsOn(_ check: CentralCheck) async throws {
+@Sendable private func reportsThatTheRadioIsOn(_ check: CentralCheck) async throws {
   var state = await check.event()
   while state == .adapter(.unknown) { state = await check.event() }
   try Broken.unless(state, is: .adapter(.on), "a radio that is on is reported first")
 }
 
-@Sendable private func hearsOnlyItsServices(_ check: CentralCheck) async throws {
+@Sendable private func findsOnlyItsServices(_ check: CentralCheck) async throws {
   check.central.scan(for: [CentralCheck.missing])
   check.central.connect(check.far.id, attempt: id(1), isQueued: false)
   await check.far.advertise(true)
   try Broken.unless(
     await check.events.next(), is: .connected(id(1)), "a scan tells of no other services")
-  try await check.heard(.connected, "a connect reaches the peripheral")
+  try await check.expect(.connected, "a connect reaches the peripheral")
   check.central.cancel(id(1))
   check.central.cancel(id(77))
-  try await check.heard(.disconnected, "the last ticket ends the connection")
+  try await check.expect(.disconnected, "the last ticket ends the connection")
 }
 
 @Sendable private func findsWhatAdvertises(_ check: CentralCheck) async throws {
@@ -143,7 +143,7 @@ private struct CentralCheck: Sendable {
   await check.far.advertise(false)
 }
 
-@Sendable private func tellsTicketsByAge(_ check: CentralCheck) async throws {
+@Sendable private func reportsTicketsByAge(_ check: CentralCheck) async throws {
   check.central.connect(check.far.id, attempt: id(2), isQueued: true)
   check.central.connect(check.far.id, attempt: id(3), isQueued: false)
   await check.far.advertise(true)
@@ -151,7 +151,7 @@ private struct CentralCheck: Sendable {
     try Broken.unless(
       await check.event(), is: .connected(attempt), "a connection is reported to all, oldest first")
   }
-  try await check.heard(.connected, "several tickets make one connection")
+  try await check.expect(.connected, "several tickets make one connection")
   check.central.connect(check.far.id, attempt: id(4), isQueued: true)
   try Broken.unless(
     await check.event(), is: .connected(id(4)), "a peripheral that is connected opens at once")
@@ -195,7 +195,7 @@ private struct CentralCheck: Sendable {
   try await check.read(id(3), "a connection stays for its last ticket")
 }
 
-@Sendable private func tellsOfALoss(_ check: CentralCheck) async throws {
+@Sendable private func reportsALoss(_ check: CentralCheck) async throws {
   async let value = check.answer(to: id(3))
   guard case .read? = await check.far.next() else { throw Broken("a read reaches the peripheral") }
   await check.far.disconnect()
@@ -215,19 +215,19 @@ private struct CentralCheck: Sendable {
   try await check.connect(id(5), "a ticket connects again after a loss")
   check.central.cancel(id(5))
   check.central.connect(check.far.id, attempt: id(6), isQueued: true)
-  try await check.heard(.disconnected, "a connect begins behind the end of the connection")
+  try await check.expect(.disconnected, "a connect begins behind the end of the connection")
   await check.far.advertise(true)
   while let event = await check.event() {
     if case .disconnected(id(5), nil) = event { continue }
     try Broken.unless(event, is: .connected(id(6)), "what was asked for during the end connects")
     break
   }
-  try await check.heard(.connected, "a second connection is another one")
+  try await check.expect(.connected, "a second connection is another one")
 }
 
 @Sendable private func isSilentAfterClose(_ check: CentralCheck) async throws {
   await check.central.close()
   _ = check.events.takeAll()
-  try await check.heard(.disconnected, "a central that is closed leaves no connection")
+  try await check.expect(.disconnected, "a central that is closed leaves no connection")
   try Broken.unless(check.events.takeAll(), is: [], "nothing is reported after the end")
 }

@@ -52,9 +52,9 @@ private func expect(
 
 /// Removes the samples that start in an interval, except for the given ones.
 private func remove(
-  _ store: any HealthStore, from: Int64, to: Int64, keeping kept: [Int64] = []
+  _ store: any HealthStore, from: Int64, to: Int64, keeping starts: [Int64] = []
 ) async throws {
-  let places = kept.map { start in
+  let places = starts.map { start in
     HealthSamplePlace(
       type: steps, start: Timestamp(nanoseconds: start), key: sample(start).key)
   }
@@ -65,7 +65,7 @@ private func remove(
   _ = try await store.reconcile(ImportReconciliation(intervals: [interval]))
 }
 
-func tellsChangesInPages(_ store: any HealthStore) async throws {
+func pagesChanges(_ store: any HealthStore) async throws {
   for limit in [0, 1, 2, 3, 7, 8, 100] {
     var reader = ChangeReader(limit: limit)
     let base = Int64(limit) * 1_000
@@ -85,7 +85,7 @@ func tellsChangesInPages(_ store: any HealthStore) async throws {
     try await store.newestChange(), is: newest, "what is known is no change")
 }
 
-func tellsDeletions(_ store: any HealthStore) async throws {
+func reportsDeletions(_ store: any HealthStore) async throws {
   var (reader, late) = (ChangeReader(), ChangeReader())
   try await store.add((1...9).map { sample($0) })
   _ = try await reader.read(store)

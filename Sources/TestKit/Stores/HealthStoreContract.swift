@@ -8,9 +8,9 @@ public import LinkRuntime
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func healthStoreContract(make: () async throws -> any HealthStore) async throws {
   let checks: [@Sendable (any HealthStore) async throws -> Void] = [
-    startsEmpty, keepsEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
+    startsEmpty, storesEveryField, knowsByContent, findsByOverlap, ordersAndPages, summarises,
     refusesNonsense, takesManyAtOnce, countsByInterval, countsAll, removesWhatAReadingLacks,
-    forgetsMarks, findsWhatIsMissing, tellsChangesInPages, tellsDeletions, forgetsUndoneDeletions,
+    forgetsMarks, findsWhatIsMissing, pagesChanges, reportsDeletions, forgetsUndoneDeletions,
     startsAnewWithAForeignAnchor, failsWhenClosed,
   ]
   for check in checks {
@@ -48,7 +48,7 @@ private func startsEmpty(_ store: any HealthStore) async throws {
     try await store.add([]), is: HealthAddition(), "nothing adds nothing")
 }
 
-private func keepsEveryField(_ store: any HealthStore) async throws {
+private func storesEveryField(_ store: any HealthStore) async throws {
   let sleep = "HKCategoryTypeIdentifierSleepAnalysis"
   let workout = HealthSample.workoutType
   let time = (Timestamp(nanoseconds: -1), Timestamp(nanoseconds: 1_700_000_000_123_456_789))

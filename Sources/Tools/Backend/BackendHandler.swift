@@ -140,7 +140,7 @@ struct BackendHandler: SocketHandler {
       _ = first { $0.abandon(id) }
     case .opened(let id):
       owners[id] = runners.firstIndex { $0.owns(id) }
-    case .heard(let id), .text(let id, _), .binary(let id, _), .pong(let id, _),
+    case .received(let id), .text(let id, _), .binary(let id, _), .pong(let id, _),
       .overflow(let id), .drained(let id):
       guard let owner = owners[id] else { return }
       work(on: owner) { $0.handle(event, on: id) }

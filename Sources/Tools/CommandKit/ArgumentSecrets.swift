@@ -36,18 +36,18 @@ struct ArgumentSecrets {
     while start < area.count {
       var end = start
       while end < area.count, unsafe area[end] != 0 { end += 1 }
-      let word = unsafe UnsafeMutableRawBufferPointer(rebasing: area[start..<end])
-      let text = unsafe String(decoding: word, as: UTF8.self)
-      unsafe hide(word, after: before)
+      let argument = unsafe UnsafeMutableRawBufferPointer(rebasing: area[start..<end])
+      let text = unsafe String(decoding: argument, as: UTF8.self)
+      unsafe hide(argument, after: before)
       before = text
       start = end + 1
     }
   }
 
-  private func hide(_ word: UnsafeMutableRawBufferPointer, after before: String) {
-    let text = unsafe String(decoding: word, as: UTF8.self)
+  private func hide(_ argument: UnsafeMutableRawBufferPointer, after before: String) {
+    let text = unsafe String(decoding: argument, as: UTF8.self)
     let attached = options.first { text.hasPrefix($0 + "=") }.map { $0.utf8.count + 1 }
     guard let first = options.contains(before) ? 0 : attached else { return }
-    for index in first..<max(first, word.count) { unsafe word[index] = UInt8(ascii: "x") }
+    for index in first..<max(first, argument.count) { unsafe argument[index] = UInt8(ascii: "x") }
   }
 }

@@ -131,11 +131,11 @@ public struct CommandPath: Sendable {
     [self] + command.commands.compactMap { child($0.name) }.flatMap(\.tree)
   }
 
-  /// Returns the path of the innermost command that `words` begin with.
-  public func resolve(_ words: some Sequence<String>) -> CommandPath {
+  /// Returns the path of the innermost command that `arguments` begin with.
+  public func resolve(_ arguments: some Sequence<String>) -> CommandPath {
     var path = self
-    for word in words {
-      guard let next = path.child(word) else { return path }
+    for argument in arguments {
+      guard let next = path.child(argument) else { return path }
       path = next
     }
     return path

@@ -26,10 +26,10 @@ package struct CommandSignals: Sendable {
   /// Both closures run on their own queue, even while all other threads are blocked.
   ///
   /// - Parameters:
-  ///   - hurry: Called for the second stop request and each later one.
+  ///   - onSecondStop: Called for the second stop request and each later one.
   ///   - stopping: Called for the first stop request.
   package init(
-    hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {}
+    onSecondStop: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {}
   ) {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CommandSignal.self, bufferingPolicy: .bufferingNewest(16))
@@ -42,7 +42,7 @@ package struct CommandSignals: Sendable {
         switch requests.withLock({ $0.take(signal, at: .now) }) {
         case .stop: stopping()
         case .echo: return
-        case .hurry: hurry()
+        case .secondStop: onSecondStop()
         }
       }
       continuation.yield(meaning)
@@ -74,13 +74,14 @@ package struct CommandSignals: Sendable {
   /// Runs `work` and cancels it when one of the signals arrives.
   ///
   /// - Parameters:
-  ///   - hurry: Called for the second stop request and each later one.
+  ///   - onSecondStop: Called for the second stop request and each later one.
   ///   - stopping: Called for the first stop request.
   package static func cancelling<Value: Sendable, Failure: Error>(
-    hurry: @escaping @Sendable () -> Void = {}, stopping: @escaping @Sendable () -> Void = {},
+    onSecondStop: @escaping @Sendable () -> Void = {},
+    stopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    let signals = CommandSignals(hurry: hurry, stopping: stopping)
+    let signals = CommandSignals(onSecondStop: onSecondStop, stopping: stopping)
     let working = Task { () -> Result<Value, Failure> in
       do throws(Failure) {
         return .success(try await work())
@@ -108,7 +109,7 @@ public struct StopRequests: Sendable {
     /// A duplicate delivery of the first request.
     case echo
     /// A request to stop immediately.
-    case hurry
+    case secondStop
   }
 
   /// The time after the first signal within which the same signal counts as a duplicate.
@@ -128,6 +129,6 @@ public struct StopRequests: Sendable {
       first = (signal, now)
       return .stop
     }
-    return first.signal == signal && first.at.duration(to: now) < Self.echo ? .echo : .hurry
+    return first.signal == signal && first.at.duration(to: now) < Self.echo ? .echo : .secondStop
   }
 }

@@ -25,8 +25,8 @@ public struct Completion: Sendable {
     }
   }
 
-  /// A word that can follow a command, and its meaning.
-  private struct Word {
+  /// An argument that can follow a command, and its meaning.
+  private struct Candidate {
     var text: String
     var meaning: String
     /// The kind of value, for an option that takes one.
@@ -35,28 +35,28 @@ public struct Completion: Sendable {
 
   private enum Value {
     case file
-    case words([String])
+    case choices([String])
     case other
   }
 
-  private static func words(of path: CommandPath) -> [Word] {
+  private static func candidates(of path: CommandPath) -> [Candidate] {
     let command = path.command
-    var words = command.commands.map { Word(text: $0.name, meaning: $0.summary) }
-    for parameter in command.parameters where parameter.place != .operand {
-      words.append(
-        Word(
+    var candidates = command.commands.map { Candidate(text: $0.name, meaning: $0.summary) }
+    for parameter in command.parameters where parameter.kind != .operand {
+      candidates.append(
+        Candidate(
           text: parameter.label, meaning: parameter.meaning,
-          value: parameter.place == .flag ? nil : value(of: parameter)))
+          value: parameter.kind == .flag ? nil : value(of: parameter)))
     }
-    words.append(Word(text: "--help", meaning: "show the help text"))
-    for operand in command.parameters where operand.place == .operand {
-      words += operand.words.map { Word(text: $0, meaning: operand.meaning) }
+    candidates.append(Candidate(text: "--help", meaning: "show the help text"))
+    for operand in command.parameters where operand.kind == .operand {
+      candidates += operand.choices.map { Candidate(text: $0, meaning: operand.meaning) }
     }
-    return words
+    return candidates
   }
 
   private static func value(of parameter: Declaration) -> Value {
-    if !parameter.words.isEmpty { return .words(parameter.words) }
+    if !parameter.choices.isEmpty { return .choices(parameter.choices) }
     return isFile(parameter) ? .file : .other
   }
 
@@ -65,7 +65,7 @@ public struct Completion: Sendable {
   }
 
   private static func takesFiles(_ path: CommandPath) -> Bool {
-    path.command.parameters.contains { $0.place == .operand && isFile($0) }
+    path.command.parameters.contains { $0.kind == .operand && isFile($0) }
   }
 
   /// The paths of all commands except the root, as a pattern of `case`.
@@ -74,17 +74,17 @@ public struct Completion: Sendable {
   }
 
   /// Returns the branches for the values of options, for bash and zsh.
-  private func values(files: String, words: (String) -> String) -> [String] {
+  private func values(files: String, choices: (String) -> String) -> [String] {
     paths.flatMap { path in
-      Self.words(of: path).compactMap { word in
-        guard let value = word.value else { return nil }
+      Self.candidates(of: path).compactMap { candidate in
+        guard let value = candidate.value else { return nil }
         let action =
           switch value {
           case .file: files
-          case .words(let list): words(list.joined(separator: " "))
+          case .choices(let list): choices(list.joined(separator: " "))
           case .other: ":"
           }
-        return "    \(Self.quoted("\(path.text) \(word.text)"))) \(action); return ;;"
+        return "    \(Self.quoted("\(path.text) \(candidate.text)"))) \(action); return ;;"
       }
     }
   }
@@ -100,11 +100,11 @@ public struct Completion: Sendable {
 
   private var bash: String {
     let branches = paths.map { path in
-      let words = Self.words(of: path).map(\.text).joined(separator: " ")
+      let candidates = Self.candidates(of: path).map(\.text).joined(separator: " ")
       let isFile = Self.takesFiles(path)
       return "    \(Self.quoted(path.text))) "
         + (isFile ? "\(Self.bashFiles); " : "")
-        + "COMPREPLY=($(compgen\(isFile ? " -f" : "") -W \(Self.quoted(words)) -- \"$cur\")) ;;"
+        + "COMPREPLY=($(compgen\(isFile ? " -f" : "") -W \(Self.quoted(candidates)) -- \"$cur\")) ;;"
     }
     let values = values(files: "\(Self.bashFiles); COMPREPLY=($(compgen -f -- \"$cur\"))") {
       "COMPREPLY=($(compgen -W \(Self.quoted($0)) -- \"$cur\"))"
@@ -132,11 +132,12 @@ public struct Completion: Sendable {
 
   private var zsh: String {
     let branches = paths.map { path in
-      let words = Self.words(of: path).map {
+      let candidates = Self.candidates(of: path).map {
         Self.quoted("\($0.text):\($0.meaning.replacing(":", with: "\\:"))")
       }
       let files = Self.takesFiles(path) ? "; _files" : ""
-      return "    \(Self.quoted(path.text))) items=(\(words.joined(separator: " ")))\(files) ;;"
+      return
+        "    \(Self.quoted(path.text))) items=(\(candidates.joined(separator: " ")))\(files) ;;"
     }
     return """
       #compdef \(program)
@@ -161,19 +162,19 @@ public struct Completion: Sendable {
     let at = "__\(program)_at"
     let lines = paths.flatMap { path in
       let condition = "-n \(Self.quotedForFish("\(at) \(Self.quoted(path.text))"))"
-      var lines = Self.words(of: path).map { word in
+      var lines = Self.candidates(of: path).map { candidate in
         let start =
-          word.text.hasPrefix("--")
-          ? "complete -c \(program) \(condition) -l \(word.text.dropFirst(2))"
-          : "complete -c \(program) \(condition) -a \(word.text)"
+          candidate.text.hasPrefix("--")
+          ? "complete -c \(program) \(condition) -l \(candidate.text.dropFirst(2))"
+          : "complete -c \(program) \(condition) -a \(candidate.text)"
         let value =
-          switch word.value {
+          switch candidate.value {
           case nil: ""
           case .file: " -r -F"
-          case .words(let list): " -x -a \(Self.quotedForFish(list.joined(separator: " ")))"
+          case .choices(let list): " -x -a \(Self.quotedForFish(list.joined(separator: " ")))"
           case .other: " -x"
           }
-        return "\(start)\(value) -d \(Self.quotedForFish(word.meaning))"
+        return "\(start)\(value) -d \(Self.quotedForFish(candidate.meaning))"
       }
       if Self.takesFiles(path) { lines.append("complete -c \(program) \(condition) -F") }
       return lines

@@ -101,7 +101,7 @@ public struct Console: Sendable {
         let before = writes.withLock { $0 }
         _ = poll(nil, 0, 50)
         let isSame = writes.withLock { $0 == before }
-        if isSame, before.underWay > 0 { stuck() }
+        if isSame, before.inProgress > 0 { stuck() }
       }
     }
   }
@@ -109,7 +109,7 @@ public struct Console: Sendable {
   /// The number of writes begun so far, and of those still in progress.
   private struct Writes: Equatable {
     var begun: UInt64 = 0
-    var underWay = 0
+    var inProgress = 0
   }
 
   private static let writes = Mutex(Writes())
@@ -123,9 +123,9 @@ public struct Console: Sendable {
   private static func write(_ text: String, to descriptor: Int32) -> Int32 {
     writes.withLock {
       $0.begun += 1
-      $0.underWay += 1
+      $0.inProgress += 1
     }
-    defer { writes.withLock { $0.underWay -= 1 } }
+    defer { writes.withLock { $0.inProgress -= 1 } }
     return SystemCall.writeAll(Array(text.utf8), to: descriptor) ? 0 : errno
   }
 }

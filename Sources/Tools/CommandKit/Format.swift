@@ -9,24 +9,24 @@ public struct Format<Value: Sendable>: Sendable {
   /// An explanation of the placeholder at the end of a help text; empty for none.
   public var note: String
   /// All values, for suggestions; empty if they cannot be listed.
-  public var words: [String]
+  public var choices: [String]
   let read: @Sendable (String) -> Value?
   let write: @Sendable (Value) -> String
 
   /// Creates a format.
   ///
   /// - Parameters:
-  ///   - read: Returns the value of a word; `nil` if the word is invalid.
+  ///   - read: Returns the value of a text; `nil` if the text is invalid.
   ///   - write: Returns the text of a default value in help texts.
   public init(
-    placeholder: String, expectation: String, note: String = "", words: [String] = [],
+    placeholder: String, expectation: String, note: String = "", choices: [String] = [],
     read: @escaping @Sendable (String) -> Value?,
     write: @escaping @Sendable (Value) -> String = { "\($0)" }
   ) {
     self.placeholder = placeholder
     self.expectation = expectation
     self.note = note
-    self.words = words
+    self.choices = choices
     self.read = read
     self.write = write
   }
@@ -35,14 +35,14 @@ public struct Format<Value: Sendable>: Sendable {
 extension Format where Value: CaseIterable & RawRepresentable<String> {
   /// The format for the cases of an enumeration, named by their raw values.
   public static var choice: Self {
-    let words = Value.allCases.map(\.rawValue)
-    return Format(words.joined(separator: "|"), expectation: words.joined(separator: " or "))
+    let names = Value.allCases.map(\.rawValue)
+    return Format(names.joined(separator: "|"), expectation: names.joined(separator: " or "))
   }
 
   /// Returns the format for the cases of an enumeration, with a placeholder in capitals.
   ///
-  /// - Parameter note: The explanation of the placeholder; empty for none. `nil` lists the words.
-  public static func word(_ placeholder: String, note: String? = nil) -> Self {
+  /// - Parameter note: The explanation of the placeholder; empty for none. `nil` lists the cases.
+  public static func choice(_ placeholder: String, note: String? = nil) -> Self {
     let expectation = "one of " + Value.allCases.map(\.rawValue).joined(separator: ", ")
     return Format(
       placeholder, expectation: expectation, note: note ?? "\(placeholder) is \(expectation).")
@@ -51,18 +51,18 @@ extension Format where Value: CaseIterable & RawRepresentable<String> {
   init(_ placeholder: String, expectation: String, note: String = "") {
     self.init(
       placeholder: placeholder, expectation: expectation, note: note,
-      words: Value.allCases.map(\.rawValue), read: { Value(rawValue: $0) }, write: \.rawValue)
+      choices: Value.allCases.map(\.rawValue), read: { Value(rawValue: $0) }, write: \.rawValue)
   }
 }
 
 extension Format<String> {
-  /// Returns the format for a fixed set of words.
-  public static func word(_ placeholder: String, of words: [String]) -> Self {
+  /// Returns the format for a fixed set of texts.
+  public static func choice(_ placeholder: String, of choices: [String]) -> Self {
     Format(
-      placeholder: placeholder, expectation: "one of " + words.joined(separator: ", "),
-      words: words
+      placeholder: placeholder, expectation: "one of " + choices.joined(separator: ", "),
+      choices: choices
     ) {
-      words.contains($0) ? $0 : nil
+      choices.contains($0) ? $0 : nil
     }
   }
 

@@ -18,7 +18,7 @@ public struct Help: Sendable {
     var blocks = [wrap("\(path.text) - \(command.summary)")]
     blocks.append("\(style.heading("Usage:")) \(Self.synopsis(of: path))")
     blocks += command.details.map { wrap($0) }
-    let operands = command.parameters.filter { $0.place == .operand }
+    let operands = command.parameters.filter { $0.kind == .operand }
     blocks += section("Operands", operands.map { ($0.name, $0.meaning) })
     blocks += section("Commands", command.commands.map { ($0.name, $0.summary) })
     blocks += section("Options", Self.options(of: path))
@@ -32,25 +32,25 @@ public struct Help: Sendable {
   /// Returns the syntax of a command on one line.
   public static func synopsis(of path: CommandPath) -> String {
     if case .group = path.command.body { return "\(path.text) COMMAND [OPTIONS]" }
-    var words = [path.text]
-    for parameter in path.command.parameters where parameter.place != .operand {
+    var parts = [path.text]
+    for parameter in path.command.parameters where parameter.kind != .operand {
       switch parameter.count {
-      case .required: words.append("\(parameter.label) \(parameter.placeholder)")
+      case .required: parts.append("\(parameter.label) \(parameter.placeholder)")
       case .optional: break
       case .repeated(let least):
-        if least > 0 { words.append("\(parameter.label) \(parameter.placeholder)") }
+        if least > 0 { parts.append("\(parameter.label) \(parameter.placeholder)") }
       }
     }
-    words.append("[OPTIONS]")
-    for parameter in path.command.parameters where parameter.place == .operand {
+    parts.append("[OPTIONS]")
+    for parameter in path.command.parameters where parameter.kind == .operand {
       switch parameter.count {
-      case .required: words.append(parameter.name)
-      case .optional: words.append("[\(parameter.name)]")
+      case .required: parts.append(parameter.name)
+      case .optional: parts.append("[\(parameter.name)]")
       case .repeated(let least):
-        words.append(least > 0 ? "\(parameter.name)..." : "[\(parameter.name)...]")
+        parts.append(least > 0 ? "\(parameter.name)..." : "[\(parameter.name)...]")
       }
     }
-    return words.joined(separator: " ")
+    return parts.joined(separator: " ")
   }
 
   /// Returns the notes on the values of a command's parameters, each once.
@@ -60,7 +60,7 @@ public struct Help: Sendable {
 
   /// Returns the options of a command with their descriptions.
   static func options(of path: CommandPath) -> [(term: String, meaning: String)] {
-    var rows = path.command.parameters.filter { $0.place != .operand }.map {
+    var rows = path.command.parameters.filter { $0.kind != .operand }.map {
       (term: term(of: $0), meaning: meaning(of: $0))
     }
     rows.append(("--help, -h", "show this text"))
@@ -69,7 +69,7 @@ public struct Help: Sendable {
   }
 
   private static func term(of option: Declaration) -> String {
-    option.place == .flag ? option.label : "\(option.label) \(option.placeholder)"
+    option.kind == .flag ? option.label : "\(option.label) \(option.placeholder)"
   }
 
   private static func meaning(of option: Declaration) -> String {

@@ -2,15 +2,15 @@ package import LinkJSON
 
 /// The parsed and checked arguments of a command.
 public struct Arguments: Sendable {
-  /// The words given for each parameter, by the parameter's label.
-  var words: [String: [String]] = [:]
+  /// The values given for each parameter, by the parameter's label.
+  var values: [String: [String]] = [:]
   /// The environment variables that provided values, by the parameter's label.
   var variables: [String: String] = [:]
 
   /// The value of a parameter; the command must have declared it.
   public subscript<Value>(parameter: Parameter<Value>) -> Value {
-    guard let value = parameter.read(words[parameter.declaration.label] ?? []) else {
-      // The parser has already read the same words and checked for every required parameter.
+    guard let value = parameter.read(values[parameter.declaration.label] ?? []) else {
+      // The parser has already read the same values and checked for every required parameter.
       preconditionFailure("\(parameter.declaration.label) is not declared by this command")
     }
     return value

@@ -27,7 +27,7 @@ public struct ManualPage: Sendable {
     }
     lines += Self.section(
       "OPERANDS",
-      command.parameters.filter { $0.place == .operand }.map { ($0.name, $0.meaning) })
+      command.parameters.filter { $0.kind == .operand }.map { ($0.name, $0.meaning) })
     lines += Self.section("COMMANDS", command.commands.map { ($0.name, $0.summary) })
     lines += Self.section("OPTIONS", Help.options(of: path))
     lines += Self.section(

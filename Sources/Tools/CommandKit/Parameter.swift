@@ -4,7 +4,7 @@ public import LinkCore
 public struct Parameter<Value: Sendable>: Sendable {
   /// The declaration, which does not depend on the value's type.
   public let declaration: Declaration
-  /// Returns the value of the words given for the parameter, in order; `nil` if they are invalid.
+  /// Returns the value of the texts given for the parameter, in order; `nil` if they are invalid.
   let read: @Sendable ([String]) -> Value?
 
   /// Declares `--name VALUE` with a default value.
@@ -44,8 +44,8 @@ public struct Parameter<Value: Sendable>: Sendable {
     declaration.isSecret = isSecret
     let read = format.read
     return Parameter(declaration: declaration) {
-      guard let word = $0.last else { return .some(nil) }
-      return read(word).map { .some($0) }
+      guard let text = $0.last else { return .some(nil) }
+      return read(text).map { .some($0) }
     }
   }
 
@@ -79,7 +79,7 @@ public struct Parameter<Value: Sendable>: Sendable {
     return Parameter(declaration: declaration) { $0.last.flatMap { read($0) } }
   }
 
-  /// Declares all remaining words as operands, at least `count` of them; must be declared last.
+  /// Declares all remaining arguments as operands, at least `count` of them; must be declared last.
   public static func operands<Element: Sendable>(
     atLeast count: Int, _ format: Format<Element>, _ meaning: String
   ) -> Parameter where Value == [Element] {
@@ -91,9 +91,9 @@ public struct Parameter<Value: Sendable>: Sendable {
     _ declaration: Declaration, _ format: Format<Element>
   ) -> Parameter where Value == [Element] {
     let read = format.read
-    return Parameter(declaration: declaration) { words in
-      let values = words.compactMap { read($0) }
-      return values.count == words.count ? values : nil
+    return Parameter(declaration: declaration) { texts in
+      let values = texts.compactMap { read($0) }
+      return values.count == texts.count ? values : nil
     }
   }
 }
@@ -101,7 +101,7 @@ public struct Parameter<Value: Sendable>: Sendable {
 /// A parameter's declaration for parsing and help, without the type of its value.
 public struct Declaration: Sendable {
   /// The kind of a parameter.
-  public enum Place: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
     case flag
     case option
     case operand
@@ -117,7 +117,7 @@ public struct Declaration: Sendable {
   /// The name, without dashes.
   public let name: String
   /// The kind of the parameter.
-  public let place: Place
+  public let kind: Kind
   /// The number of times that the parameter may be given.
   public let count: Count
   /// The description in help texts, without a full stop.
@@ -125,7 +125,7 @@ public struct Declaration: Sendable {
   let placeholder: String
   let expectation: String
   let note: String
-  let words: [String]
+  let choices: [String]
   let isReadable: @Sendable (String) -> Bool
   /// The default that help texts show.
   var fallback: String?
@@ -135,23 +135,23 @@ public struct Declaration: Sendable {
   public internal(set) var isSecret = false
 
   init(
-    _ place: Place, _ count: Count, _ name: String, _ format: Format<some Sendable>,
+    _ kind: Kind, _ count: Count, _ name: String, _ format: Format<some Sendable>,
     _ meaning: String
   ) {
-    self.place = place
+    self.kind = kind
     self.count = count
     self.name = name
     self.meaning = meaning
     placeholder = format.placeholder
     expectation = format.expectation
     note = format.note
-    words = format.words
+    choices = format.choices
     let read = format.read
     isReadable = { read($0) != nil }
   }
 
   /// The parameter as it is written: `--port` or `NAME`.
-  public var label: String { place == .operand ? name : "--\(name)" }
+  public var label: String { kind == .operand ? name : "--\(name)" }
 }
 
 /// A parameter together with the configuration value that it sets.

@@ -21,26 +21,26 @@ public struct Parser: Sendable {
     self.environment = environment
   }
 
-  /// Returns the meaning of the words after the program's name.
+  /// Returns the meaning of the arguments after the program's name.
   ///
   /// - Throws: A failure with the code `usage`.
-  public func parse(_ words: [String]) throws(ParseFailure) -> Request {
+  public func parse(_ arguments: [String]) throws(ParseFailure) -> Request {
     var path = root
-    var rest = words[...]
+    var rest = arguments[...]
     let asksForHelp = rest.first == "help"
     if asksForHelp { rest = rest.dropFirst() }
     while case .group = path.command.body {
-      guard let word = rest.popFirst() else {
+      guard let argument = rest.popFirst() else {
         if asksForHelp { return .help(path) }
         throw ParseFailure(path, "a command is missing", "one of \(Self.names(below: path))")
       }
-      switch word {
+      switch argument {
       case "--help", "-h": return .help(path)
       case "--version": return .version
-      case _: path = try step(from: path, to: word)
+      case _: path = try step(from: path, to: argument)
       }
     }
-    while let word = rest.first, let next = path.child(word) {
+    while let argument = rest.first, let next = path.child(argument) {
       path = next
       rest = rest.dropFirst()
     }
@@ -52,15 +52,15 @@ public struct Parser: Sendable {
     return .run(path, try scan.arguments())
   }
 
-  private func step(from path: CommandPath, to word: String) throws(ParseFailure) -> CommandPath {
-    if let next = path.child(word) { return next }
-    if word.hasPrefix("-") {
-      throw ParseFailure(path, "\(word) must come after a command", "put the command first")
+  private func step(from path: CommandPath, to name: String) throws(ParseFailure) -> CommandPath {
+    if let next = path.child(name) { return next }
+    if name.hasPrefix("-") {
+      throw ParseFailure(path, "\(name) must come after a command", "put the command first")
     }
     let known = path.command.commands.map(\.name)
     throw ParseFailure(
-      path, "unknown command \(word)",
-      Spelling.nearest(to: word, among: known).map { "did you mean \($0)?" }
+      path, "unknown command \(name)",
+      Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
         ?? "one of \(Self.names(below: path))")
   }
 
@@ -82,11 +82,11 @@ public struct ParseFailure: Error, Sendable {
   }
 }
 
-/// The state of parsing one command's words.
+/// The state of parsing one command's arguments.
 private struct Scan {
   let path: CommandPath
   var rest: ArraySlice<String>
-  private var words: [String: [String]] = [:]
+  private var values: [String: [String]] = [:]
   private var variables: [String: String] = [:]
   private var operands: [String] = []
 
@@ -98,72 +98,72 @@ private struct Scan {
   private var parameters: [Declaration] { path.command.parameters }
 
   mutating func readAll() throws(ParseFailure) {
-    while let word = rest.popFirst() {
-      if word == "--" {
+    while let argument = rest.popFirst() {
+      if argument == "--" {
         operands += rest
         rest = []
-      } else if word.hasPrefix("-"), word.count > 1 {
-        try readOption(word)
+      } else if argument.hasPrefix("-"), argument.count > 1 {
+        try readOption(argument)
       } else {
-        operands.append(word)
+        operands.append(argument)
       }
     }
-    try placeOperands()
+    try assignOperands()
   }
 
   /// Reads missing parameters from the environment; an empty variable counts as not set.
   mutating func readVariables(_ environment: (String) -> String?) throws(ParseFailure) {
-    for parameter in parameters where words[parameter.label] == nil {
-      guard let name = parameter.variable, let word = environment(name), !word.isEmpty else {
+    for parameter in parameters where values[parameter.label] == nil {
+      guard let name = parameter.variable, let value = environment(name), !value.isEmpty else {
         continue
       }
-      try check(word, of: parameter, as: "$\(name)")
-      words[parameter.label] = [word]
+      try check(value, of: parameter, as: "$\(name)")
+      values[parameter.label] = [value]
       variables[parameter.label] = "$\(name)"
     }
   }
 
-  private mutating func readOption(_ word: String) throws(ParseFailure) {
-    let split = word.firstIndex(of: "=")
-    let label = String(word[..<(split ?? word.endIndex)])
-    let attached = split.map { String(word[word.index(after: $0)...]) }
-    guard let option = parameters.first(where: { $0.place != .operand && $0.label == label })
+  private mutating func readOption(_ argument: String) throws(ParseFailure) {
+    let split = argument.firstIndex(of: "=")
+    let label = String(argument[..<(split ?? argument.endIndex)])
+    let attached = split.map { String(argument[argument.index(after: $0)...]) }
+    guard let option = parameters.first(where: { $0.kind != .operand && $0.label == label })
     else { throw unknown(label) }
-    switch option.place {
+    switch option.kind {
     case .flag:
       guard attached == nil else {
         throw fault("\(label) takes no value", "write \(label) alone")
       }
-      try keep("", for: option)
+      try store("", for: option)
     case .option, .operand:
       guard let value = attached ?? takeValue() else {
         throw fault("\(label) needs a value", "write \(label) \(option.placeholder)")
       }
-      try keep(value, for: option)
+      try store(value, for: option)
     }
   }
 
-  /// Takes the next word unless it looks like an option. A value that looks like one needs `=`.
+  /// Takes the next argument unless it looks like an option. A value that looks like one needs `=`.
   private mutating func takeValue() -> String? {
     guard let next = rest.first, !next.hasPrefix("--") else { return nil }
     return rest.popFirst()
   }
 
   private func unknown(_ label: String) -> ParseFailure {
-    let known = parameters.filter { $0.place != .operand }.map(\.label) + ["--help"]
+    let known = parameters.filter { $0.kind != .operand }.map(\.label) + ["--help"]
     let remedy = Spelling.nearest(to: label, among: known).map { "did you mean \($0)?" }
     return fault(
       "unknown option \(label)", remedy ?? "\(path.text) --help lists the options")
   }
 
-  private mutating func placeOperands() throws(ParseFailure) {
+  private mutating func assignOperands() throws(ParseFailure) {
     var left = operands[...]
-    for parameter in parameters where parameter.place == .operand {
+    for parameter in parameters where parameter.kind == .operand {
       switch parameter.count {
       case .required, .optional:
-        if let word = left.popFirst() { try keep(word, for: parameter) }
+        if let value = left.popFirst() { try store(value, for: parameter) }
       case .repeated:
-        while let word = left.popFirst() { try keep(word, for: parameter) }
+        while let value = left.popFirst() { try store(value, for: parameter) }
       }
     }
     if let extra = left.first {
@@ -171,46 +171,46 @@ private struct Scan {
     }
   }
 
-  private mutating func keep(_ word: String, for parameter: Declaration) throws(ParseFailure) {
+  private mutating func store(_ value: String, for parameter: Declaration) throws(ParseFailure) {
     switch parameter.count {
     case .required, .optional:
-      guard words[parameter.label] == nil else {
+      guard values[parameter.label] == nil else {
         throw fault("\(parameter.label) was given twice", "remove one")
       }
     case .repeated: break
     }
-    try check(word, of: parameter, as: parameter.label)
-    words[parameter.label, default: []].append(word)
+    try check(value, of: parameter, as: parameter.label)
+    values[parameter.label, default: []].append(value)
   }
 
   private func check(
-    _ word: String, of parameter: Declaration, as name: String
+    _ value: String, of parameter: Declaration, as name: String
   ) throws(ParseFailure) {
-    guard parameter.place != .flag, !parameter.isReadable(word) else { return }
+    guard parameter.kind != .flag, !parameter.isReadable(value) else { return }
     let remedy =
-      Spelling.nearest(to: word, among: parameter.words).map { "did you mean \($0)?" }
+      Spelling.nearest(to: value, among: parameter.choices).map { "did you mean \($0)?" }
       ?? "it must be \(parameter.expectation)"
     let cause =
       parameter.isSecret
-      ? "the value of \(name) is not valid" : "\(name) cannot be \"\(word)\""
+      ? "the value of \(name) is not valid" : "\(name) cannot be \"\(value)\""
     throw fault(cause, remedy)
   }
 
   /// Returns the arguments; throws if a required parameter is missing.
   func arguments() throws(ParseFailure) -> Arguments {
     for parameter in parameters {
-      let count = words[parameter.label]?.count ?? 0
+      let count = values[parameter.label]?.count ?? 0
       switch parameter.count {
       case .optional: continue
       case .required: if count == 0 { throw missing(parameter) }
       case .repeated(let least): if count < least { throw missing(parameter) }
       }
     }
-    return Arguments(words: words, variables: variables)
+    return Arguments(values: values, variables: variables)
   }
 
   private func missing(_ parameter: Declaration) -> ParseFailure {
-    let value = parameter.place == .operand ? "" : " \(parameter.placeholder)"
+    let value = parameter.kind == .operand ? "" : " \(parameter.placeholder)"
     let variable = parameter.variable.map { "; or set \($0)" } ?? ""
     let remedy = "add \(parameter.label)\(value), \(parameter.meaning)\(variable)"
     return fault("\(parameter.label) is missing", remedy)

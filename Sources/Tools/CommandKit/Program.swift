@@ -12,27 +12,27 @@ public struct Program: Sendable {
   /// Runs the program with this process's arguments and ends the process.
   package static func start(_ root: Command) async -> Never {
     Console.holdStandardDescriptors()
-    let given = ProgramWords.read()
-    let words = given.compactMap { $0 }
+    let given = ProgramArguments.read()
+    let arguments = given.compactMap { $0 }
     let path = CommandPath(root)
     // These signals must not end the process until the command handles them. The mask is not used
     // for this, since libdispatch creates threads that do not inherit it.
     ControllingTerminal.note()
-    for number in path.resolve(words).command.signals { _ = signal(number) { _ in } }
+    for number in path.resolve(arguments).command.signals { _ = signal(number) { _ in } }
     // As early as possible: until here other users of the machine can read tokens in the arguments.
     ArgumentSecrets(of: path).hide()
     Console.ignoreBrokenPipes()
-    guard words.count == given.count else {
+    guard arguments.count == given.count else {
       Console.abandon("\(root.name): an argument is not valid UTF-8", with: .usage)
     }
-    Console.end(with: await Program(root).run(words))
+    Console.end(with: await Program(root).run(arguments))
   }
 
-  /// Runs the command that `words` select and returns the exit status.
-  public func run(_ words: [String]) async -> ExitCode {
+  /// Runs the command that `arguments` select and returns the exit status.
+  public func run(_ arguments: [String]) async -> ExitCode {
     let console = Console(root.name, environment: Self.variable)
     do throws(ParseFailure) {
-      switch try Parser(root, environment: Self.variable).parse(words) {
+      switch try Parser(root, environment: Self.variable).parse(arguments) {
       case .help(let path): console.line(Help(style: console.style).text(for: path))
       case .version: console.line("\(root.name) \(Release.version)")
       case .run(let path, let arguments):
@@ -64,7 +64,7 @@ public struct Program: Sendable {
 }
 
 /// The arguments of this process.
-enum ProgramWords {
+enum ProgramArguments {
   /// The bound on the size of the arguments; Linux allows 6 MiB with its usual settings.
   private static let maxBytes = 8 << 20
 
@@ -73,7 +73,7 @@ enum ProgramWords {
     // Swift locates the arguments by the address of the environment. If a preloaded library has
     // moved the environment, Swift finds none.
     if let bytes = try? TextFile.read("/proc/self/cmdline", atMost: maxBytes) {
-      return words(of: bytes)
+      return arguments(of: bytes)
     }
     return (1..<max(1, Int(CommandLine.argc))).map { index in
       unsafe CommandLine.unsafeArgv[index].flatMap { unsafe String(validatingCString: $0) }
@@ -81,7 +81,7 @@ enum ProgramWords {
   }
 
   /// Splits arguments that each end with a zero byte, and drops the first one.
-  static func words(of bytes: [UInt8]) -> [String?] {
+  static func arguments(of bytes: [UInt8]) -> [String?] {
     var pieces = bytes.split(separator: 0, omittingEmptySubsequences: false)
     if pieces.last?.isEmpty == true { pieces.removeLast() }
     return pieces.dropFirst().map { String(validating: $0, as: UTF8.self) }

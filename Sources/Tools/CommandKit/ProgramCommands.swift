@@ -76,11 +76,11 @@ public enum Spelling {
   ///
   /// A word is near if `wrong` is a prefix of it with at least three letters, or if at most a third
   /// of the letters differ. Of equally near words the first is returned.
-  public static func nearest(to wrong: String, among words: [String]) -> String? {
-    if wrong.count >= 3, let whole = words.first(where: { $0.hasPrefix(wrong) }) { return whole }
-    let near = words.map { (word: $0, distance: distance(from: wrong, to: $0)) }
+  public static func nearest(to wrong: String, among names: [String]) -> String? {
+    if wrong.count >= 3, let whole = names.first(where: { $0.hasPrefix(wrong) }) { return whole }
+    let near = names.map { (name: $0, distance: distance(from: wrong, to: $0)) }
       .filter { $0.distance <= max(1, wrong.count / 3) }
-    return near.min { $0.distance < $1.distance }?.word
+    return near.min { $0.distance < $1.distance }?.name
   }
 
   /// Returns the number of letters to insert, remove, replace or swap with a neighbor.

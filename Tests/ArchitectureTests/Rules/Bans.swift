@@ -19,8 +19,8 @@ struct Ban: Sendable {
     return line.ranges(of: spelling).contains { range in
       let before = line[..<range.lowerBound].last
       let after = line[range.upperBound...].first
-      let joinsLeft = isWord(spelling.first) && isWord(before)
-      let joinsRight = isWord(spelling.last) && isWord(after)
+      let joinsLeft = isIdentifierPart(spelling.first) && isIdentifierPart(before)
+      let joinsRight = isIdentifierPart(spelling.last) && isIdentifierPart(after)
       let isHarmless = unless.map { line[range.upperBound...].contains($0) } ?? false
       return !joinsLeft && !joinsRight && !isHarmless
     }
@@ -31,7 +31,7 @@ struct Ban: Sendable {
   /// Comparing characters takes ten times as long, and most lines contain no banned spelling.
   private func holdsBytes(_ line: String) -> Bool { line.utf8.contains(spelling.utf8) }
 
-  private func isWord(_ character: Character?) -> Bool {
+  private func isIdentifierPart(_ character: Character?) -> Bool {
     character.map { $0.isLetter || $0.isNumber || $0 == "_" } ?? false
   }
 }
@@ -72,7 +72,7 @@ extension Rules {
     return file.code.indices.compactMap { line in
       let text = file.code[line].drop { $0 == " " }
       let column = file.code[line].count - text.count
-      if switchWord.matches(file.code[line]) { switchesOverCases.remove(column) }
+      if switchBan.matches(file.code[line]) { switchesOverCases.remove(column) }
       if text.hasPrefix("case ."), !text.hasPrefix("case ..") { switchesOverCases.insert(column) }
       let isWildcard = text.hasPrefix("case _:") && switchesOverCases.contains(column)
       guard isWildcard || text.hasPrefix("default:") else { return nil }
@@ -80,7 +80,7 @@ extension Rules {
     }
   }
 
-  private static let switchWord = Ban("switch", "")
+  private static let switchBan = Ban("switch", "")
 
   static let unsafe = [
     Ban("@unchecked Sendable", "an actor, a `Mutex` or a value"),

@@ -31,16 +31,16 @@ extension Rules {
 
   /// Returns the names after `func` and `var`.
   private static func names(declaredIn line: String) -> [String] {
-    let words = line.split { " (<:{".contains($0) }.map(String.init)
-    return words.indices.dropLast().filter { ["func", "var"].contains(words[$0]) }
-      .map { words[$0 + 1] }
+    let tokens = line.split { " (<:{".contains($0) }.map(String.init)
+    return tokens.indices.dropLast().filter { ["func", "var"].contains(tokens[$0]) }
+      .map { tokens[$0 + 1] }
   }
 
   private static func isPublic(_ line: String) -> Bool {
     guard Ban("public", "").matches(line) else { return false }
-    let words = line.split { " (<:{".contains($0) }.map(String.init)
-    let operatorsKept = line.split(separator: " ").map { $0.prefix { $0 != "(" } }
-    return !selfEvident.contains { words.contains($0) || operatorsKept.contains($0[...]) }
+    let tokens = line.split { " (<:{".contains($0) }.map(String.init)
+    let operators = line.split(separator: " ").map { $0.prefix { $0 != "(" } }
+    return !selfEvident.contains { tokens.contains($0) || operators.contains($0[...]) }
   }
 
   private static func isDocumented(_ line: Int, in file: SourceFile) -> Bool {

@@ -37,18 +37,18 @@ extension Rules {
       featureFolders.isDisjoint(with: file.path.split(separator: "/").dropLast())
     else { return [] }
     return file.code.indices.compactMap { line in
-      let words = file.code[line].split { !($0.isLetter || $0.isNumber || $0 == "_") }
-      guard let name = words.first(where: isFeatures) else { return nil }
+      let tokens = file.code[line].split { !($0.isLetter || $0.isNumber || $0 == "_") }
+      guard let name = tokens.first(where: isFeatures) else { return nil }
       return Breach(file, line, "a shared module names `\(name)`; only \(lists.count) lists may")
     }
   }
 
   /// Returns whether a name begins with a feature's name as a whole word: `Relay` and `RelayModel`,
   /// but not `Relayed`.
-  private static func isFeatures(_ word: Substring) -> Bool {
+  private static func isFeatures(_ token: Substring) -> Bool {
     featureNames.contains { name in
-      guard word.hasPrefix(name) else { return false }
-      return word.dropFirst(name.count).first.map { !$0.isLowercase } ?? true
+      guard token.hasPrefix(name) else { return false }
+      return token.dropFirst(name.count).first.map { !$0.isLowercase } ?? true
     }
   }
 }

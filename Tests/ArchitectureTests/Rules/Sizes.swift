@@ -21,8 +21,8 @@ enum Rules {
   private static let heads = ["init(", "init?(", "init<", "subscript(", "subscript<"]
 
   private static func declaresFunction(_ line: String) -> Bool {
-    line.split(separator: " ").contains { word in
-      word == "func" || word == "deinit" || heads.contains { word.hasPrefix($0) }
+    line.split(separator: " ").contains { token in
+      token == "func" || token == "deinit" || heads.contains { token.hasPrefix($0) }
     }
   }
 

@@ -38,7 +38,7 @@ struct Certificates {
     "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout \(name).key"
   }
 
-  private func run(_ words: String) async throws {
-    try await Shell.run(["sh", "-c", "cd '\(folder)' && exec openssl \(words)"])
+  private func run(_ arguments: String) async throws {
+    try await Shell.run(["sh", "-c", "cd '\(folder)' && exec openssl \(arguments)"])
   }
 }

@@ -15,7 +15,7 @@ import Testing
   private static let statistics = [nil] + HealthStatistic.allCases.map(Optional.some)
 
   private static func line(_ name: String, _ answer: HealthObject) -> String {
-    "\(name): \(answer.bytes.count) bytes, \(KeptText.digest(answer.bytes))"
+    "\(name): \(answer.bytes.count) bytes, \(GoldenText.digest(answer.bytes))"
   }
 
   private static func answers(
@@ -41,14 +41,14 @@ import Testing
   @Test func `the answer to each kind of question matches the golden file`() throws {
     #expect(Self.samples.count > 500)
     let lines = Self.answers("UTC", HealthValueType.allCases, Self.statistics)
-    #expect(try KeptText("answers.txt").difference(lines) == nil)
+    #expect(try GoldenText("answers.txt").difference(lines) == nil)
   }
 
   @Test func `answers by day and hour in other zones match the golden file`() throws {
     let lines = ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"].flatMap { zone in
       [zone] + Self.answers(zone, [.steps, .heartRate, .sleep, .calories], [nil, .average, .sum])
     }
-    #expect(try KeptText("zones.txt").difference(lines) == nil)
+    #expect(try GoldenText("zones.txt").difference(lines) == nil)
   }
 
   @Test func `answers that are cut match the golden file`() throws {
@@ -58,7 +58,7 @@ import Testing
           "Europe/Berlin", HealthValueType.allCases, [nil],
           limits: AnswerLimits(maxBytes: maxBytes, pageLimit: 50))
     }
-    #expect(try KeptText("cut.txt").difference(lines) == nil)
+    #expect(try GoldenText("cut.txt").difference(lines) == nil)
   }
 
   @Test func `summaries match the golden file`() throws {
@@ -83,6 +83,6 @@ import Testing
               lastImport: at("2026-03-31T08:20:00Z"))))
       }
     }
-    #expect(try KeptText("summaries.txt").difference(lines) == nil)
+    #expect(try GoldenText("summaries.txt").difference(lines) == nil)
   }
 }

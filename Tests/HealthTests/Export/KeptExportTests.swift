@@ -31,11 +31,11 @@ import Testing
       let counts = export.counts
       let skipped = counts.skipped.map { "\($0.reason) \($0.count)" }.joined(separator: ", ")
       let types = counts.skippedOfType.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-      return "\(seed): \(export.samples.count) samples, \(KeptText.digest(keys)), "
+      return "\(seed): \(export.samples.count) samples, \(GoldenText.digest(keys)), "
         + "\(export.digests.count) stretches, \(counts.bytes) bytes, version "
         + "\(counts.version.map(String.init) ?? "none"), repaired \(counts.repaired), "
         + "\(counts.isWhole ? "whole" : "cut off"), left out: \(skipped); by type: "
-        + KeptText.digest(types.joined(separator: " ").utf8)
+        + GoldenText.digest(types.joined(separator: " ").utf8)
     } catch {
       return "\(seed): \(error)"
     }
@@ -43,6 +43,6 @@ import Testing
 
   @Test func `readings of damaged exports match the golden file`() throws {
     let lines = (0..<200).map { Self.line($0) }
-    #expect(try KeptText("damaged.txt").difference(lines) == nil)
+    #expect(try GoldenText("damaged.txt").difference(lines) == nil)
   }
 }

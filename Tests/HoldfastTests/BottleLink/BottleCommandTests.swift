@@ -120,15 +120,15 @@ struct BottleCommandTests {
     let bottle = try BottleProgram(scratch)
     bottle.act("move", "still", "pour 250")
     try await bottle.records(1)
-    for (words, result) in [
+    for (arguments, result) in [
       (["refresh"], "synced 1"), (["refresh"], "already-synced"), (["ping"], "done"),
       (["set-time"], "done"), (["delete", "1"], "done"), (["tare"], "done"),
       (["settings", "no-shake"], "done"), (["configure", "412.5", "2500"], "done"),
       (["calibrate", "start"], "done"),
     ] {
-      let phone = try BottlePhone(scratch, words)
-      let word = try await phone.next { $0["result"] as? String }
-      #expect(word == result, "\(words)")
+      let phone = try BottlePhone(scratch, arguments)
+      let name = try await phone.next { $0["result"] as? String }
+      #expect(name == result, "\(arguments)")
       #expect(try await phone.rest().status == 0)
     }
     #expect(await bottle.quit() == 0)
@@ -139,12 +139,12 @@ struct BottleCommandTests {
   {
     let scratch = try Scratch()
     let ping = try BottlePhone(scratch, ["ping", "--set", "establish.openTimeout=1s"])
-    let word = try await ping.next { $0["result"] as? String }
-    #expect(word == "bottle-asleep")
+    let name = try await ping.next { $0["result"] as? String }
+    #expect(name == "bottle-asleep")
     #expect(try await ping.rest().status == 6)
-    for words in [["configure", "99", "2500"], ["configure", "400", "999"], ["delete", "x"]] {
-      let outcome = try await CommandProcess.run(["bottle"] + words + ["--radio", "r"])
-      #expect(outcome.status == 2, "\(words)")
+    for arguments in [["configure", "99", "2500"], ["configure", "400", "999"], ["delete", "x"]] {
+      let outcome = try await CommandProcess.run(["bottle"] + arguments + ["--radio", "r"])
+      #expect(outcome.status == 2, "\(arguments)")
     }
   }
 

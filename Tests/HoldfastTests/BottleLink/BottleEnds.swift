@@ -8,12 +8,12 @@ struct BottleProgram {
   let process: LabProcess
   private let lines: LineReader
 
-  init(_ scratch: Scratch, _ words: [String] = []) throws {
+  init(_ scratch: Scratch, _ arguments: [String] = []) throws {
     process = try CommandProcess.start(
       [
         "bottle", "virtual", "--socket", "\(scratch.path)/radio", "--flash",
         "\(scratch.path)/flash", "--interactive", "--json",
-      ] + words)
+      ] + arguments)
     lines = LineReader(process.lines)
   }
 
@@ -50,9 +50,9 @@ struct BottlePhone {
   let process: LabProcess
   private let lines: LineReader
 
-  init(_ scratch: Scratch, _ words: [String] = ["watch"]) throws {
+  init(_ scratch: Scratch, _ arguments: [String] = ["watch"]) throws {
     process = try CommandProcess.start(
-      ["bottle"] + words + [
+      ["bottle"] + arguments + [
         "--radio", "\(scratch.path)/radio", "--data", "\(scratch.path)/data", "--json",
       ])
     lines = LineReader(process.lines)

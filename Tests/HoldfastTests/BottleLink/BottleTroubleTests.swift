@@ -56,7 +56,7 @@ struct BottleTroubleTests {
     let scratch = try Scratch()
     let file = "\(scratch.path)/file"
     try Data().write(to: URL(filePath: file))
-    for (words, status, said) in [
+    for (arguments, status, said) in [
       (["ping", "--radio", file], 1, "\(file) is not a socket"),
       (["watch", "--radio", scratch.path], 1, "\(scratch.path) is not a socket"),
       (["ping", "--radio", "\(file)/radio"], 1, "\(file)/radio: Not a directory"),
@@ -64,8 +64,8 @@ struct BottleTroubleTests {
       (["virtual", "--name", String(repeating: "x", count: 65)], 2, "1 to 64 bytes"),
       (["virtual", "--name", ""], 2, "1 to 64 bytes"),
     ] {
-      let outcome = try await CommandProcess.run(["bottle"] + words)
-      #expect(outcome.status == Int32(status), "\(words)")
+      let outcome = try await CommandProcess.run(["bottle"] + arguments)
+      #expect(outcome.status == Int32(status), "\(arguments)")
       #expect(outcome.errors.first?.contains(said) == true, "\(outcome.errors)")
     }
   }
@@ -88,8 +88,8 @@ struct BottleTroubleTests {
       bottle.act("move", "still", "pour 250")
       // The bottle advertises once it has been moved, which may be before it records the drink.
       try await bottle.records(id)
-      for (words, result) in [(["refresh"], "synced 1"), (["clear"], "done")] {
-        let phone = try BottlePhone(scratch, words)
+      for (arguments, result) in [(["refresh"], "synced 1"), (["clear"], "done")] {
+        let phone = try BottlePhone(scratch, arguments)
         #expect(try await phone.next { $0["result"] as? String } == result, "\(id)")
         #expect(try await phone.rest().status == 0)
       }
@@ -113,9 +113,9 @@ struct BottleTroubleTests {
       #expect(await bottle.quit() == 0)
     }
     let phone = try BottlePhone(scratch)
-    var told: [Int] = []
-    while told.count < 1_800 { told.append(try await phone.drink()) }
-    #expect(told == Array(1...1_800))
+    var drinks: [Int] = []
+    while drinks.count < 1_800 { drinks.append(try await phone.drink()) }
+    #expect(drinks == Array(1...1_800))
     #expect(try await phone.end().status == 0)
   }
 

@@ -43,7 +43,7 @@ import Testing
   }
 
   /// Creates a push hook that writes its input into a pipe, and returns its path.
-  private func bell(_ scratch: Scratch) async throws -> String {
+  private func hook(_ scratch: Scratch) async throws -> String {
     try await Shell.run(
       ["sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", scratch("bell")],
       input: "#!/bin/sh\nexec cat > '\(scratch("rung"))'\n")
@@ -54,7 +54,7 @@ import Testing
   @Test func `a question waits, the push hook runs, and a pull delivers the answer`() async throws {
     let scratch = try Scratch()
     var push = PushConfiguration()
-    push.hook = try await bell(scratch)
+    push.hook = try await hook(scratch)
     let backend = Backend(
       BackendConfiguration(dataDirectory: scratch("data")), pushes: try push.open())
     let address = try await backend.start()
@@ -69,9 +69,9 @@ import Testing
     await phone.socket.close(code: 1001, reason: "")
     async let answer = backend.ask(
       .question(.healthData(PullRig.query)), bearer: grant.accessToken)
-    let rung = try await Shell.run(["cat", scratch("rung")])
-    #expect(rung.contains(#""address":"the phone of ann""#))
-    #expect(!rung.contains("STEPS"))
+    let input = try await Shell.run(["cat", scratch("rung")])
+    #expect(input.contains(#""address":"the phone of ann""#))
+    #expect(!input.contains("STEPS"))
     let report = await phone.pull.run()
     #expect(report == PullReport(answered: 1, ending: .finished))
     #expect(try await answer == .data(Self.answer))

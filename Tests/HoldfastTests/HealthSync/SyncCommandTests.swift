@@ -67,8 +67,8 @@ import Testing
         seen.first { $0["type"] as? String == Self.steps && ($0["values"] as? [Int])?.count == 10 })
       let uuids = try #require(sent["uuids"] as? [String])
       let last = try #require(seen.last)
-      let gone = Set([0, 3, 4, 6, 7, 9].map { uuids[$0] })
-      #expect(Set(try #require(last["deleted"] as? [String])) == gone)
+      let deleted = Set([0, 3, 4, 6, 7, 9].map { uuids[$0] })
+      #expect(Set(try #require(last["deleted"] as? [String])) == deleted)
       #expect(last["values"] as? [Int] == [20])
     }
   }
@@ -105,7 +105,7 @@ import Testing
   func `a temporary failure is retried and quarantines nothing`(step: String) async throws {
     let rig = try await Self.ten()
     try await SyncPeer.run("[\(step), \(step), \(step)]") { peer in
-      let run = try await CommandProcess.run(rig.words(peer.url, ["--once"] + SyncRig.quick))
+      let run = try await CommandProcess.run(rig.arguments(peer.url, ["--once"] + SyncRig.quick))
       #expect(run.status == 0, "\(run.errors)")
       let seen = try await peer.requests().filter { $0["path"] as? String == "/api/sync" }
       #expect(seen.count == 4)
@@ -118,7 +118,7 @@ import Testing
     let rig = try await Self.ten()
     try await SyncPeer.run("[[429, 2]]") { peer in
       let start = ContinuousClock.now
-      let run = try await CommandProcess.run(rig.words(peer.url, ["--once"] + SyncRig.quick))
+      let run = try await CommandProcess.run(rig.arguments(peer.url, ["--once"] + SyncRig.quick))
       #expect(run.status == 0)
       #expect(start.duration(to: .now) >= .seconds(2))
     }
@@ -182,7 +182,7 @@ import Testing
     let rig = try await Self.ten()
     let fewTries = ["--set", "retry.first=100ms,100ms", "--set", "retry.serverJitter=1ms"]
     let run = try await CommandProcess.run(
-      rig.words("http://127.0.0.1:1", ["--once"] + fewTries))
+      rig.arguments("http://127.0.0.1:1", ["--once"] + fewTries))
     #expect(run.status == 6)
     #expect(rig.files.count == 1)
     try await SyncPeer.run("[]") { peer in
@@ -222,10 +222,10 @@ import Testing
   }
 
   @Test(arguments: [["reset", "stepcount"], ["retry"]])
-  func `a missing data directory is not created`(_ words: [String]) async throws {
+  func `a missing data directory is not created`(_ arguments: [String]) async throws {
     let rig = try SyncRig()
     let wrong = rig.data + "-wrong"
-    let run = try await CommandProcess.run(["health"] + words + ["--data", wrong])
+    let run = try await CommandProcess.run(["health"] + arguments + ["--data", wrong])
     #expect(run.status == 1)
     #expect(run.errors.count == 1 && run.errors[0].contains("There is no store at \(wrong)/"))
     #expect(!FileManager.default.fileExists(atPath: wrong))
@@ -267,7 +267,7 @@ import Testing
     try rig.export([(Self.steps, [1, 2, 3])])
     try await SyncPeer.run("[]") { peer in
       let process = try CommandProcess.start(
-        rig.words(peer.url, ["--watch", rig.scratch("export.xml")]))
+        rig.arguments(peer.url, ["--watch", rig.scratch("export.xml")]))
       let lines = LineReader(process.lines)
       func accepted() async throws -> [String: Any] {
         while case let line = await lines.next(), !line.isEmpty {
@@ -291,7 +291,7 @@ import Testing
   @Test func `files are private, and no file contains the secret`() async throws {
     let rig = try await Self.ten()
     _ = try await CommandProcess.run(
-      rig.words(
+      rig.arguments(
         "http://127.0.0.1:1",
         ["--once", "--set", "retry.first=100ms", "--journal", rig.scratch("journal")]))
     let file = try #require(rig.files.first)
@@ -316,11 +316,11 @@ import Testing
       (["--once", "--watch", rig.scratch("nowhere")], 1, "nowhere"),
     ]
     for (more, status, text) in cases {
-      var words = [
+      var arguments = [
         "health", "sync", "--server", "http://127.0.0.1:1", "--data", rig.data,
       ]
-      if !more.contains("--secret-file") { words += ["--secret-file", rig.scratch("secret")] }
-      let run = try await CommandProcess.run(words + more)
+      if !more.contains("--secret-file") { arguments += ["--secret-file", rig.scratch("secret")] }
+      let run = try await CommandProcess.run(arguments + more)
       #expect(run.status == status, "\(more): \(run)")
       #expect(run.errors.contains { $0.contains(text) }, "\(more): \(run.errors)")
     }

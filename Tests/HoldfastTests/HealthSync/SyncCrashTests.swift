@@ -16,10 +16,10 @@ import Testing
     try rig.export([(Self.steps, Array(0..<3_000))])
     try await rig.importExport()
     // No file may grow: neither payloads nor the queue can be written.
-    let words = rig.words("http://127.0.0.1:1", ["--once"])
+    let arguments = rig.arguments("http://127.0.0.1:1", ["--once"])
     let line = "ulimit -f 0; exec \"$0\" \"$@\""
     let full = await CommandProcess.outcome(
-      of: try LabProcess(["/bin/sh", "-c", line, CommandProcess.path] + words))
+      of: try LabProcess(["/bin/sh", "-c", line, CommandProcess.path] + arguments))
     #expect(full.status != 0)
     let server = try await rig.serve()
     let run = try await rig.sync(server.url)

@@ -21,7 +21,7 @@ import Testing
     await sync.waitUntil { _ in true }
     #expect(await sync.snapshot.sending == [])
     #expect(await !sync.snapshot.canWork)
-    lifecycle.tell(.foreground)
+    lifecycle.send(.foreground)
     await sync.waitUntil { !$0.sending.isEmpty }
     #expect(await sync.snapshot.sending == [Self.file])
     await sync.close()
@@ -68,10 +68,10 @@ import Testing
       batches.append(
         QueuedBatch(file: file, type: "a", position: place, records: 1, deletions: 0, bytes: 2))
     }
-    let kept = StoredSyncQueue(
+    let stored = StoredSyncQueue(
       asked: [], types: [], batches: batches, stamp: Timestamp(nanoseconds: 0))
     var configuration = SyncConfiguration(
-      "https://health.example", source: NoSource(), queue: MemoryStore(kept),
+      "https://health.example", source: NoSource(), queue: MemoryStore(stored),
       directory: scratch.path
     ) { "hush-hush-hush" }
     configuration.types = []

@@ -184,7 +184,7 @@ import Testing
       #expect(try await rig.status()["synced"] as? Int == 0)
     }
     try await SyncPeer.run("[\"denied\"]") { peer in
-      let run = try await CommandProcess.run(rig.words(peer.url, ["--once"] + SyncRig.quick))
+      let run = try await CommandProcess.run(rig.arguments(peer.url, ["--once"] + SyncRig.quick))
       #expect(run.status == 0, "\(run.errors)")
       #expect(rig.files == [])
     }

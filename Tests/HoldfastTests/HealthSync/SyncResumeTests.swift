@@ -24,7 +24,7 @@ import Testing
     let proxy = try FaultProxy(upstream: UInt16(server.port))
     try await proxy.set(.rate(bytesPerSecond: 4_000))
     let phone = try CommandProcess.start(
-      rig.words("http://127.0.0.1:\(proxy.port)", ["--once"] + SyncRig.quick + Self.resuming))
+      rig.arguments("http://127.0.0.1:\(proxy.port)", ["--once"] + SyncRig.quick + Self.resuming))
     _ = await proxy.traffic(reaches: { $0.bytesUp > Self.inTheMiddle })
     let size = try rig.payloadBytes()
     #expect(size > 2 * Self.inTheMiddle, "the cut comes in the middle of \(size)")
@@ -50,7 +50,7 @@ import Testing
     let proxy = try FaultProxy(upstream: UInt16(server.port))
     let url = "http://127.0.0.1:\(proxy.port)"
     try await proxy.set(.rate(bytesPerSecond: 4_000))
-    let phone = try CommandProcess.start(rig.words(url, SyncRig.quick + Self.resuming))
+    let phone = try CommandProcess.start(rig.arguments(url, SyncRig.quick + Self.resuming))
     // In the middle of the body: after the earlier requests, before the end of this one.
     _ = await proxy.traffic(reaches: { $0.bytesUp > Self.inTheMiddle })
     phone.signal(SIGKILL)
@@ -64,7 +64,7 @@ import Testing
     }
     let size = try rig.payloadBytes()
     let before = await proxy.traffic.bytesUp
-    let run = try await CommandProcess.run(rig.words(url, ["--once"] + Self.resuming))
+    let run = try await CommandProcess.run(rig.arguments(url, ["--once"] + Self.resuming))
     #expect(run.status == 0, "\(run.errors)")
     let rest = await proxy.traffic.bytesUp - before
     #expect(rest < size, "\(rest) of \(size)")

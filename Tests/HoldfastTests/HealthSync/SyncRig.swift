@@ -61,7 +61,7 @@ final class SyncRig: Sendable {
     #expect(done.status == 0, "\(done.errors)")
   }
 
-  func words(_ url: String, _ more: [String]) -> [String] {
+  func arguments(_ url: String, _ more: [String]) -> [String] {
     [
       "health", "sync", "--server", url, "--secret-file", scratch("secret"), "--data", data,
       "--json",
@@ -70,7 +70,7 @@ final class SyncRig: Sendable {
 
   /// Runs `health sync --once`.
   func sync(_ url: String, _ more: String...) async throws -> SyncRun {
-    let done = try await CommandProcess.run(words(url, ["--once"] + more))
+    let done = try await CommandProcess.run(arguments(url, ["--once"] + more))
     return SyncRun(
       status: done.status, events: try done.output.map { try .reading($0) }, errors: done.errors)
   }
@@ -110,8 +110,8 @@ final class SyncRig: Sendable {
     #expect(done.errors == [])
     var held: [String: [Int]] = [:]
     for line in done.output {
-      let words = line.split(separator: " ")
-      held[String(words[0]), default: []].append(Int(words[1]) ?? -1)
+      let fields = line.split(separator: " ")
+      held[String(fields[0]), default: []].append(Int(fields[1]) ?? -1)
     }
     return held.mapValues { $0.sorted() }
   }

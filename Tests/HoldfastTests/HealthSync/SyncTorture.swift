@@ -36,7 +36,7 @@ enum SyncTorture {
       // Every second phone sends its payloads as resumable uploads.
       let resuming = kill % 2 == 0 ? [] : ["--resume-from", "1"]
       let process = try CommandProcess.start(
-        rig.words("http://127.0.0.1:\(proxy.port)", SyncRig.quick + resuming))
+        rig.arguments("http://127.0.0.1:\(proxy.port)", SyncRig.quick + resuming))
       if kill % 3 == 1 {
         try await proxy.set(.blackhole(Blackhole(reach: .down, fate: .swallowed)))
       }
@@ -60,12 +60,12 @@ enum SyncTorture {
   }
 
   private static func changed(_ minutes: [Int], _ generator: inout Dice) -> [Int] {
-    var kept = minutes.filter { _ in generator.next() % 9 > 0 }
-    if kept.first != 0 { kept.insert(0, at: 0) }
-    let last = kept.last ?? 0
+    var remaining = minutes.filter { _ in generator.next() % 9 > 0 }
+    if remaining.first != 0 { remaining.insert(0, at: 0) }
+    let last = remaining.last ?? 0
     // The export covers one month. Once it is full, samples are only removed.
     let more = (1...300).map { last + $0 }.filter { $0 < 43_000 }
-    return kept + more
+    return remaining + more
   }
 
   /// Sends the rest, and checks that nothing is left to send.

@@ -94,21 +94,21 @@ func follow(
 /// The feed sends two lines on each connection, and closes a connection on which it receives
 /// "thanks".
 private struct FeedHandler: SocketHandler {
-  let hear: @Sendable (String) -> Void
+  let report: @Sendable (String) -> Void
 
   mutating func handle(_ event: ServerSockets.SocketEvent, on hub: SocketHub) {
     switch event {
     case .upgrade(let id, _): hub.accept(id)
     case .text(let id, let bytes):
       let text = String(decoding: bytes, as: UTF8.self)
-      hear(text)
+      report(text)
       if text.hasPrefix("hello") { hub.send(text: Array("welcome".utf8), to: id) }
       if text == "thanks" { hub.close(id, code: 1012, reason: "") }
       guard text.hasPrefix("after "), let last = Int(text.dropFirst(6)) else { return }
       for number in [last + 1, last + 2] {
         hub.send(text: Array("\(number) line".utf8), to: id)
       }
-    case .request, .binary, .overflow, .abandoned, .opened, .heard, .pong, .drained, .closed,
+    case .request, .binary, .overflow, .abandoned, .opened, .received, .pong, .drained, .closed,
       .starved, .crowded, .woke, .announced, .cut:
       break
     }

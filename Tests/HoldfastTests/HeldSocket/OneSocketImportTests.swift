@@ -26,7 +26,7 @@ import Testing
     }
     #expect(!phases.contains(.connected))
     await socket.close()
-    let kept: [ProvenQueue.Entry] = try await outbox.load()
-    #expect(kept.map(\.message.text) == ["hello"])
+    let stored: [ProvenQueue.Entry] = try await outbox.load()
+    #expect(stored.map(\.message.text) == ["hello"])
   }
 }

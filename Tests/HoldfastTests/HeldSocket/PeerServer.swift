@@ -153,7 +153,7 @@ final class PeerServer: Sendable {
     configuration.webSocket = WebSocketLimits(maxMessageBytes: 32 << 20, oversize: .close)
     configuration.maxQueuedBytes = 128 << 20
     let (events, sink) = AsyncStream.makeStream(of: PeerEvent.self)
-    let server = try SocketServer(configuration, handler: PlanHandler(plan: plan, told: sink))
+    let server = try SocketServer(configuration, handler: PlanHandler(plan: plan, events: sink))
     let bound = try Self.bind(configuration)
     self.port = bound.number
     try await server.start(on: bound)
@@ -209,12 +209,12 @@ struct PeerFailed: Error {
 /// A handler that follows a plan on this package's own sockets.
 private struct PlanHandler: SocketHandler {
   let plan: [PlanEntry]
-  let told: AsyncStream<PeerEvent>.Continuation
+  let events: AsyncStream<PeerEvent>.Continuation
   private var count = 0
   private var open: [ConnectionID: (number: Int, entry: PlanEntry, left: Int)] = [:]
 
-  init(plan: [PlanEntry], told: AsyncStream<PeerEvent>.Continuation) {
-    (self.plan, self.told) = (plan, told)
+  init(plan: [PlanEntry], events: AsyncStream<PeerEvent>.Continuation) {
+    (self.plan, self.events) = (plan, events)
   }
 
   mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
@@ -225,7 +225,7 @@ private struct PlanHandler: SocketHandler {
     case .binary(let id, let bytes): got(id, bytes, isText: false, hub)
     case .closed(let id, let ending): ended(id, ending)
     case .overflow(let id): hub.drop(id)
-    case .request, .abandoned, .heard, .pong, .drained, .starved, .crowded, .woke,
+    case .request, .abandoned, .received, .pong, .drained, .starved, .crowded, .woke,
       .announced, .cut:
       break
     }
@@ -239,12 +239,12 @@ private struct PlanHandler: SocketHandler {
       headers[name] = head.first(name)
     }
     if let status = entry.refuse {
-      told.yield(PeerEvent(event: "refused", connection: count, headers: headers))
+      events.yield(PeerEvent(event: "refused", connection: count, headers: headers))
       return hub.respond(to: id, status: status, headers: [], body: [])
     }
     let offers = head.first("sec-websocket-protocol")?.split(separator: ", ") ?? []
     let chosen = offers.first { $0 == "feed.v2" || $0 == "feed.v1" }.map { String($0) }
-    told.yield(
+    events.yield(
       PeerEvent(
         event: "opened", connection: count, subprotocol: chosen, headers: headers,
         compressed: headers["sec-websocket-extensions"] != nil))
@@ -269,7 +269,7 @@ private struct PlanHandler: SocketHandler {
   private mutating func got(_ id: ConnectionID, _ bytes: [UInt8], isText: Bool, _ hub: SocketHub) {
     guard let (number, entry, left) = open[id] else { return }
     let text = isText && bytes.count < 200 ? String(decoding: bytes, as: UTF8.self) : nil
-    told.yield(
+    events.yield(
       PeerEvent(
         event: "got", connection: number, text: text,
         long: isText && text == nil ? bytes.count : nil, binary: isText ? nil : bytes.count))
@@ -286,6 +286,6 @@ private struct PlanHandler: SocketHandler {
       case .peerClosed(let code, _), .closed(let code, _), .violation(let code, _): code
       case .ended, .reset, .dropped, .stopped: 1006
       }
-    told.yield(PeerEvent(event: "ended", connection: number, code: Int(code)))
+    events.yield(PeerEvent(event: "ended", connection: number, code: Int(code)))
   }
 }

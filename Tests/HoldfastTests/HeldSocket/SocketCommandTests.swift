@@ -42,13 +42,13 @@ import Testing
     async throws
   {
     let lines = (1...1_500).map(String.init)
-    var gone: (port: UInt16, run: SocketRun)?
+    var stopped: (port: UInt16, run: SocketRun)?
     try await PeerServer.run(.holdfast, [PlanEntry(send: [.text("one")])]) { server in
       let run = try SocketRun(server.url, ["--send-stdin"])
       #expect(try await run.texts(1) == ["one"])
-      gone = (server.port, run)
+      stopped = (server.port, run)
     }
-    let (port, run) = try #require(gone)
+    let (port, run) = try #require(stopped)
     try await run.next { $0["reason"] as? String == "refused" ? () : nil }
     run.process.send(lines.joined(separator: "\n"))
     // Wait for more refusals. A command that reads lines too early would have read some by now.
@@ -200,16 +200,16 @@ import Testing
       let events = try SocketRun(server.url, ["--once"])
       #expect(await events.process.exit() == 0)
     }
-    let gone = try await CommandProcess.run("socket", "ws://127.0.0.1:9/", "--once")
-    #expect(gone.status == 6)
+    let outcome = try await CommandProcess.run("socket", "ws://127.0.0.1:9/", "--once")
+    #expect(outcome.status == 6)
   }
 
   @Test func `the reason of a close is shown`() async throws {
     let plan = [PlanEntry(send: [.text("a")], close: 4000, reason: "moved\u{1B}[2J away")]
     try await PeerServer.run(.holdfast, plan) { server in
       let outcome = try await CommandProcess.run("socket", server.url, "--once")
-      let told = outcome.errors.first { $0.contains("closed-4000") }
-      #expect(told?.hasSuffix(": closed-4000 (moved[2J away)") == true, "\(outcome.errors)")
+      let line = outcome.errors.first { $0.contains("closed-4000") }
+      #expect(line?.hasSuffix(": closed-4000 (moved[2J away)") == true, "\(outcome.errors)")
     }
   }
 
@@ -328,8 +328,8 @@ import Testing
     ["socket", "ws://127.0.0.1:9/", "--subprotocol", "a b"],
     ["socket", "ws://127.0.0.1:9/", "--set", "retry.nothing=1"],
   ])
-  func `rejects invalid arguments before it connects`(words: [String]) async throws {
-    let outcome = try await CommandProcess.run(words)
+  func `rejects invalid arguments before it connects`(arguments: [String]) async throws {
+    let outcome = try await CommandProcess.run(arguments)
     #expect(outcome.status == 2)
     #expect(outcome.output == [])
     #expect(!outcome.errors.isEmpty)
@@ -366,9 +366,9 @@ import Testing
         server.url,
         ["--header", "Authorization: Bearer hidden-1", "--hello", "hidden-2"])
       try await run.status("CONNECTED")
-      let words = try String(
+      let text = try String(
         contentsOfFile: "/proc/\(run.process.identifier)/cmdline", encoding: .utf8)
-      #expect(!words.contains("hidden-"))
+      #expect(!text.contains("hidden-"))
       #expect(await run.interrupt() == 0)
     }
   }

@@ -16,10 +16,10 @@ struct SocketRun {
   ]
 
   init(
-    _ url: String, _ words: [String] = [], environment: [String: String] = [:]
+    _ url: String, _ arguments: [String] = [], environment: [String: String] = [:]
   ) throws {
     process = try CommandProcess.start(
-      ["socket", url, "--json"] + Self.brisk + words, environment: environment)
+      ["socket", url, "--json"] + Self.brisk + arguments, environment: environment)
     lines = LineReader(process.lines)
   }
 
@@ -35,8 +35,8 @@ struct SocketRun {
   }
 
   /// Waits for a status.
-  func status(_ word: String) async throws {
-    try await next { $0["status"] as? String == word ? () : nil }
+  func status(_ name: String) async throws {
+    try await next { $0["status"] as? String == name ? () : nil }
   }
 
   /// Returns the next `count` texts.

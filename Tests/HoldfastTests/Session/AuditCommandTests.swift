@@ -28,10 +28,10 @@ import Testing
       #expect(summary["event"] as? String == "summary")
       let categories = try #require(summary["categories"] as? [[String: Any]])
       #expect(categories.count == 13)
-      for word in ["met", "partly", "not", "unseen"] {
-        let count = verdicts.values.count { $0 == word }
-        #expect(summary[word] as? Int == count)
-        #expect(categories.compactMap { $0[word] as? Int }.reduce(0, +) == count)
+      for verdict in ["met", "partly", "not", "unseen"] {
+        let count = verdicts.values.count { $0 == verdict }
+        #expect(summary[verdict] as? Int == count)
+        #expect(categories.compactMap { $0[verdict] as? Int }.reduce(0, +) == count)
       }
     }
 
@@ -51,12 +51,12 @@ import Testing
   /// Audits a server, and reads the output.
   private static func review(_ url: String, key: String? = nil) async throws -> Review {
     try await CommandProcess.scratch { directory in
-      var words = ["audit", url, "--json"]
+      var arguments = ["audit", url, "--json"]
       if let key {
         try (key + "\n").write(toFile: directory + "/key", atomically: true, encoding: .utf8)
-        words += ["--key-file", directory + "/key"]
+        arguments += ["--key-file", directory + "/key"]
       }
-      let outcome = try await CommandProcess.run(words)
+      let outcome = try await CommandProcess.run(arguments)
       #expect(outcome.status == 0)
       #expect(outcome.errors == [])
       return try Review(outcome.output)
@@ -195,16 +195,17 @@ import Testing
     [], ["ftp://127.0.0.1/"], ["ws://127.0.0.1/", "--json", "--markdown"],
     ["ws://192.0.2.1/session"],
   ])
-  func `ends with 2 after an invalid command line`(words: [String]) async throws {
-    #expect(try await CommandProcess.run(["audit"] + words).status == 2)
+  func `ends with 2 after an invalid command line`(arguments: [String]) async throws {
+    #expect(try await CommandProcess.run(["audit"] + arguments).status == 2)
   }
 
   @Test(arguments: ["audit", "session"])
   func `a URL with another scheme is refused, and the error lists the valid schemes`(
     name: String
   ) async throws {
-    let words = name == "audit" ? ["ftp://host/"] : ["--server", "ftp://host/", "--key-file", "k"]
-    let outcome = try await CommandProcess.run([name] + words)
+    let arguments =
+      name == "audit" ? ["ftp://host/"] : ["--server", "ftp://host/", "--key-file", "k"]
+    let outcome = try await CommandProcess.run([name] + arguments)
     #expect(outcome.status == 2)
     #expect(
       outcome.errors.joined(separator: " ").contains(

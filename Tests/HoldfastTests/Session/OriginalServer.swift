@@ -13,12 +13,12 @@ struct OriginalServer {
 
   /// Runs `body` with a server, and stops the server afterwards.
   static func run(
-    _ words: [String] = [], _ body: (OriginalServer) async throws -> Void
+    _ arguments: [String] = [], _ body: (OriginalServer) async throws -> Void
   ) async throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "Peers/original_server.py").path
     let process = try LabProcess(
-      [Maker.python ?? "python3", script, "0", key] + words,
+      [Maker.python ?? "python3", script, "0", key] + arguments,
       environment: ["PYTHONDONTWRITEBYTECODE": "1"])
     let lines = LineReader(process.lines)
     let first: [String: Any] = try .reading(await lines.next())
@@ -51,12 +51,12 @@ struct OriginalClient {
   let events: [[String: Any]]
 
   /// Runs the client to its end.
-  init(_ url: String, key: String, in scratch: Scratch, _ words: [String]) async throws {
+  init(_ url: String, key: String, in scratch: Scratch, _ arguments: [String]) async throws {
     try scratch.write(key.utf8, to: "client-key")
     let script = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "Peers/original_client.py").path
     let process = try LabProcess(
-      [Maker.python ?? "python3", script, url, scratch("client-key")] + words,
+      [Maker.python ?? "python3", script, url, scratch("client-key")] + arguments,
       environment: ["PYTHONDONTWRITEBYTECODE": "1"])
     let outcome = await CommandProcess.outcome(of: process)
     guard outcome.errors == [] else { throw PeerFailed(errors: outcome.errors) }

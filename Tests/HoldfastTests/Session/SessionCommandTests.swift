@@ -31,16 +31,16 @@ struct SessionCommandTests {
   }
 
   @Test(arguments: dialects, ["prompt", "ack", "response"])
-  func `a cut connection loses and duplicates nothing`(dialect: String, place: String) async throws
+  func `a cut connection loses and duplicates nothing`(dialect: String, point: String) async throws
   {
     let scratch = try Scratch()
-    try await SessionPeer.run(#"{\#(dialect), "plan": [{"cut": "\#(place)"}, {}]}"#) { peer in
+    try await SessionPeer.run(#"{\#(dialect), "plan": [{"cut": "\#(point)"}, {}]}"#) { peer in
       let run = try SessionRun(port: peer.port, in: scratch)
       run.prompt("one", "two")
       let (status, events) = try await run.end()
       // The original's server repeats no response. Its history contains the text, but not whether
       // the text is complete.
-      let isUnsure = dialect.contains("original") && place != "prompt"
+      let isUnsure = dialect.contains("original") && point != "prompt"
       #expect(status == (isUnsure ? 1 : 0))
       #expect(events.states(of: "one").last == (isUnsure ? "unsure" : "answered"))
       #expect(events.states(of: "two").last == "answered")
@@ -128,12 +128,12 @@ struct SessionCommandTests {
     let scratch = try Scratch()
     try await SessionPeer.run("{}") { peer in
       try scratch.write(SessionPeer.key.utf8, to: "key")
-      let words = [
+      let arguments = [
         "session", "--server", "http://127.0.0.1:\(peer.port)/session", "--key-file",
         scratch("key"), "--data", scratch("data"), "--once", "--json",
       ]
       let process = try LabProcess(
-        ["/bin/sh", "-c", #"exec "$@" >&-"#, "sh", CommandProcess.path] + words)
+        ["/bin/sh", "-c", #"exec "$@" >&-"#, "sh", CommandProcess.path] + arguments)
       process.send("one")
       process.endInput()
       let outcome = await CommandProcess.outcome(of: process)
@@ -149,13 +149,14 @@ struct SessionCommandTests {
     let scratch = try Scratch()
     try await SessionPeer.run(#"{"plan": [{"forget": ["hello"]}]}"#) { peer in
       try scratch.write(SessionPeer.key.utf8, to: "key")
-      let words = [
+      let arguments = [
         "session", "--server", "http://127.0.0.1:\(peer.port)/session", "--key-file",
         scratch("key"), "--data", scratch("data"), "--once", "--json",
       ]
       // The reader has gone when the first line is written.
       let script = #"{ "$@"; echo $? > \#(scratch("status")); } | true"#
-      let process = try LabProcess(["/bin/sh", "-c", script, "sh", CommandProcess.path] + words)
+      let process = try LabProcess(
+        ["/bin/sh", "-c", script, "sh", CommandProcess.path] + arguments)
       process.send("one")
       process.endInput()
       _ = await process.exit()

@@ -27,12 +27,12 @@ struct SessionInteropTests {
 
     /// Runs the client to its end, as a client of its own session.
     func run(
-      _ words: String..., session: String = "ann", conversation: String = conversation,
+      _ arguments: String..., session: String = "ann", conversation: String = conversation,
       key: String? = nil
     ) async throws -> OriginalClient {
       let client = try await OriginalClient(
         url, key: key ?? self.key, in: scratch,
-        words + ["--session", session, "--conversation", conversation]
+        arguments + ["--session", session, "--conversation", conversation]
           + (isCompressed ? [] : ["--plain"]))
       #expect(client.status == 0)
       #expect(client.isCompressed == isCompressed)
@@ -159,21 +159,21 @@ struct SessionInteropTests {
   private static let mistakes = ["acks", "ids", "replay", "connected", "type"]
 
   /// Prompts the original without mistakes, with each mistake, and with all of them.
-  private static func prompt(_ words: [String], compressed: Bool) async throws {
+  private static func prompt(_ arguments: [String], compressed: Bool) async throws {
     for made in [[]] + mistakes.map({ [$0] }) + [mistakes] {
-      try await prompt(words, mistakes: made, compressed: compressed)
+      try await prompt(arguments, mistakes: made, compressed: compressed)
     }
   }
 
   private static func prompt(
-    _ words: [String], mistakes: [String], compressed: Bool
+    _ arguments: [String], mistakes: [String], compressed: Bool
   ) async throws {
     let scratch = try Scratch()
     let long = String(repeating: "a long text ", count: 10_000)
     let texts = ["one", "t\u{E9}xt \"two\"", "one", long]
     // The connection is cut after the acknowledgement of the second prompt.
     let trouble = mistakes.flatMap { ["--mistake", $0] } + ["--cut", "2"]
-    try await OriginalServer.run(words + trouble) { server in
+    try await OriginalServer.run(arguments + trouble) { server in
       let run = try run(server, scratch)
       for text in texts { run.process.send(text) }
       run.process.endInput()

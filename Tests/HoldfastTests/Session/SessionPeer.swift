@@ -96,7 +96,7 @@ struct SessionRun {
 
   init(
     port: Int, path: String = "/session", in scratch: Scratch, key: String = SessionPeer.key,
-    _ words: [String] = ["--once"]
+    _ arguments: [String] = ["--once"]
   ) throws {
     let file = "\(scratch.path)/key"
     try Data(key.utf8).write(to: URL(filePath: file))
@@ -104,7 +104,7 @@ struct SessionRun {
       [
         "session", "--server", "http://127.0.0.1:\(port)\(path)", "--key-file", file, "--data",
         "\(scratch.path)/data", "--json",
-      ] + SocketRun.brisk + words)
+      ] + SocketRun.brisk + arguments)
     lines = LineReader(process.lines)
   }
 

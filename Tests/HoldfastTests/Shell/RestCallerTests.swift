@@ -36,13 +36,13 @@ import Testing
   func `a redirect and a web page are failures with the status and the target`(
     answer: (status: Int, headers: [String: String], detail: String), url: String
   ) async {
-    let told = HTTPAnswer(status: answer.status, headers: answer.headers, body: [])
+    let head = HTTPAnswer(status: answer.status, headers: answer.headers, body: [])
     let failure = LinkFailure.http(
       status: answer.status, retryAfter: nil, detail: answer.detail)
     #expect(
-      await Self.failure(of: told, from: url) { try await $0.call($1, "the answer") { _ in } }
+      await Self.failure(of: head, from: url) { try await $0.call($1, "the answer") { _ in } }
         == failure)
-    let raw = await Self.failure(of: told, from: url) { _ = try await $0.answer(to: $1) }
+    let raw = await Self.failure(of: head, from: url) { _ = try await $0.answer(to: $1) }
     #expect(raw == (answer.status == 503 ? nil : failure))
   }
 
@@ -50,16 +50,16 @@ import Testing
   func `without TLS a response from another machine may be a login page`(
     status: Int, headers: [String: String]
   ) async {
-    let told = HTTPAnswer(status: status, headers: headers, body: [])
-    let failure = await Self.failure(of: told, from: "http://server.example/api/sync") {
+    let head = HTTPAnswer(status: status, headers: headers, body: [])
+    let failure = await Self.failure(of: head, from: "http://server.example/api/sync") {
       _ = try await $0.answer(to: $1)
     }
     #expect(failure == .captivePortal)
   }
 
   @Test func `a response of the program is not a failure`() async {
-    let told = HTTPAnswer(status: 200, headers: ["Content-Type": "application/json"], body: [])
-    let failure = await Self.failure(of: told, from: "https://server.example/") {
+    let head = HTTPAnswer(status: 200, headers: ["Content-Type": "application/json"], body: [])
+    let failure = await Self.failure(of: head, from: "https://server.example/") {
       try await $0.call($1, "the answer") { _ in }
     }
     #expect(failure == nil)

@@ -50,14 +50,14 @@ final class APNsStandIn {
   init(speaks: String = "h2") async throws {
     scratch = try Scratch()
     let folder = scratch.path
-    for words in [
+    for arguments in [
       "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout tls.key "
         + "-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -days 30 -out ca.pem",
       "ecparam -name prime256v1 -genkey -noout -out plain.key",
       "pkcs8 -topk8 -nocrypt -in plain.key -out AuthKey.p8",
       "ec -in plain.key -pubout -out public.pem",
     ] {
-      try await Shell.run(["sh", "-c", "umask 077; cd '\(folder)' && exec openssl \(words)"])
+      try await Shell.run(["sh", "-c", "umask 077; cd '\(folder)' && exec openssl \(arguments)"])
     }
     process = try LabProcess([Self.python, "-c", Self.program, folder, speaks])
     Task { [lines, taken, said = process.lines] in

@@ -14,9 +14,9 @@ extension Push {
   }
 
   /// Returns a push to a hook.
-  static func hook(_ word: String = "ring") -> Push {
+  static func hook(_ address: String = "ring") -> Push {
     Push(
-      address: .hook(word), expiresAt: Timestamp(nanoseconds: 1_700_000_045_000_000_000),
+      address: .hook(address), expiresAt: Timestamp(nanoseconds: 1_700_000_045_000_000_000),
       collapseID: "phone-1")
   }
 }

@@ -51,24 +51,24 @@ struct BlueZBottleTests {
     let bottle = try Phone(
       ["bottle", "virtual", "--adapter", "hci0", "--interactive", "--json"], bus.address)
     bottle.process.send("move")
-    guard case .advertisement(.some) = await bluez.heard.next() else {
+    guard case .advertisement(.some) = await bluez.phoneEvents.next() else {
       throw ContractViolation("it does not advertise")
     }
     await bluez.connectPhone()
     try await bottle.next { $0["state"] as? String == "connected" ? () : nil }
-    #expect(await bluez.heard.next() == .advertisement(nil))
+    #expect(await bluez.phoneEvents.next() == .advertisement(nil))
     let state = await bluez.ask("ReadValue", BottleAttribute.state.id)
     #expect(try state.get().first?.bytes?.count == 14)
     #expect(await bluez.ask("WriteValue", BottleAttribute.state.id, [1]) != .success([]))
     bottle.process.send("gone")
-    #expect(await bluez.heard.next() == .lost)
+    #expect(await bluez.phoneEvents.next() == .lost)
     bottle.process.send("back")
-    guard case .advertisement(.some) = await bluez.heard.next() else {
+    guard case .advertisement(.some) = await bluez.phoneEvents.next() else {
       throw ContractViolation("it does not advertise again")
     }
     bottle.process.send("quit")
     #expect(await bottle.process.exit() == 0)
-    #expect(await bluez.heard.next() == .advertisement(nil))
+    #expect(await bluez.phoneEvents.next() == .advertisement(nil))
     await bluez.end()
   }
 
@@ -115,9 +115,9 @@ private struct Harness {
     Task { [bottle] in await bottle.run() }
   }
 
-  func phone(_ words: [String]) throws -> Phone {
+  func phone(_ arguments: [String]) throws -> Phone {
     try Phone(
-      ["bottle"] + words + ["--data", scratch("data"), "--json"], bus.address)
+      ["bottle"] + arguments + ["--data", scratch("data"), "--json"], bus.address)
   }
 
   /// Runs `bottle status` until `isMeant` accepts the text of `running`, and returns that text.
@@ -137,9 +137,9 @@ private struct Harness {
 private struct Phone {
   let process: LabProcess
 
-  init(_ words: [String], _ address: String) throws {
+  init(_ arguments: [String], _ address: String) throws {
     process = try CommandProcess.start(
-      words, environment: ["DBUS_SYSTEM_BUS_ADDRESS": address])
+      arguments, environment: ["DBUS_SYSTEM_BUS_ADDRESS": address])
   }
 
   /// Reads events until `pick` accepts one, and returns the picked value.

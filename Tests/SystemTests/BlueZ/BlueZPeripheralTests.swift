@@ -41,7 +41,8 @@ struct BlueZPeripheralTests {
     harness.peripheral.notify(Self.state, [9])
     #expect(await harness.bluez.ask("StartNotify", Self.state) == .success([]))
     harness.peripheral.notify(Self.state, [10])
-    #expect(await harness.bluez.heard.next() == .value(Self.state, [10]), "not the 9 of before")
+    #expect(
+      await harness.bluez.phoneEvents.next() == .value(Self.state, [10]), "not the 9 of before")
     await harness.end()
   }
 
@@ -50,10 +51,10 @@ struct BlueZPeripheralTests {
     let harness = try await Harness()
     try await harness.connected()
     await harness.bluez.losePhone()
-    #expect(await harness.bluez.heard.next() == .lost)
+    #expect(await harness.bluez.phoneEvents.next() == .lost)
     _ = try await harness.advertised()
     harness.peripheral.advertise(false)
-    #expect(await harness.bluez.heard.next() == .advertisement(nil))
+    #expect(await harness.bluez.phoneEvents.next() == .advertisement(nil))
     #expect(await harness.next() == .connected(longestValue: 20))
     #expect(await harness.next() == .disconnected)
     await harness.end()
@@ -65,10 +66,10 @@ struct BlueZPeripheralTests {
     let harness = try await Harness()
     try await harness.connected()
     harness.peripheral.disconnect()
-    #expect(await harness.bluez.heard.next() == .lost)
+    #expect(await harness.bluez.phoneEvents.next() == .lost)
     _ = try await harness.advertised()
     await harness.peripheral.close()
-    #expect(await harness.bluez.heard.next() == .advertisement(nil))
+    #expect(await harness.bluez.phoneEvents.next() == .advertisement(nil))
     while let call = await harness.bluez.log.next(), call != "UnregisterApplication" {}
     #expect(await harness.bluez.served == nil)
     await harness.end()
@@ -80,16 +81,16 @@ struct BlueZPeripheralTests {
     let harness = try await Harness()
     _ = try await harness.advertised()
     await harness.bluez.power(false)
-    #expect(await harness.bluez.heard.next() == .advertisement(nil))
+    #expect(await harness.bluez.phoneEvents.next() == .advertisement(nil))
     await harness.bluez.power(true)
     _ = try await harness.advertised()
     await harness.bluez.connectPhone()
     #expect(await harness.next() == .connected(longestValue: 20))
     await harness.bluez.crash()
     #expect(await harness.next() == .disconnected)
-    _ = harness.bluez.heard.takeAll()
+    _ = harness.bluez.phoneEvents.takeAll()
     await harness.bluez.restart()
-    while await harness.bluez.heard.next() == .advertisement(nil) {}
+    while await harness.bluez.phoneEvents.next() == .advertisement(nil) {}
     #expect(await harness.bluez.served != nil)
     await harness.end()
   }
@@ -110,15 +111,15 @@ struct BlueZPeripheralTests {
   @Test func `a long value is read in parts, and a second phone is ignored`() {
     var server = ServerHarness()
     _ = server.begin()
-    _ = server.hear(.added(FakeBlueZ.phone, [BlueZName.device: ["Connected": .boolean(true)]]))
+    _ = server.receive(.added(FakeBlueZ.phone, [BlueZName.device: ["Connected": .boolean(true)]]))
     let other = FakeBlueZ.adapter + "/dev_00_AA_01_00_00_02"
-    let second = server.hear(.added(other, [BlueZName.device: ["Connected": .boolean(true)]]))
+    let second = server.receive(.added(other, [BlueZName.device: ["Connected": .boolean(true)]]))
     #expect(second == [])
     #expect(server.server.phone == FakeBlueZ.phone)
     let path = server.server.exports.path(of: Self.state) ?? ""
     let read = BusMember(
       path, BlueZName.characteristic, "ReadValue", [.properties(["offset": .word(2)])])
-    #expect(server.hear(.called(read, 5)) == [.tell(.read(1, Self.state))])
+    #expect(server.receive(.called(read, 5)) == [.report(.read(1, Self.state))])
     #expect(
       server.server.handle(.reply(1, [1, 2, 3]), at: server.now)
         == [.answer(5, .success([.bytes([3])]))])
@@ -150,7 +151,7 @@ private struct Harness {
 
   /// Returns the next advertisement that a phone receives.
   func advertised() async throws -> [String: BusData] {
-    guard case .advertisement(let properties?) = await bluez.heard.next() else {
+    guard case .advertisement(let properties?) = await bluez.phoneEvents.next() else {
       throw ContractViolation("it does not advertise")
     }
     return properties
@@ -160,7 +161,7 @@ private struct Harness {
   func connected() async throws {
     _ = try await advertised()
     await bluez.connectPhone()
-    guard await bluez.heard.next() == .advertisement(nil) else {
+    guard await bluez.phoneEvents.next() == .advertisement(nil) else {
       throw ContractViolation("it still advertises")
     }
   }
@@ -184,19 +185,19 @@ private struct ServerHarness {
   /// Starts advertising and answers the request for the daemon's objects. Returns the next calls.
   mutating func begin() -> [String] {
     _ = server.handle(.advertise(true), at: now)
-    _ = names(hear(.daemon(true)))
+    _ = names(receive(.daemon(true)))
     let objects = [FakeBlueZ.adapter: [BlueZName.adapter: ["Powered": BusData.boolean(true)]]]
-    return names(hear(.answered(last, [.objects(objects)])))
+    return names(receive(.answered(last, [.objects(objects)])))
   }
 
-  mutating func hear(_ message: BlueZMessage) -> [BlueZServer.Effect] {
+  mutating func receive(_ message: BlueZMessage) -> [BlueZServer.Effect] {
     server.handle(.bus(message), at: now)
   }
 
-  mutating func answer() -> [String] { names(hear(.answered(last, []))) }
+  mutating func answer() -> [String] { names(receive(.answered(last, []))) }
 
   mutating func refuse(_ error: String) -> [String] {
-    names(hear(.refused(last, BusRefusal("org.bluez.Error." + error))))
+    names(receive(.refused(last, BusRefusal("org.bluez.Error." + error))))
   }
 
   /// Returns the names of calls. The last call is the next to be answered.

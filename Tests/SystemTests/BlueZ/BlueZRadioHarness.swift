@@ -115,7 +115,7 @@ struct BlueZRadioHarness {
 
   /// Returns the events for the app.
   static func events(_ effects: [Effect]) -> [CentralEvent] {
-    effects.compactMap { if case .tell(let event) = $0 { event } else { nil } }
+    effects.compactMap { if case .report(let event) = $0 { event } else { nil } }
   }
 
   static func answers(_ effects: [Effect]) -> [Result<[UInt8], LinkFailure>] {

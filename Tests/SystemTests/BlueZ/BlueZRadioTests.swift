@@ -142,10 +142,10 @@ import Testing
     #expect(
       Harness.events(asked.answer("Connect", in: effects))
         == [.connected(AttemptID(2)), .connected(AttemptID(1))])
-    var kept = Harness()
-    _ = kept.handle(Self.resting)
+    var resting = Harness()
+    _ = resting.handle(Self.resting)
     #expect(
-      Harness.events(kept.change(["Connected": .boolean(true)])) == [.connected(AttemptID(2))])
+      Harness.events(resting.change(["Connected": .boolean(true)])) == [.connected(AttemptID(2))])
   }
 
   @Test func `a discovery left open by another run is stopped first, in at most four attempts`() {
@@ -172,11 +172,11 @@ import Testing
   }
 
   @Test func `a scan reports only devices with the requested services`() {
-    for (service, isHeard) in [(BottleAttribute.service, true), (BottleAttribute.state.id, false)] {
+    for (service, isFound) in [(BottleAttribute.service, true), (BottleAttribute.state.id, false)] {
       var harness = Harness()
       _ = harness.handle(.scan([service]))
       let found = Harness.events(harness.change(["RSSI": .short(-40)]))
-      #expect(found == (isHeard ? [.found(Harness.id, name: "Bottle")] : []))
+      #expect(found == (isFound ? [.found(Harness.id, name: "Bottle")] : []))
     }
   }
 

@@ -178,7 +178,7 @@ import Testing
       return .bus(
         .added(Harness.part, [BlueZName.characteristic: ["UUID": .text(value.description)]]))
     case _:
-      guard let call = open.popLast() else { return .sighted(Harness.device) }
+      guard let call = open.popLast() else { return .detected(Harness.device) }
       let errors = ["InProgress", "Failed", "NotConnected"]
       let error = "org.bluez.Error." + (errors.randomElement(using: &random) ?? "")
       return .bus(isOn ? .answered(call, []) : .refused(call, BusRefusal(error)))

@@ -78,10 +78,10 @@ struct BlueZStandbyTests {
   }
 
   @Test func `chooses the best standby mode for each combination of conditions`() {
-    func best(_ profile: Bool, _ kept: Bool, _ changes: Bool, _ monitor: Bool) -> BlueZStandby {
+    func best(_ profile: Bool, _ isStored: Bool, _ changes: Bool, _ monitor: Bool) -> BlueZStandby {
       .best(
         StandbyFacts(
-          hasProfile: profile, isKept: kept, addressChanges: changes, hasMonitor: monitor))
+          hasProfile: profile, isStored: isStored, addressChanges: changes, hasMonitor: monitor))
     }
     for monitor in [true, false] {
       let other = monitor ? BlueZStandby.monitor : .pacedScan

@@ -56,14 +56,14 @@ extension FakeBlueZ {
       }
       bluez.advertised = (sender, path)
       try? bluez.bus.answer(number)
-      bluez.heard.put(.advertisement(properties))
+      bluez.phoneEvents.put(.advertisement(properties))
     }
   }
 
   private func ended() {
     guard advertised != nil else { return }
     advertised = nil
-    heard.put(.advertisement(nil))
+    phoneEvents.put(.advertisement(nil))
   }
 
   /// Releases the advertisement, as BlueZ does when the adapter is switched off.
@@ -72,7 +72,7 @@ extension FakeBlueZ {
       _ = try? bus.call(sender, BusMember(path, BlueZName.advertisement, "Release"))
     }
     ended()
-    phoneIsGone()
+    phoneLeft()
   }
 
   func serve(_ objects: [String: BlueZObjects.Interfaces], of sender: String) {
@@ -87,21 +87,21 @@ extension FakeBlueZ {
       let text = served.objects[signal.path, BlueZName.characteristic, "UUID"]?.text,
       let id = GATTID(text)
     else { return }
-    heard.put(.value(id, value))
+    phoneEvents.put(.value(id, value))
   }
 
   func phoneCall(_ call: BusMember, _ number: UInt64) {
     guard call.name == "Disconnect", hasPhone else {
       return refuse(number, "NotConnected", "Not Connected")
     }
-    phoneIsGone()
+    phoneLeft()
     try? bus.answer(number)
   }
 
-  func phoneIsGone() {
+  func phoneLeft() {
     guard hasPhone else { return }
     hasPhone = false
-    heard.put(.lost)
+    phoneEvents.put(.lost)
     changed(Self.phone, BlueZName.device, ["Connected": .boolean(false)])
   }
 
@@ -114,7 +114,7 @@ extension FakeBlueZ {
   }
 
   func losePhone() {
-    phoneIsGone()
+    phoneLeft()
     bus.flush()
   }
 

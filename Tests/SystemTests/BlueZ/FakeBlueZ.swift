@@ -76,7 +76,7 @@ actor FakeBlueZ {
   var hasPhone = false
   var refusesAdvertisement = false
   /// The events that a phone near the peripheral receives.
-  let heard = Mailbox<PhoneEvent>()
+  let phoneEvents = Mailbox<PhoneEvent>()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -129,7 +129,7 @@ actor FakeBlueZ {
 
   /// Ends the connection at the peripheral, which is not reported as an event.
   func disconnect() {
-    linkDown(isTold: false)
+    linkDown(isReported: false)
     bus.flush()
   }
 
@@ -250,7 +250,7 @@ actor FakeBlueZ {
     resolved()
   }
 
-  func linkDown(isTold: Bool = true) {
+  func linkDown(isReported: Bool = true) {
     guard isConnected else { return }
     (isConnected, isResolved, hasObjects, subscribers) = (false, false, false, [:])
     for number in requests.values { refuse(number, "Failed", "ATT error: 0x0e") }
@@ -270,7 +270,7 @@ actor FakeBlueZ {
     changed(
       Self.device, BlueZName.device,
       ["ServicesResolved": .boolean(false), "Connected": .boolean(false)])
-    if isTold { events.put(.disconnected) }
+    if isReported { events.put(.disconnected) }
   }
 
   func remove() {

@@ -108,12 +108,12 @@ extension Easy {
 
   /// Returns all that libcurl reports about the end of a transfer or of a call on its stream.
   func outcome(_ code: CURLcode, phase: LinkFailure.Phase, host: String) -> Outcome {
-    let said = unsafe String(cString: text)
+    let message = unsafe String(cString: text)
     let name = unsafe String(cString: curl_easy_strerror(code))
     return Outcome(
       code: code, systemError: Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)),
       verification: long(CURLINFO_SSL_VERIFYRESULT),
-      tunnelStatus: long(CURLINFO_HTTP_CONNECTCODE), text: said.isEmpty ? name : said,
+      tunnelStatus: long(CURLINFO_HTTP_CONNECTCODE), text: message.isEmpty ? name : message,
       phase: phase, host: host)
   }
 

@@ -73,16 +73,16 @@ extension NetworkLoop {
     deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) -> UInt64 {
     nextID += 1
-    let place = Dial.Place(
-      number: nextID, share: share, poller: poller, transfers: { self.roomyTransfers() })
+    let context = Dial.Context(
+      number: nextID, share: share, poller: poller, transfers: { self.transfersWithRoom() })
     let socket = SocketConnection(
-      request, place, configuration: configuration, mostInTurn: mostInTurn, deliver: deliver)
+      request, context, configuration: configuration, mostInTurn: mostInTurn, deliver: deliver)
     sockets[nextID] = socket
-    settle(nextID, socket)
+    afterChange(nextID, socket)
     return nextID
   }
 
-  private func roomyTransfers() -> Transfers? {
+  private func transfersWithRoom() -> Transfers? {
     if let dials, dials.count < Self.mostDials { return dials }
     // A handle that sockets have left has room again. This search runs once in `mostDials` dials.
     let used = sockets.values.lazy.compactMap { $0.connected?.transfers }
@@ -114,7 +114,7 @@ extension NetworkLoop {
   @discardableResult
   private func change<R>(_ id: UInt64, _ body: (SocketConnection) -> R) -> R? {
     guard let socket = sockets[id] else { return nil }
-    defer { settle(id, socket) }
+    defer { afterChange(id, socket) }
     return body(socket)
   }
 
@@ -122,7 +122,7 @@ extension NetworkLoop {
   func close(_ id: UInt64, code: UInt16, reason: String) async {
     guard let socket = sockets[id] else { return }
     socket.close(code: code, reason: reason)
-    settle(id, socket)
+    afterChange(id, socket)
     guard !socket.isClosed else { return }
     await withCheckedContinuation { socket.closers.append($0) }
   }
@@ -134,7 +134,7 @@ extension NetworkLoop {
   }
 
   /// Performs the actions that result from a change of the socket.
-  private func settle(_ id: UInt64, _ socket: SocketConnection) {
+  private func afterChange(_ id: UInt64, _ socket: SocketConnection) {
     if socket.canWrite, writers.last != id { writers.append(id) }
     if socket.canReadOn, readers.last != id { readers.append(id) }
     if socket.deadline == nil { timed.remove(id) } else { timed.insert(id) }
@@ -155,7 +155,7 @@ extension NetworkLoop {
     }
     guard let socket = sockets[id] else { return }
     socket.handedOut()
-    settle(id, socket)
+    afterChange(id, socket)
   }
 }
 

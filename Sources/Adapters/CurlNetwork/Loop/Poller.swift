@@ -46,28 +46,28 @@
   /// refuses to watch it.
   func watch(_ descriptor: Int32, _ readiness: Readiness, for owner: Owner) -> Bool {
     owners[descriptor] = owner
-    return set(descriptor, readiness, tellsOnce: false)
+    return set(descriptor, readiness, isEdgeTriggered: false)
   }
 
   /// Reports a descriptor each time it becomes readable or writable again; returns false if the
   /// system refuses to watch it.
   func watchChanges(of descriptor: Int32, for owner: Owner) -> Bool {
     owners[descriptor] = owner
-    return set(descriptor, [.read, .write], tellsOnce: true)
+    return set(descriptor, [.read, .write], isEdgeTriggered: true)
   }
 
   /// Stops watching a descriptor. Must be called before the descriptor is closed.
   func forget(_ descriptor: Int32) {
     guard owners.removeValue(forKey: descriptor) != nil else { return }
-    _ = set(descriptor, [], tellsOnce: false)
+    _ = set(descriptor, [], isEdgeTriggered: false)
   }
 }
 
 #if canImport(Darwin)
   extension Poller {
-    private func set(_ descriptor: Int32, _ readiness: Readiness, tellsOnce: Bool) -> Bool {
+    private func set(_ descriptor: Int32, _ readiness: Readiness, isEdgeTriggered: Bool) -> Bool {
       for (bit, filter) in [(Readiness.read, EVFILT_READ), (.write, EVFILT_WRITE)] {
-        let verb = readiness.contains(bit) ? EV_ADD | (tellsOnce ? EV_CLEAR : 0) : EV_DELETE
+        let verb = readiness.contains(bit) ? EV_ADD | (isEdgeTriggered ? EV_CLEAR : 0) : EV_DELETE
         var change = unsafe kevent(
           ident: UInt(descriptor), filter: Int16(filter), flags: UInt16(verb), fflags: 0, data: 0,
           udata: nil)
@@ -87,8 +87,8 @@
       let count = unsafe withUnsafePointer(to: &limit) {
         unsafe kevent(queue, nil, 0, &found, room, milliseconds < 0 ? nil : $0)
       }
-      return (0..<Int(max(0, count))).map { place in
-        let event = unsafe found[place]
+      return (0..<Int(max(0, count))).map { index in
+        let event = unsafe found[index]
         return unsafe (
           Int32(event.ident), event.filter == Int16(EVFILT_READ) ? .read : .write
         )
@@ -97,12 +97,12 @@
   }
 #else
   extension Poller {
-    private func set(_ descriptor: Int32, _ readiness: Readiness, tellsOnce: Bool) -> Bool {
+    private func set(_ descriptor: Int32, _ readiness: Readiness, isEdgeTriggered: Bool) -> Bool {
       var event = unsafe epoll_event()
       unsafe event.events =
         (readiness.contains(.read) ? EPOLLIN.rawValue : 0)
         | (readiness.contains(.write) ? EPOLLOUT.rawValue : 0)
-        | (tellsOnce ? EPOLLET.rawValue : 0)
+        | (isEdgeTriggered ? EPOLLET.rawValue : 0)
       unsafe event.data.fd = descriptor
       guard !readiness.isEmpty else {
         return unsafe epoll_ctl(queue, EPOLL_CTL_DEL, descriptor, &event) == 0
@@ -114,8 +114,8 @@
     /// Sleeps until something is ready, for at most `milliseconds`; -1 for no limit.
     func wait(_ milliseconds: Int32) -> [(descriptor: Int32, readiness: Readiness)] {
       let count = unsafe epoll_wait(queue, &found, Int32(Self.mostAtOnce), milliseconds)
-      return (0..<Int(max(0, count))).map { place in
-        let event = unsafe found[place]
+      return (0..<Int(max(0, count))).map { index in
+        let event = unsafe found[index]
         // An error or a hang-up counts as both; the read or write then shows which one occurred.
         var readiness: Readiness = []
         if unsafe event.events & ~EPOLLOUT.rawValue != 0 { readiness.insert(.read) }

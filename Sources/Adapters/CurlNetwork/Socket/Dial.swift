@@ -13,7 +13,7 @@ final class Dial {
   private var descriptor: Int32?
 
   init(
-    _ request: SocketRequest, _ place: Place, configuration: CurlConfiguration
+    _ request: SocketRequest, _ context: Context, configuration: CurlConfiguration
   ) throws(LinkFailure) {
     address = try Address(request.url, query: request.query, schemes: ["ws": false, "wss": true])
     try address.demandPrivacy(configuration)
@@ -30,15 +30,15 @@ final class Dial {
       key: Self.freshKey(),
       offersDeflate: configuration.offersDeflate && request.allowsCompression,
       subprotocols: request.subprotocols)
-    guard let easy = Easy(), let transfers = place.transfers() else {
+    guard let easy = Easy(), let transfers = context.transfers() else {
       throw .local(detail: "libcurl could not be set up.")
     }
-    (self.easy, self.transfers, poller) = (easy, transfers, place.poller)
-    easy.prepareDial(address, configuration, share: place.share, timeout: request.openTimeout)
+    (self.easy, self.transfers, poller) = (easy, transfers, context.poller)
+    easy.prepareDial(address, configuration, share: context.share, timeout: request.openTimeout)
     guard easy.refusal == CURLE_OK else {
       throw .local(detail: "libcurl lacks an option (\(easy.refusal.rawValue)).")
     }
-    guard transfers.add(easy, as: place.number) else {
+    guard transfers.add(easy, as: context.number) else {
       throw .local(detail: "libcurl did not accept the dial.")
     }
   }
@@ -75,7 +75,7 @@ final class Dial {
 
 extension Dial {
   /// The handles that a dial shares with others, and its number among them.
-  struct Place {
+  struct Context {
     let number: UInt64
     let share: Share
     let poller: Poller

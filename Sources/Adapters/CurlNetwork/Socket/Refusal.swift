@@ -40,18 +40,18 @@ struct Refusal {
     if answer.isLoginPage(from: url) { return .captivePortal }
     let retryAfter = RetryAfter.duration(
       head.first("retry-after"), date: head.first("date"), now: RetryAfter.now)
-    let detail = answer.words ?? said ?? head.reason
+    let detail = answer.words ?? bodyMessage ?? head.reason
     return .http(
       status: head.status, retryAfter: retryAfter, detail: String(detail.prefix(Self.maxDetail)))
   }
 
   /// The body's `message` or `error` if the body is JSON.
-  private var said: String? {
-    let said = try? JSONDecoder().decode(Said.self, from: Data(body.bytes))
-    return said?.message ?? said?.error
+  private var bodyMessage: String? {
+    let bodyMessage = try? JSONDecoder().decode(ErrorBody.self, from: Data(body.bytes))
+    return bodyMessage?.message ?? bodyMessage?.error
   }
 
-  private struct Said: Decodable {
+  private struct ErrorBody: Decodable {
     var message: String?
     var error: String?
 

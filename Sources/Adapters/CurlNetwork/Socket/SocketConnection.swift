@@ -37,7 +37,7 @@ final class SocketConnection {
   private var unread: [UInt8] = []
   private var events = EventQueue()
   /// The failure that ends the socket once the events before it are delivered.
-  private var parting: LinkFailure?
+  private var pendingFailure: LinkFailure?
   private var outgoing: [UInt8] = []
   /// The bytes being written. They must not move: OpenSSL repeats a blocked write from the same
   /// address.
@@ -59,18 +59,18 @@ final class SocketConnection {
   private let number: UInt64
 
   init(
-    _ request: SocketRequest, _ place: Dial.Place, configuration: CurlConfiguration,
+    _ request: SocketRequest, _ context: Dial.Context, configuration: CurlConfiguration,
     mostInTurn: Int, deliver: @escaping @Sendable ([SocketEvent]) async -> Void
   ) {
     self.deliver = deliver
-    number = place.number
+    number = context.number
     self.mostInTurn = mostInTurn
     maxMessageBytes = request.maxMessageBytes
     maxFragments = configuration.maxFragments
     maxQueuedBytes = configuration.maxQueuedBytes
     secrets = Secrets(headers: request.headers, query: request.query)
     do throws(LinkFailure) {
-      stage = .dialing(try Dial(request, place, configuration: configuration))
+      stage = .dialing(try Dial(request, context, configuration: configuration))
       limit = .now.advanced(by: request.openTimeout)
     } catch {
       end(error)
@@ -130,23 +130,23 @@ extension SocketConnection {
 
 extension SocketConnection {
   func send(text: [UInt8]) -> SocketSending {
-    if let obstacle = obstacle(to: text.count) { return obstacle }
+    if let rejection = rejection(to: text.count) { return rejection }
     return webSocket?.send(text: text, into: &outgoing) ?? false ? .queued : .closed
   }
 
   func send(binary: [UInt8]) -> SocketSending {
-    if let obstacle = obstacle(to: binary.count) { return obstacle }
+    if let rejection = rejection(to: binary.count) { return rejection }
     return webSocket?.send(binary: binary, into: &outgoing) ?? false ? .queued : .closed
   }
 
   func send(raw: [UInt8]) -> SocketSending {
-    if let obstacle = obstacle(to: raw.count) { return obstacle }
+    if let rejection = rejection(to: raw.count) { return rejection }
     outgoing += raw
     return .queued
   }
 
   /// Returns why a message of `count` bytes cannot be queued; `nil` if it can.
-  private func obstacle(to count: Int) -> SocketSending? {
+  private func rejection(to count: Int) -> SocketSending? {
     guard case .open = stage, writeFailure == nil else { return .closed }
     return queuedBytes + count <= maxQueuedBytes ? nil : .full
   }
@@ -265,7 +265,7 @@ extension SocketConnection {
     case .upgrading(let dial, var handshake):
       let outcome = unsafe handshake.receive(Array(bytes))
       stage = .upgrading(dial, handshake)
-      if let outcome { judge(outcome, dial) }
+      if let outcome { handle(outcome, dial) }
     case .refused(let dial, var refusal):
       unsafe refusal.receive(Array(bytes))
       stage = .refused(dial, refusal)
@@ -284,7 +284,7 @@ extension SocketConnection {
     }
   }
 
-  private func judge(_ outcome: ClientHandshake.Outcome, _ dial: Dial) {
+  private func handle(_ outcome: ClientHandshake.Outcome, _ dial: Dial) {
     switch outcome {
     case .upgraded(let headers, let extensions, let rest):
       let limits = WebSocketLimits(
@@ -309,10 +309,10 @@ extension SocketConnection {
   /// Parses frames and queues their events; if they inflate to too many bytes, the rest waits.
   private func takeFrames(_ bytes: RawSpan) {
     let piece = inflates ? 1024 : bytes.byteCount
-    var (offset, told) = (0, 0)
-    while offset < bytes.byteCount, told < Self.mostInflated {
+    var (offset, inflated) = (0, 0)
+    while offset < bytes.byteCount, inflated < Self.mostInflated {
       let end = min(offset + piece, bytes.byteCount)
-      told += takePiece(bytes.extracting(offset..<end))
+      inflated += takePiece(bytes.extracting(offset..<end))
       offset = end
     }
     unread = unsafe bytes.extracting(offset...).withUnsafeBytes { unsafe Array($0) }
@@ -320,28 +320,28 @@ extension SocketConnection {
 
   /// Parses frames and queues their events; returns the total size of their messages in bytes.
   private func takePiece(_ bytes: RawSpan) -> Int {
-    var (told, size): ([SocketEvent], Int) = ([], 0)
+    var (received, size): ([SocketEvent], Int) = ([], 0)
     var end: WebSocketEvent?
     webSocket?.receive(bytes) { event in
       switch consume event {
       case .text(let text):
         size += text.count
-        told.append(.text(text))
+        received.append(.text(text))
       case .binary(let bytes):
         size += bytes.count
-        told.append(.binary(bytes))
-      case .ping: told.append(.ping)
+        received.append(.binary(bytes))
+      case .ping: received.append(.ping)
       case .pong(let payload):
-        if let id = pings.answered(by: payload) { told.append(.pong(id: id)) }
-      case .oversized(let bytes): told.append(.oversized(bytes: bytes))
+        if let id = pings.answered(by: payload) { received.append(.pong(id: id)) }
+      case .oversized(let bytes): received.append(.oversized(bytes: bytes))
       case .closed(let code, let reason): end = .closed(code: code, reason: reason)
       case .failed(let error): end = .failed(error)
       case .ended: end = .ended
       }
     }
-    tell(told)
+    enqueue(received)
     if let end { takeLast(end) }
-    if parting == nil, writeFailure == nil { outgoing += webSocket?.takeOutput() ?? [] }
+    if pendingFailure == nil, writeFailure == nil { outgoing += webSocket?.takeOutput() ?? [] }
     return size
   }
 
@@ -358,14 +358,14 @@ extension SocketConnection {
   /// Continues after all events are delivered, so that the app could still answer them.
   func handedOut() {
     isDelivering = false
-    guard let failure = parting else { return }
-    parting = nil
+    guard let failure = pendingFailure else { return }
+    pendingFailure = nil
     outgoing += webSocket?.takeOutput() ?? []
     last(failure)
   }
 
-  private func tell(_ told: [SocketEvent]) {
-    if case .open = stage { events.add(told) }
+  private func enqueue(_ received: [SocketEvent]) {
+    if case .open = stage { events.add(received) }
   }
 
   /// Ends an open socket: sends the close frame and waits for the peer's end.
@@ -373,10 +373,10 @@ extension SocketConnection {
   /// Answers to earlier events are sent first (RFC 6455 section 5.5.1: a close is the last frame).
   private func last(_ failure: LinkFailure) {
     guard events.isEmpty, !isDelivering else {
-      parting = failure
+      pendingFailure = failure
       return
     }
-    tell([.failed(secrets.clean(failure))])
+    enqueue([.failed(secrets.clean(failure))])
     resumeClosers()
     if case .open(let dial) = stage { startClosing(dial) }
   }
@@ -416,8 +416,8 @@ struct EventQueue {
   /// Whether all events are delivered.
   var isEmpty: Bool { events.isEmpty }
 
-  mutating func add(_ told: [SocketEvent]) {
-    if events.isEmpty { events = told } else { events += told }
+  mutating func add(_ received: [SocketEvent]) {
+    if events.isEmpty { events = received } else { events += received }
   }
 
   /// Returns the next events to deliver, at most `most`; empty if all are delivered.
@@ -451,8 +451,8 @@ struct Pings {
   mutating func answered(by payload: [UInt8]) -> UInt64? {
     guard payload.count == 8 else { return nil }
     let id = payload.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    guard let place = ids.firstIndex(of: id) else { return nil }
-    ids.removeSubrange(...place)
+    guard let index = ids.firstIndex(of: id) else { return nil }
+    ids.removeSubrange(...index)
     return id
   }
 }

@@ -25,7 +25,7 @@ extension SocketHub {
       switch listener.accept() {
       case .connection(let descriptor): admit(descriptor)
       case .nothing: return
-      case .unlucky: continue
+      case .aborted: continue
       case .exhausted(let cause):
         emit(.starved(errno: cause))
         return pauseAccepting(now.advanced(by: .seconds(1)))

@@ -41,7 +41,7 @@ extension SocketHub {
     emit(.opened(connection.id))
     touch(connection)
     if !early.isEmpty {
-      emit(.heard(connection.id))
+      emit(.received(connection.id))
       unsafe take(early.span.bytes, connection, session)
     }
     rememberUnread(connection)

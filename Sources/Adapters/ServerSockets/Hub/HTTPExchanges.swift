@@ -6,7 +6,7 @@ extension SocketHub {
   func advance(_ connection: Connection, _ exchange: Exchange) {
     while case .reading(let part) = exchange.stage {
       switch exchange.reader.next() {
-      case .request(let head, let body): hand(head, body, connection, exchange)
+      case .request(let head, let body): deliver(head, body, connection, exchange)
       case .announced(let head): announce(head, connection, exchange)
       case .needsContinue(let head):
         if configuration.http.announcedPaths.contains(head.path) {
@@ -35,7 +35,7 @@ extension SocketHub {
     exchange.stage = .reading(reached)
   }
 
-  private func hand(
+  private func deliver(
     _ head: HTTPRequestHead, _ body: [UInt8], _ connection: Connection, _ exchange: Exchange
   ) {
     let request = exchange.announced?.request ?? nextRequest(on: connection.id)

@@ -65,7 +65,7 @@ extension SocketHub {
       unsafe exchange.reader.receive(bytes.bytes)
       advance(connection, exchange)
     case .open(let session):
-      if isFirst, !session.isClosing { emit(.heard(connection.id)) }
+      if isFirst, !session.isClosing { emit(.received(connection.id)) }
       unsafe take(bytes.bytes, connection, session)
     case .handshake, .leaving, .lingering: break
     }

@@ -55,7 +55,7 @@ final class Listener: Sendable {
     case connection(Int32)
     case nothing
     /// This connection is already gone or broken; the next one may be fine.
-    case unlucky
+    case aborted
     /// There are no descriptors or there is no memory.
     case exhausted(errno: Int32)
   }
@@ -71,7 +71,7 @@ final class Listener: Sendable {
     switch errno {
     case EAGAIN, EWOULDBLOCK: return .nothing
     case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(errno: errno)
-    case _: return .unlucky
+    case _: return .aborted
     }
   }
 }

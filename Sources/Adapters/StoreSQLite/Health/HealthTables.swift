@@ -138,7 +138,7 @@ package final class HealthTables: Tables {
     if change.hasDeletions { try forgetDeletion(type, row.key) }
     addition.added += 1
     changes.note(type, row, duration: duration)
-    if case .workout(let place) = row.value { try add(batch.workouts[Int(place)], row.key) }
+    if case .workout(let index) = row.value { try add(batch.workouts[Int(index)], row.key) }
   }
 
   private func add(_ workout: WorkoutValue, _ key: HealthSampleKey) throws(StoreFailure) {
@@ -178,11 +178,11 @@ package final class HealthTables: Tables {
   // MARK: Names
 
   private func bind(
-    _ name: UInt16, at place: Int32, _ insertion: Statement, _ batch: HealthBatch,
+    _ name: UInt16, at index: Int32, _ insertion: Statement, _ batch: HealthBatch,
     _ stored: inout StoredNames
   ) throws(StoreFailure) {
-    guard name != HealthRow.none else { return insertion.bindNothing(at: place) }
-    insertion.bind(try number(name, batch, &stored), at: place)
+    guard name != HealthRow.none else { return insertion.bindNothing(at: index) }
+    insertion.bind(try number(name, batch, &stored), at: index)
   }
 
   /// Returns the store's number of a name in a batch.
@@ -514,12 +514,12 @@ extension HealthTables {
   }
 
   private func notStored(
-    _ places: ArraySlice<Int>, of batch: HealthBatch
+    _ indices: ArraySlice<Int>, of batch: HealthBatch
   ) throws(StoreFailure) -> [Int] {
     var types: [UInt16: Int64] = [:]
     var missing: [Int] = []
-    for place in places {
-      let row = batch.rows[place]
+    for index in indices {
+      let row = batch.rows[index]
       if types[row.type] == nil {
         // No type has the number 0.
         types[row.type] = try names.find(batch.names[Int(row.type)].text) ?? 0
@@ -528,7 +528,7 @@ extension HealthTables {
         "SELECT 1 FROM samples WHERE type = ? AND start = ? AND key = ?",
         [.integer(types[row.type] ?? 0), .time(row.start), .key(row.key)]
       ) { _ in true }
-      if found.isEmpty { missing.append(place) }
+      if found.isEmpty { missing.append(index) }
     }
     return missing
   }
@@ -653,17 +653,17 @@ extension HealthTables {
     _ interval: CoverageInterval, at newest: Int64
   ) throws(StoreFailure) -> Int {
     guard let type = try names.find(interval.type) else { return 0 }
-    let place: [SQLValue] = [.integer(type), .time(interval.from), .time(interval.to)]
+    let range: [SQLValue] = [.integer(type), .time(interval.from), .time(interval.to)]
     if interval.type == HealthSample.workoutType {
       try database.run(
-        "DELETE FROM workouts WHERE key IN (SELECT key FROM samples WHERE \(Self.unmarked))", place)
+        "DELETE FROM workouts WHERE key IN (SELECT key FROM samples WHERE \(Self.unmarked))", range)
     }
     try database.run(
       """
       INSERT OR REPLACE INTO deletions(type, key, deleted)
       SELECT type, key, ?4 FROM samples WHERE \(Self.unmarked)
-      """, place + [.integer(newest)])
-    return try database.run("DELETE FROM samples WHERE \(Self.unmarked)", place)
+      """, range + [.integer(newest)])
+    return try database.run("DELETE FROM samples WHERE \(Self.unmarked)", range)
   }
 
   private static let unmarked = """

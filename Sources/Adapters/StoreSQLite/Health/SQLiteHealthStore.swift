@@ -86,8 +86,8 @@ extension SQLValue {
 }
 
 extension Statement {
-  func bind(_ key: HealthSampleKey, at place: Int32) {
-    bind(UUID128(high: key.high, low: key.low), at: place)
+  func bind(_ key: HealthSampleKey, at index: Int32) {
+    bind(UUID128(high: key.high, low: key.low), at: index)
   }
 }
 

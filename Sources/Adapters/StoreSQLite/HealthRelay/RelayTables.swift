@@ -61,21 +61,21 @@ package final class RelayTables: Tables {
 
   func apply(_ change: RelayChange) throws(StoreFailure) {
     switch change {
-    case .phone(let phone): try keep(phone)
+    case .phone(let phone): try store(phone)
     case .endPhone(let id):
       try database.run("DELETE FROM phones WHERE id = ?", [.uuid(id.uuid)])
       try database.run("DELETE FROM questions WHERE phone = ?", [.uuid(id.uuid)])
     case .access(let access):
-      try keep(access)
+      try store(access)
     case .endAccess(let token):
       try database.run("DELETE FROM accesses WHERE token = ?", [.blob(token.bytes)])
-    case .question(let question): try keep(question)
+    case .question(let question): try store(question)
     case .endQuestion(let id):
       try database.run("DELETE FROM questions WHERE id = ?", [.text(id.text)])
     }
   }
 
-  private func keep(_ phone: StoredPhone) throws(StoreFailure) {
+  private func store(_ phone: StoredPhone) throws(StoreFailure) {
     try database.run(
       "INSERT OR REPLACE INTO phones(id, device, resume, push, left_at) VALUES (?, ?, ?, ?, ?)",
       [
@@ -84,7 +84,7 @@ package final class RelayTables: Tables {
       ])
   }
 
-  private func keep(_ access: StoredAccess) throws(StoreFailure) {
+  private func store(_ access: StoredAccess) throws(StoreFailure) {
     try database.run(
       """
       INSERT OR REPLACE INTO accesses(token, phone, expires_at, name, version, since, asked)
@@ -98,7 +98,7 @@ package final class RelayTables: Tables {
       ])
   }
 
-  private func keep(_ question: StoredQuestion) throws(StoreFailure) {
+  private func store(_ question: StoredQuestion) throws(StoreFailure) {
     // The question is stored in its wire format, which is encoded and tested in one place.
     let text = BackendMessage.question(question.id, question.question).bytes
     try database.run(

@@ -107,9 +107,9 @@ package struct SyncQueueTables: Tables {
 
   private func ask(_ types: [String]) throws(StoreFailure) {
     try database.run("DELETE FROM asked")
-    for (place, type) in types.enumerated() {
+    for (index, type) in types.enumerated() {
       try database.run(
-        "INSERT INTO asked(place, type) VALUES (?, ?)", [.integer(place), .text(type)])
+        "INSERT INTO asked(place, type) VALUES (?, ?)", [.integer(index), .text(type)])
     }
   }
 

@@ -123,7 +123,7 @@ package final class SyncTables: Tables {
     insertion.bind(try names.number(of: sample.source), at: 7)
     insertion.bind(
       try sample.unit.map { text throws(StoreFailure) in try names.number(of: text) }, at: 8)
-    for place in Int32(9)...13 { insertion.bindNothing(at: place) }
+    for index in Int32(9)...13 { insertion.bindNothing(at: index) }
     switch sample.value {
     case .quantity(let quantity)?: insertion.bind(quantity, at: 9)
     case .category(let name)?: insertion.bind(try names.number(of: name), at: 10)

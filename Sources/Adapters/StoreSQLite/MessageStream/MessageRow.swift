@@ -54,7 +54,7 @@ extension Int {
 
 /// An insertion of messages of one shop, one by one and without an array for each.
 struct MessageInsertion {
-  static let place = """
+  static let newID = """
     INSERT INTO new_ids(shop, id, created_at) SELECT ?1, ?2, ?3
     WHERE NOT EXISTS (SELECT 1 FROM ids WHERE shop = ?1 AND id = ?2) ON CONFLICT DO NOTHING
     """
@@ -65,15 +65,15 @@ struct MessageInsertion {
 
   let database: Database
   let shop: Int64
-  let place: Statement
+  let newID: Statement
   let content: Statement
 
   /// Adds a message; returns false if its ID exists.
   func insert(_ message: Message) throws(StoreFailure) -> Bool {
-    place.bind(shop, at: 1)
-    place.bind(message.id, at: 2)
-    place.bind(message.createdAt.nanoseconds, at: 3)
-    guard try database.finish(place) == 1 else { return false }
+    newID.bind(shop, at: 1)
+    newID.bind(message.id, at: 2)
+    newID.bind(message.createdAt.nanoseconds, at: 3)
+    guard try database.finish(newID) == 1 else { return false }
     content.bind(shop, at: 1)
     content.bind(message.id, at: 2)
     content.bind(message.user, at: 3)

@@ -28,7 +28,7 @@ package final class TimelineFile: Tables {
     let tables = TimelineTables(database: database, shop: shop)
     let commit = try store(change.messages, in: tables)
     try consumers(of: shop).add(commit)
-    try settle(adding: commit.inserted.count)
+    try moveNewIDs(adding: commit.inserted.count)
     if let cursor = change.cursor { try tables.set(cursor) }
     if let gaps = change.gaps { try tables.set(gaps) }
     for entry in change.outboxPut { try tables.put(entry) }
@@ -57,17 +57,17 @@ package final class TimelineFile: Tables {
   }
 
   /// Moves the IDs to the large table once the small table has too many.
-  private func settle(adding count: Int) throws(StoreFailure) {
+  private func moveNewIDs(adding count: Int) throws(StoreFailure) {
     guard count > 0 else { return }
-    let gathered: Int
+    let total: Int
     if let newIDs {
-      gathered = newIDs + count
+      total = newIDs + count
     } else {
-      gathered = try TimelineTables.newIDs(database)
+      total = try TimelineTables.newIDs(database)
     }
-    newIDs = gathered
-    guard gathered >= TimelineTables.mostNewIDs else { return }
-    try TimelineTables.settle(database)
+    newIDs = total
+    guard total >= TimelineTables.mostNewIDs else { return }
+    try TimelineTables.moveNewIDs(database)
     newIDs = 0
   }
 }

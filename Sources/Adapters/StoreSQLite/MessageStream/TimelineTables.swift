@@ -69,7 +69,7 @@ struct TimelineTables {
     guard let number else { throw .corrupt(detail: "A shop that was stored is not there.") }
     return MessageInsertion(
       database: database, shop: number,
-      place: try database.statement(MessageInsertion.place),
+      newID: try database.statement(MessageInsertion.newID),
       content: try database.statement(MessageInsertion.content))
   }
 
@@ -114,7 +114,7 @@ struct TimelineTables {
   }
 
   /// Moves the IDs from the small table to the large one.
-  static func settle(_ database: Database) throws(StoreFailure) {
+  static func moveNewIDs(_ database: Database) throws(StoreFailure) {
     try database.run("INSERT OR IGNORE INTO ids SELECT * FROM new_ids ORDER BY shop, id")
     try database.run("DELETE FROM new_ids")
   }
@@ -169,14 +169,14 @@ struct TimelineTables {
 
   func set(_ gaps: [Gap]) throws(StoreFailure) {
     try database.run("DELETE FROM gaps WHERE shop = ?", [.text(shop.text)])
-    for (place, gap) in gaps.enumerated() {
+    for (index, gap) in gaps.enumerated() {
       try database.run(
         """
         INSERT INTO gaps(shop, place, after_time, after_id, before_time, before_id)
         VALUES (?, ?, ?, ?, ?, ?)
         """,
         [
-          .text(shop.text), .integer(place), .time(gap.after?.createdAt), .uuid(gap.after?.id),
+          .text(shop.text), .integer(index), .time(gap.after?.createdAt), .uuid(gap.after?.id),
           .time(gap.before.createdAt), .uuid(gap.before.id),
         ])
     }

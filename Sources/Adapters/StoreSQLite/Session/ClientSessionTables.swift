@@ -124,9 +124,9 @@ package struct ClientSessionTables: Tables {
 
   private func put(_ prompt: StoredPrompt) throws(StoreFailure) {
     let number = Int64(clamping: prompt.number)
-    let isKnown = try keeps(prompt.id)
+    let isKnown = try hasPrompt(prompt.id)
     // A prompt that has ended still has its entry.
-    if !isKnown, try keepsOwnEntry(of: prompt.id) { return }
+    if !isKnown, try hasOwnEntry(of: prompt.id) { return }
     let (tries, failure): (SQLValue, SQLValue) =
       switch prompt.state {
       case .queued(let tries): (.integer(tries), .null)
@@ -149,13 +149,13 @@ package struct ClientSessionTables: Tables {
     _ = try insert(entry, .live, isOwn: true)
   }
 
-  private func keeps(_ key: UUID128) throws(StoreFailure) -> Bool {
+  private func hasPrompt(_ key: UUID128) throws(StoreFailure) -> Bool {
     try !database.query("SELECT 1 FROM prompts WHERE key = ?", [.uuid(key)]) {
       row throws(StoreFailure) in try row.integer(0)
     }.isEmpty
   }
 
-  private func keepsOwnEntry(of key: UUID128) throws(StoreFailure) -> Bool {
+  private func hasOwnEntry(of key: UUID128) throws(StoreFailure) -> Bool {
     try !database.query(
       "SELECT 1 FROM entries WHERE id = ? AND is_own = 1", [.text(key.description)]
     ) { row throws(StoreFailure) in try row.integer(0) }.isEmpty
@@ -245,7 +245,7 @@ package struct ClientSessionTables: Tables {
       return [NumberedSessionNews(number: number, news: news)]
     case .ended(let ending):
       if let message = ending.message, try !noteEnd(by: message) { return [] }
-      guard try keeps(ending.key) else { return [] }
+      guard try hasPrompt(ending.key) else { return [] }
       try end(ending)
       let number = try newNumber()
       try database.run(

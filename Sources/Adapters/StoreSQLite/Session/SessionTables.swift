@@ -45,13 +45,13 @@ package final class SessionTables: Tables {
 
   func apply(_ change: SessionChange) throws(StoreFailure) {
     switch change {
-    case .client(let client): try keep(client)
+    case .client(let client): try store(client)
     case .endClient(let id): try database.run("DELETE FROM clients WHERE id = ?", [.text(id)])
-    case .prompt(let prompt): try keep(prompt)
+    case .prompt(let prompt): try store(prompt)
     case .started(let id):
       try database.run(
         "UPDATE prompts SET is_started = 1 WHERE id = ?", [.integer(Int64(id.number))])
-    case .answered(let id, let answer): try keep(answer, of: id)
+    case .answered(let id, let answer): try store(answer, of: id)
     case .taken(let id):
       try database.run(
         "UPDATE prompts SET is_taken = 1 WHERE id = ? AND message IS NOT NULL",
@@ -64,7 +64,7 @@ package final class SessionTables: Tables {
       try database.run(
         "INSERT OR IGNORE INTO conversations(id, signature) VALUES (?, ?)",
         [.text(id), .text(signature)])
-    case .entry(let entry): try keep(entry)
+    case .entry(let entry): try store(entry)
     case .prune(let id, let place):
       try database.run(
         "DELETE FROM entries WHERE conversation = ? AND place < ?",
@@ -74,7 +74,7 @@ package final class SessionTables: Tables {
     }
   }
 
-  private func keep(_ client: StoredSessionClient) throws(StoreFailure) {
+  private func store(_ client: StoredSessionClient) throws(StoreFailure) {
     try database.run(
       """
       INSERT OR REPLACE INTO clients(id, last_number, last_prompt, lost, seen_at)
@@ -86,7 +86,7 @@ package final class SessionTables: Tables {
       ])
   }
 
-  private func keep(_ stored: StoredSessionPrompt) throws(StoreFailure) {
+  private func store(_ stored: StoredSessionPrompt) throws(StoreFailure) {
     let prompt = stored.prompt
     try database.run(
       """
@@ -101,10 +101,10 @@ package final class SessionTables: Tables {
         .text(prompt.text), .text(prompt.workingDirectory), .text(prompt.provider),
         .text(prompt.systemPrompt), .time(stored.at), .integer(stored.stage == .accepted ? 0 : 1),
       ])
-    if case .ended(let answer) = stored.stage { try keep(answer, of: stored.id) }
+    if case .ended(let answer) = stored.stage { try store(answer, of: stored.id) }
   }
 
-  private func keep(
+  private func store(
     _ answer: StoredSessionAnswer, of id: SessionPromptID
   ) throws(StoreFailure) {
     let (isSuccess, text) =
@@ -123,7 +123,7 @@ package final class SessionTables: Tables {
       ])
   }
 
-  private func keep(_ entry: SessionEntry) throws(StoreFailure) {
+  private func store(_ entry: SessionEntry) throws(StoreFailure) {
     try database.run(
       """
       INSERT OR REPLACE INTO entries(conversation, place, id, role, text, at)

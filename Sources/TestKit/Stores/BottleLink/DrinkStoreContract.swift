@@ -9,8 +9,8 @@ import LinkWire
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func drinkStoreContract(make: () async throws -> any DrinkStore) async throws {
   let checks: [@Sendable (any DrinkStore) async throws -> Void] = [
-    startsEmpty, storesOnce, tellsErasedMemory, keepsEveryNumber, marksDeleted, showsOnce, lists,
-    keepsBottle, notes, failsWhenClosed,
+    startsEmpty, storesOnce, reportsErasedMemory, storesEveryNumber, marksDeleted, showsOnce, lists,
+    storesBottle, notes, failsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -46,7 +46,7 @@ private func storesOnce(_ store: any DrinkStore) async throws {
     try await store.commit(change([flagged])), is: [], "flags make no other record")
 }
 
-private func tellsErasedMemory(_ store: any DrinkStore) async throws {
+private func reportsErasedMemory(_ store: any DrinkStore) async throws {
   _ = try await store.commit(change([record(1)]))
   var later = record(1)
   later.time += 1
@@ -64,7 +64,7 @@ private func tellsErasedMemory(_ store: any DrinkStore) async throws {
     try await store.commit(change(others)), is: [], "and is stored once")
 }
 
-private func keepsEveryNumber(_ store: any DrinkStore) async throws {
+private func storesEveryNumber(_ store: any DrinkStore) async throws {
   let records = [
     BottleRecord(id: .max, time: .max, amount: .min, level: .max, kind: .max, flags: .isDeleted),
     BottleRecord(id: 0, time: 0, amount: .max, level: 0),
@@ -121,7 +121,7 @@ private func lists(_ store: any DrinkStore) async throws {
     "drinks are listed backwards in pages, oldest first")
 }
 
-private func keepsBottle(_ store: any DrinkStore) async throws {
+private func storesBottle(_ store: any DrinkStore) async throws {
   var change = DrinkChange(at: time)
   change.bottle = KnownBottle(PeripheralID(UUID128(high: 1, low: .max)), name: "Bottle")
   _ = try await store.commit(change)

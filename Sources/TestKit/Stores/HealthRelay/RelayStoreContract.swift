@@ -10,7 +10,7 @@ import LinkWire
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func relayStoreContract(make: () async throws -> any RelayStore) async throws {
   let checks: [@Sendable (any RelayStore) async throws -> Void] = [
-    relayStartsEmpty, keepsInOrder, keepsTheNewest, endsOnlyWhatItNames, endsWhatIsNotThere,
+    relayStartsEmpty, storesInOrder, storesTheNewest, endsOnlyWhatItNames, endsWhatIsNotThere,
     endsQuestionsWithTheirPhone, relayFailsWhenClosed,
   ]
   for check in checks {
@@ -66,7 +66,7 @@ private func relayStartsEmpty(_ store: any RelayStore) async throws {
   try ContractViolation.unless(try await store.stored(), is: StoredRelay(), "it begins empty")
 }
 
-private func keepsInOrder(_ store: any RelayStore) async throws {
+private func storesInOrder(_ store: any RelayStore) async throws {
   let hook = PushAddress.hook("a word \u{E9}\"")
   let phones = [
     try RelaySamples.phone(1, push: hook), try RelaySamples.phone(2, leftAt: -1),
@@ -86,7 +86,7 @@ private func keepsInOrder(_ store: any RelayStore) async throws {
     "phones by id, accesses by token, questions as they came")
 }
 
-private func keepsTheNewest(_ store: any RelayStore) async throws {
+private func storesTheNewest(_ store: any RelayStore) async throws {
   try await store.apply([
     .phone(try RelaySamples.phone(1)), .access(try RelaySamples.access(1)),
     .question(try RelaySamples.question(1)), .question(try RelaySamples.question(2)),

@@ -12,8 +12,8 @@ public func syncQueueStoreContract(
   make: () async throws -> any SyncQueueStore
 ) async throws {
   let checks: [@Sendable (any SyncQueueStore) async throws -> Void] = [
-    queueStartsEmpty, queueKeepsEveryField, queueOrdersByPlace, queueAccepts, queueParks,
-    queueForgetsAType, queueChangesOwners, queueKeepsEarliest, queueStampsAscend,
+    queueStartsEmpty, queueStoresEveryField, queueOrdersByPlace, queueAccepts, queueQuarantines,
+    queueForgetsAType, queueChangesOwners, queueStoresEarliest, queueStampsAscend,
     queueIgnoresWhatIsNotThere, queueFailsWhenClosed,
   ]
   for check in checks {
@@ -44,7 +44,7 @@ private func queueStartsEmpty(_ store: any SyncQueueStore) async throws {
     try await store.stored(), is: StoredSyncQueue(), "a new queue holds nothing")
 }
 
-private func queueKeepsEveryField(_ store: any SyncQueueStore) async throws {
+private func queueStoresEveryField(_ store: any SyncQueueStore) async throws {
   var quarantined = batch("b", "heart", .max >> 1)
   quarantined.quarantined = "400: ä \u{0}"
   let steps: [SyncQueueStep] = [
@@ -84,7 +84,7 @@ private func queueAccepts(_ store: any SyncQueueStore) async throws {
     ], "their records are counted once")
 }
 
-private func queueParks(_ store: any SyncQueueStore) async throws {
+private func queueQuarantines(_ store: any SyncQueueStore) async throws {
   let steps: [SyncQueueStep] = [
     .add(batch("a")), .add(batch("b")), .quarantine(file: "a", reason: "400"),
     .quarantine(file: "b", reason: "403"), .quarantine(file: "b", reason: nil),
@@ -125,7 +125,7 @@ private func queueChangesOwners(_ store: any SyncQueueStore) async throws {
   try ContractViolation.unless(stored.batches.map(\.file), is: ["b"], "batches that wait stay")
 }
 
-private func queueKeepsEarliest(_ store: any SyncQueueStore) async throws {
+private func queueStoresEarliest(_ store: any SyncQueueStore) async throws {
   for start in [5, 7, -3, 2] as [Int64] {
     try await store.apply([.earliest(type: "steps", time(start))])
   }

@@ -10,9 +10,10 @@ package import LinkWire
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func syncStoreContract(make: () async throws -> any SyncStore) async throws {
   let checks: [@Sendable (any SyncStore) async throws -> Void] = [
-    syncStartsEmpty, countsWhatIsNew, keepsUsersApart, deletesByUUID, keepsWhatAnotherUUIDNames,
-    remembersDeletions, remembersNames, movesUUIDs, tellsSamples, pagesSamples, keepsRecordsAsSent,
-    summarisesAfterDeletions, namesItsEpoch, tellsNewestStamps, boundsStampsByTheClock,
+    syncStartsEmpty, countsWhatIsNew, separatesUsers, deletesByUUID, keepsWhatAnotherUUIDNames,
+    remembersDeletions, remembersNames, movesUUIDs, returnsSamples, pagesSamples,
+    storesRecordsAsSent,
+    summarisesAfterDeletions, namesItsEpoch, returnsNewestStamps, boundsStampsByTheClock,
     ordersBoundedStamps, syncFailsWhenClosed,
   ]
   for check in checks {
@@ -111,7 +112,7 @@ private func countsWhatIsNew(_ store: any SyncStore) async throws {
   try ContractViolation.unless(try await starts(store), is: [1, 2], "what was added is there")
 }
 
-private func keepsUsersApart(_ store: any SyncStore) async throws {
+private func separatesUsers(_ store: any SyncStore) async throws {
   _ = try await store.apply(try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)]))
   let counts = try await store.apply(
     try SyncSamples.delivery([SyncSamples.record(1, uuid: 1)], user: "ben"))
@@ -207,7 +208,7 @@ private func movesUUIDs(_ store: any SyncStore) async throws {
   try ContractViolation.unless(try await starts(store), is: [], "which is deleted by it")
 }
 
-private func tellsSamples(_ store: any SyncStore) async throws {
+private func returnsSamples(_ store: any SyncStore) async throws {
   let sleep = "HKCategoryTypeIdentifierSleepAnalysis"
   _ = try await store.apply(
     try SyncSamples.delivery(
@@ -268,7 +269,7 @@ private func pagesSamples(_ store: any SyncStore) async throws {
   }
 }
 
-private func keepsRecordsAsSent(_ store: any SyncStore) async throws {
+private func storesRecordsAsSent(_ store: any SyncStore) async throws {
   let body = Array(
     #"{"dataType":"x","records":[{"recordType":"x","sourceName":"s","extra":[1,{"a":null}],"#.utf8)
   let rest = Array(
@@ -316,7 +317,7 @@ private func namesItsEpoch(_ store: any SyncStore) async throws {
   try ContractViolation.unless(try await store.epoch(), is: epoch, "an epoch stays")
 }
 
-private func tellsNewestStamps(_ store: any SyncStore) async throws {
+private func returnsNewestStamps(_ store: any SyncStore) async throws {
   func newest(_ user: String, _ device: String) async throws -> Int64? {
     try await store.newestStamp(of: user, device: device).map {
       $0.nanoseconds / SyncSamples.second

@@ -7,7 +7,7 @@ public import LinkRuntime
 /// - Throws: `ContractViolation` for the first broken promise, or an error of `make`.
 public func outboxStoreContract(make: () async throws -> any OutboxStore) async throws {
   let checks: [@Sendable (any OutboxStore) async throws -> Void] = [
-    startsEmpty, keepsEveryMessage, ordersByID, replacesAnID, removesSome, failsWhenClosed,
+    startsEmpty, storesEveryMessage, ordersByID, replacesAnID, removesSome, failsWhenClosed,
   ]
   for check in checks {
     let store = try await make()
@@ -22,7 +22,7 @@ private func startsEmpty(_ store: any OutboxStore) async throws {
   try ContractViolation.unless(try await store.load(), is: [], "a new store holds nothing")
 }
 
-private func keepsEveryMessage(_ store: any OutboxStore) async throws {
+private func storesEveryMessage(_ store: any OutboxStore) async throws {
   let messages = [
     SocketMessage.text(""), .text("a\u{0} b"), SocketMessage(binary: []),
     SocketMessage(binary: Array(0...255)),

@@ -54,15 +54,15 @@ private func countsFromOne(_ log: any MessageLog) async throws {
   let (shop, other) = (try StoreSamples.shop("s"), try StoreSamples.shop("t"))
   let epoch = try await log.head(of: shop).epoch
   for number in 1...3 {
-    for place in [shop, other] {
-      let message = StoreSamples.bare(UInt64(number), in: place, at: 1)
+    for current in [shop, other] {
+      let message = StoreSamples.bare(UInt64(number), in: current, at: 1)
       var wanted = message
       wanted.position = Position(epoch: epoch, offset: UInt64(number))
       try ContractViolation.unless(
         try await log.append(message, idempotencyKey: nil),
         is: Appended(message: wanted, isNew: true), "each shop counts 1, 2, 3")
       try ContractViolation.unless(
-        try await log.head(of: place), is: Position(epoch: epoch, offset: UInt64(number)),
+        try await log.head(of: current), is: Position(epoch: epoch, offset: UInt64(number)),
         "the head is the newest position")
     }
   }
@@ -93,10 +93,10 @@ private func knowsKeys(_ log: any MessageLog) async throws {
   try ContractViolation.unless(
     try await log.append(again, idempotencyKey: key), is: Appended(message: stored, isNew: false),
     "a known key answers with what it stored")
-  var stranger = again
-  stranger.user = "somebody else"
+  var foreign = again
+  foreign.user = "somebody else"
   try ContractViolation.unless(
-    try await log.append(stranger, idempotencyKey: key).isNew, is: true,
+    try await log.append(foreign, idempotencyKey: key).isNew, is: true,
     "another user's key is another key")
   var elsewhere = again
   elsewhere.shop = other

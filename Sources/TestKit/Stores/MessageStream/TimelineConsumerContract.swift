@@ -5,9 +5,9 @@ import LinkWire
 
 /// The checks of the promises that `TimelineStore` makes to consumers.
 let consumerChecks: [@Sendable (any TimelineStore) async throws -> Void] = [
-  deliversWhatIsStoredLater, startsWhereItIsTold, startsBehindAPosition, addsAConsumerOnce,
-  deliversEdits, acknowledgesInOrder, keepsConsumersApart, forgetsRemovedConsumers,
-  countsAConsumerAsKept,
+  deliversWhatIsStoredLater, startsWhereRequested, startsBehindAPosition, addsAConsumerOnce,
+  deliversEdits, acknowledgesInOrder, separatesConsumers, forgetsRemovedConsumers,
+  countsAConsumerAsStored,
 ]
 
 extension ConsumerName {
@@ -43,7 +43,7 @@ private func deliversWhatIsStoredLater(_ store: any TimelineStore) async throws 
     "a consumer's state counts its deliveries")
 }
 
-private func startsWhereItIsTold(_ store: any TimelineStore) async throws {
+private func startsWhereRequested(_ store: any TimelineStore) async throws {
   let shop = try StoreSamples.shop("s")
   let all = (1...5).map { StoreSamples.message($0, in: shop, at: Int64($0)) }
   _ = try await store.commit(TimelineChange(messages: all), to: shop)
@@ -144,7 +144,7 @@ private func acknowledgesInOrder(_ store: any TimelineStore) async throws {
     is: [ConsumerState(name: name, acknowledged: 4, last: 4)], "a refusal changes nothing")
 }
 
-private func keepsConsumersApart(_ store: any TimelineStore) async throws {
+private func separatesConsumers(_ store: any TimelineStore) async throws {
   let shops = [try StoreSamples.shop("s"), try StoreSamples.shop("t")]
   let names = [try ConsumerName.sample("a"), try ConsumerName.sample("b")]
   for shop in shops {
@@ -185,7 +185,7 @@ private func forgetsRemovedConsumers(_ store: any TimelineStore) async throws {
     "a consumer that is added again begins anew")
 }
 
-private func countsAConsumerAsKept(_ store: any TimelineStore) async throws {
+private func countsAConsumerAsStored(_ store: any TimelineStore) async throws {
   let (shop, name) = (try StoreSamples.shop("s"), try ConsumerName.sample("indexer"))
   try await store.addConsumer(name, of: shop, from: .all)
   try ContractViolation.unless(

@@ -11,9 +11,9 @@ public func timelineStoreContract(
   make: () async throws -> any TimelineStore
 ) async throws {
   let checks: [@Sendable (any TimelineStore) async throws -> Void] = [
-    startsEmpty, keepsEveryField, ignoresDuplicates, takesLaterEdits, ordersEqualTimes,
-    editsTheTextOnly, pagesBackwards, replacesCursorAndGaps, keepsTheOutboxInOrder,
-    keepsShopsApart, listsShopsThatKeepAnything, refusesForeignMessages, failsWhenClosed,
+    startsEmpty, storesEveryField, ignoresDuplicates, takesLaterEdits, ordersEqualTimes,
+    editsTheTextOnly, pagesBackwards, replacesCursorAndGaps, storesTheOutboxInOrder,
+    separatesShops, listsShopsWithAnyData, refusesForeignMessages, failsWhenClosed,
   ]
   for check in checks + consumerChecks {
     let store = try await make()
@@ -32,7 +32,7 @@ private func startsEmpty(_ store: any TimelineStore) async throws {
   try ContractViolation.unless(try await store.shops(), is: [], "an empty change makes no shop")
 }
 
-private func keepsEveryField(_ store: any TimelineStore) async throws {
+private func storesEveryField(_ store: any TimelineStore) async throws {
   let shop = try StoreSamples.shop("s")
   let messages = [
     StoreSamples.bare(1, in: shop, at: .min), StoreSamples.message(2, in: shop, at: -1),
@@ -152,9 +152,10 @@ private func replacesCursorAndGaps(_ store: any TimelineStore) async throws {
     TimelineChange(cursor: cursor, gaps: [Gap(after: nil, before: key)]), to: shop)
   _ = try await store.commit(
     TimelineChange(messages: [StoreSamples.message(1, in: shop, at: 1)]), to: shop)
-  let kept = try await store.load(shop, limit: 0)
-  try ContractViolation.unless(kept.cursor, is: cursor, "no cursor in a change leaves the old one")
-  try ContractViolation.unless(kept.gaps.count, is: 1, "no gaps in a change leaves the old ones")
+  let stored = try await store.load(shop, limit: 0)
+  try ContractViolation.unless(
+    stored.cursor, is: cursor, "no cursor in a change leaves the old one")
+  try ContractViolation.unless(stored.gaps.count, is: 1, "no gaps in a change leaves the old ones")
   let time = Cursor(time: Timestamp(nanoseconds: 5))
   _ = try await store.commit(TimelineChange(cursor: time, gaps: []), to: shop)
   let replaced = try await store.load(shop, limit: 0)
@@ -162,7 +163,7 @@ private func replacesCursorAndGaps(_ store: any TimelineStore) async throws {
   try ContractViolation.unless(replaced.gaps, is: [], "new gaps replace all of the old ones")
 }
 
-private func keepsTheOutboxInOrder(_ store: any TimelineStore) async throws {
+private func storesTheOutboxInOrder(_ store: any TimelineStore) async throws {
   let shop = try StoreSamples.shop("s")
   let entries = [3, 1, 2].map { StoreSamples.entry($0, in: shop) }
   _ = try await store.commit(TimelineChange(outboxPut: entries), to: shop)
@@ -188,7 +189,7 @@ private func keepsTheOutboxInOrder(_ store: any TimelineStore) async throws {
     "an entry that was removed and put again stands at the end")
 }
 
-private func keepsShopsApart(_ store: any TimelineStore) async throws {
+private func separatesShops(_ store: any TimelineStore) async throws {
   let (first, second) = (try StoreSamples.shop("b"), try StoreSamples.shop("a"))
   let mine = StoreSamples.message(1, in: first, at: 1)
   let theirs = StoreSamples.bare(1, in: second, at: 2)
@@ -203,7 +204,7 @@ private func keepsShopsApart(_ store: any TimelineStore) async throws {
     try await store.shops(), is: [second, first], "shops are listed in order")
 }
 
-private func listsShopsThatKeepAnything(_ store: any TimelineStore) async throws {
+private func listsShopsWithAnyData(_ store: any TimelineStore) async throws {
   let (first, second) = (try StoreSamples.shop("a"), try StoreSamples.shop("b"))
   let entry = StoreSamples.entry(1, in: first)
   _ = try await store.commit(TimelineChange(outboxPut: [entry]), to: first)

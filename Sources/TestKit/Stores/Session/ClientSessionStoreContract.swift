@@ -11,8 +11,8 @@ public func clientSessionStoreContract(
   make: () async throws -> any ClientSessionStore
 ) async throws {
   let checks: [@Sendable (any ClientSessionStore) async throws -> Void] = [
-    belongsToItsFirstClient, keepsPrompts, keepsConversations, storesEachIDOnce,
-    endsAPromptByAMessage, endsAPromptOnce, keepsAFailedPrompt,
+    belongsToItsFirstClient, storesPrompts, storesConversations, storesEachIDOnce,
+    endsAPromptByAMessage, endsAPromptOnce, storesAFailedPrompt,
     rollsBack, showsWhatWasNotConfirmed, pagesHistory, addsDays,
     sessionStoreFailsWhenClosed,
   ]
@@ -78,7 +78,7 @@ private func belongsToItsFirstClient(_ store: any ClientSessionStore) async thro
     "a store keeps the id of its first client")
 }
 
-private func keepsPrompts(_ store: any ClientSessionStore) async throws {
+private func storesPrompts(_ store: any ClientSessionStore) async throws {
   _ = try await store.open(as: SessionSamples.client)
   var (first, second) = (SessionSamples.prompt(1), SessionSamples.prompt(2, text: "a\u{0}\n"))
   second.state = .failed(reason: "why")
@@ -103,7 +103,7 @@ private func keepsPrompts(_ store: any ClientSessionStore) async throws {
     "prompts come by number, replaced by id, and their highest number stays")
 }
 
-private func keepsConversations(_ store: any ClientSessionStore) async throws {
+private func storesConversations(_ store: any ClientSessionStore) async throws {
   _ = try await store.open(as: SessionSamples.client)
   let limit = ClientSessionSnapshot.conversationLimit
   var all = (0...limit).map { KnownConversation(id: "\($0)") }
@@ -206,7 +206,7 @@ private func endsAPromptOnce(_ store: any ClientSessionStore) async throws {
     ], "its messages stay")
 }
 
-private func keepsAFailedPrompt(_ store: any ClientSessionStore) async throws {
+private func storesAFailedPrompt(_ store: any ClientSessionStore) async throws {
   _ = try await store.open(as: SessionSamples.client)
   var prompt = SessionSamples.prompt(1)
   _ = try await store.commit(SessionSamples.change { $0.prompts = [prompt] })

@@ -29,7 +29,7 @@ private enum SessionSamples {
     ("clients are kept, replaced and ended", clients),
     ("prompts are kept at each stage", prompts),
     ("conversations are kept in order", conversations),
-    ("to change what is not there changes nothing", strangers),
+    ("to change what is not there changes nothing", unknownIDs),
   ]
 
   private static let clients: [[SessionChange]] = [
@@ -59,7 +59,7 @@ private enum SessionSamples {
     [.conversation("a", signature: "3:z"), .entry(entry("a", 1))],
   ]
 
-  private static let strangers: [[SessionChange]] = [
+  private static let unknownIDs: [[SessionChange]] = [
     [
       .endClient("x"), .started(SessionPromptID(1)),
       .answered(SessionPromptID(1), answer(1, .success(text: ""))), .taken(SessionPromptID(1)),

@@ -50,7 +50,7 @@ enum ServeCommand {
           "drain-window", .duration(.zero ... .seconds(600)), default: usual.drainWindow,
           "at the end, tell clients to spread their reconnects over this time")
       ) { $0.drainWindow = $1 },
-    ] + ProxyOptions.all + MessageOptions.all + DoorOptions.all + SessionOptions.all
+    ] + ProxyOptions.all + MessageOptions.all + OriginOptions.all + SessionOptions.all
 
   static var command: Command {
     Command(
@@ -90,7 +90,7 @@ enum ServeCommand {
     let backend = Backend(configuration, pushes: try pushes(call))
     // Created before clients can see that the backend is running, so that every signal ends it in
     // an orderly way.
-    let signals = CommandSignals(hurry: { hurry(call) })
+    let signals = CommandSignals(onSecondStop: { abandon(call) })
     let address: BoundAddress
     do {
       address = try await backend.start()
@@ -140,7 +140,7 @@ enum ServeCommand {
     unsafe setrlimit(descriptors, &limit)
   }
 
-  @Sendable private static func hurry(_ call: Invocation) -> Never {
+  @Sendable private static func abandon(_ call: Invocation) -> Never {
     Console.abandon("\(call.command): ended immediately by a second signal, without draining")
   }
 
@@ -200,7 +200,7 @@ enum ServeCommand {
       }
     }
     let isUsual = call[Shared.data] == nil
-    let place = isUsual ? "" : " --data \(configuration.dataDirectory)"
+    let option = isUsual ? "" : " --data \(configuration.dataDirectory)"
     let here = address.reach.map { " (\($0); on this machine \(address.url))" } ?? ""
     let name = console.style.heading("holdfast")
     let services = "shop messages, phones, assistants and sessions"
@@ -216,7 +216,7 @@ enum ServeCommand {
     let secrets = configuration.syncSecretFile ?? "\(configuration.dataDirectory)/sync-secrets"
     console.line("  sync    \(address.url)/api/sync, with a secret of \(secrets)")
     console.line("  health  \(address.url)/health, what was synced, in a browser")
-    console.line("  token   holdfast token --user ann --shops bakery\(place)")
+    console.line("  token   holdfast token --user ann --shops bakery\(option)")
     console.line("  end     Ctrl-C, again to end immediately")
   }
 

@@ -192,7 +192,7 @@ enum BottleStatusCommand {
       }
     }
     // A watch that was killed has left its last status behind.
-    let mark = WatchMark.look(in: directory)
+    let mark = WatchMark.state(in: directory)
     if case .unknown(let problem) = mark {
       call.diagnostic("cannot tell whether a watch runs: \(problem)")
     }
@@ -205,7 +205,7 @@ enum BottleStatusCommand {
     let bottle = snapshot.bottle
     let time = newest?.record.timestamp.map(RFC3339.format)
     guard call[Shared.json] else {
-      call.console.line("bottle: " + (bottle?.words ?? "none found yet"))
+      call.console.line("bottle: " + (bottle?.label ?? "none found yet"))
       call.console.line("running: " + (running ?? "no; nothing is outstanding"))
       let drinks = newest.map { newest in
         let when = time.map { "of \($0)" } ?? "stored at \(newest.storedAt.milliseconds)"
@@ -253,7 +253,7 @@ enum BottleForgetCommand {
         return bottle
       }
     }
-    call.put(bottle.map { "forgot \($0.words)" } ?? "there was no bottle", event: "forgotten") {
+    call.put(bottle.map { "forgot \($0.label)" } ?? "there was no bottle", event: "forgotten") {
       $0.entry("bottle", bottle?.member)
     }
   }
@@ -261,7 +261,7 @@ enum BottleForgetCommand {
 
 extension KnownBottle {
   /// The bottle's name and id, for people.
-  fileprivate var words: String { (name ?? "unnamed").printable + " \(id.id)" }
+  fileprivate var label: String { (name ?? "unnamed").printable + " \(id.id)" }
 
   /// The bottle's name and id, as a member of an object.
   fileprivate var member: String { "\(name ?? "") \(id.id)" }

@@ -63,7 +63,7 @@ extension LinkState {
   /// Creates the state of a bottle's link.
   init(_ status: BottleStatus) {
     self.init(
-      word: status.phase.rawValue, attempt: 0, of: nil, retryAt: status.retryAt, mode: nil,
+      name: status.phase.rawValue, attempt: 0, of: nil, retryAt: status.retryAt, mode: nil,
       reason: Self.reason(of: status))
     outstanding = status.outstanding.map(\.rawValue)
   }
@@ -91,7 +91,7 @@ enum BottleText {
   }
 
   /// Returns the stable name of a result.
-  static func word(_ result: BottleRequestResult) -> String {
+  static func name(_ result: BottleRequestResult) -> String {
     switch result {
     case .done: "done"
     case .invalid: "invalid"

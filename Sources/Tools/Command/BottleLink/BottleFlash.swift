@@ -55,13 +55,14 @@ extension BottleFlash.Content {
   init(_ text: String) throws(BottleFlashError) {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
-      let words = line.split(whereSeparator: \.isWhitespace)
-      if words.isEmpty { continue }
+      let fields = line.split(whereSeparator: \.isWhitespace)
+      if fields.isEmpty { continue }
       let least = nextID ?? records.last.map { $0.id &+ 1 } ?? 0
-      if words.count == 2, words[0] == "next", let id = UInt32(words[1]), nextID == nil, id >= least
+      if fields.count == 2, fields[0] == "next", let id = UInt32(fields[1]), nextID == nil,
+        id >= least
       {
         nextID = id
-      } else if nextID == nil, let record = BottleRecord(words), record.id >= least {
+      } else if nextID == nil, let record = BottleRecord(fields), record.id >= least {
         records.append(record)
       } else {
         throw BottleFlashError(line: index + 1)
@@ -79,10 +80,10 @@ extension BottleFlash.Content {
 }
 
 extension BottleRecord {
-  fileprivate init?(_ words: [Substring]) {
-    guard words.count == 6, let id = UInt32(words[0]), let time = UInt32(words[1]),
-      let amount = Int16(words[2]), let level = UInt16(words[3]), let kind = UInt8(words[4]),
-      let flags = UInt8(words[5])
+  fileprivate init?(_ fields: [Substring]) {
+    guard fields.count == 6, let id = UInt32(fields[0]), let time = UInt32(fields[1]),
+      let amount = Int16(fields[2]), let level = UInt16(fields[3]), let kind = UInt8(fields[4]),
+      let flags = UInt8(fields[5])
     else { return nil }
     self.init(
       id: id, time: time, amount: amount, level: level, kind: kind, flags: Flags(rawValue: flags))

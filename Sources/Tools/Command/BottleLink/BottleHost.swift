@@ -11,20 +11,20 @@ import VirtualBottle
 /// A running virtual bottle: its firmware, its radio, its clock and its flash.
 actor BottleHost {
   /// The location of the radio: a Unix socket, or a Bluetooth adapter of this machine.
-  enum Place: Sendable {
+  enum Location: Sendable {
     case socket(String)
     case adapter(String?)
   }
 
   /// The parameters of the bottle.
   struct Setup: Sendable {
-    var place: Place
+    var location: Location
     var name: String
     var longestValue: Int
     var profile: TimerProfile
     var flash: BottleFlash?
     var countsDeleted: Bool
-    var kept: BottleFlash.Content
+    var content: BottleFlash.Content
   }
 
   private enum Event: Sendable {
@@ -35,7 +35,7 @@ actor BottleHost {
   }
 
   private let setup: Setup
-  private let telling: BottleTelling
+  private let reporter: BottleReporter
   private let clock = BootClock()
   private let events: AsyncStream<Event>
   private let input: AsyncStream<Event>.Continuation
@@ -50,14 +50,14 @@ actor BottleHost {
   private var isLinked = false
   private var lastRecord: UInt32 = 0
 
-  init(_ setup: Setup, _ telling: BottleTelling) {
-    (self.setup, self.telling) = (setup, telling)
+  init(_ setup: Setup, _ reporter: BottleReporter) {
+    (self.setup, self.reporter) = (setup, reporter)
     (events, input) = AsyncStream.makeStream()
     (done, ending) = AsyncStream.makeStream()
     bottle = VirtualBottle(
-      setup.profile, records: setup.kept.records, nextID: setup.kept.nextID, at: clock.now)
+      setup.profile, records: setup.content.records, nextID: setup.content.nextID, at: clock.now)
     bottle.countsDeleted = setup.countsDeleted
-    lastRecord = setup.kept.records.last?.id ?? 0
+    lastRecord = setup.content.records.last?.id ?? 0
   }
 
   /// Queues an action; never waits.
@@ -75,16 +75,16 @@ actor BottleHost {
 
   private func peripheral() throws(CommandFailure) -> any Peripheral {
     radios += 1
-    let hear: @Sendable (PeripheralEvent) -> Void = { [input, radios] in
+    let deliver: @Sendable (PeripheralEvent) -> Void = { [input, radios] in
       input.yield(.radio(radios, $0))
     }
-    switch setup.place {
+    switch setup.location {
     case .socket(let path):
       do throws(RadioSocketError) {
         return try SocketPeripheral(
           path: path, id: Self.id(of: setup.name), service: BottleAttribute.service,
           name: setup.name, characteristics: BottleAttribute.allCases.map(\.id),
-          longestValue: UInt16(setup.longestValue), event: hear)
+          longestValue: UInt16(setup.longestValue), event: deliver)
       } catch {
         throw CommandFailure(.failed, error.description, remedy: "choose another --socket")
       }
@@ -92,7 +92,7 @@ actor BottleHost {
       return BlueZPeripheral(
         adapter: adapter, service: BottleAttribute.service, name: setup.name,
         parts: BottleAttribute.allCases.map { BlueZPeripheral.Part($0.id, $0.flags) },
-        deliver: hear)
+        deliver: deliver)
     }
   }
 
@@ -121,7 +121,7 @@ actor BottleHost {
 
   /// Ends the connection and closes the radio, as if out of range.
   private func leave() async {
-    tellDisconnected()
+    reportDisconnected()
     await radio?.close()
     radio = nil
   }
@@ -156,7 +156,7 @@ actor BottleHost {
       do throws(CommandFailure) {
         try open()
       } catch {
-        telling.problem(error)
+        reporter.problem(error)
       }
     case .deaf(let isDeaf): self.isDeaf = isDeaf
     case .range(false), .quit: return
@@ -167,13 +167,13 @@ actor BottleHost {
     switch event {
     case .connected(let longest):
       isLinked = true
-      telling.state("connected")
+      reporter.state("connected")
       take(bottle.handle(.connected(longestValue: longest), at: now))
     case .negotiated(let longest):
       let value = min(longest, setup.longestValue)
       take(bottle.handle(.negotiated(longestValue: value), at: now))
     case .disconnected:
-      tellDisconnected()
+      reportDisconnected()
       take(bottle.handle(.disconnected, at: now))
     case .read(let number, let id):
       radio?.reply(number, BottleAttribute(id: id).flatMap { bottle.value(of: $0) })
@@ -194,8 +194,8 @@ actor BottleHost {
   }
 
   /// Reports the end of a connection once, although both ends may end it.
-  private func tellDisconnected() {
-    if isLinked { telling.state("disconnected") }
+  private func reportDisconnected() {
+    if isLinked { reporter.state("disconnected") }
     isLinked = false
   }
 
@@ -204,13 +204,13 @@ actor BottleHost {
       switch output {
       case .advertises(let isOn):
         radio?.advertise(isOn)
-        telling.state(isOn ? "advertising" : "quiet")
+        reporter.state(isOn ? "advertising" : "quiet")
       case .disconnects:
         radio?.disconnect()
-        tellDisconnected()
+        reportDisconnected()
       case .notifies(let attribute, let bytes): radio?.notify(attribute.id, bytes)
       case .answers: continue
-      case .sleeps(let deeply): telling.state(deeply ? "deep-sleep" : "asleep")
+      case .sleeps(let deeply): reporter.state(deeply ? "deep-sleep" : "asleep")
       case .stores: store()
       }
     }
@@ -222,11 +222,11 @@ actor BottleHost {
       let next = bottle.bottle.ring.nextID
       try setup.flash?.write(BottleFlash.Content(records: records, nextID: next))
     } catch {
-      telling.problem(error)
+      reporter.problem(error)
     }
     for record in records where record.id > lastRecord {
       lastRecord = record.id
-      telling.record(record)
+      reporter.record(record)
     }
   }
 
@@ -238,14 +238,14 @@ actor BottleHost {
 }
 
 /// The output of a virtual bottle.
-struct BottleTelling: Sendable {
+struct BottleReporter: Sendable {
   let command: String
   let console: Console
   let isJSON: Bool
 
-  func state(_ word: String) {
-    guard isJSON else { return console.line("-- \(word)") }
-    JSONEvents(console).write("bottle") { $0.entry("state", word) }
+  func state(_ name: String) {
+    guard isJSON else { return console.line("-- \(name)") }
+    JSONEvents(console).write("bottle") { $0.entry("state", name) }
   }
 
   func record(_ record: BottleRecord) {

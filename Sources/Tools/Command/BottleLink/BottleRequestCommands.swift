@@ -27,10 +27,10 @@ enum BottleRequestCommands {
   private static let id = Parameter.operand(
     Format<UInt32>.record, "the record, as `bottle drinks --json` shows its id")
   private static let step = Parameter.operand(
-    .word("STEP", of: ["start", "cancel", "empty", "full"]),
+    .choice("STEP", of: ["start", "cancel", "empty", "full"]),
     "start or cancel a calibration, or measure the empty or the full bottle")
   private static let shake = Parameter.operand(
-    .word("SHAKE", of: ["shake-to-empty", "no-shake"]),
+    .choice("SHAKE", of: ["shake-to-empty", "no-shake"]),
     "whether shaking the bottle means that it was emptied")
   private static let scale = Parameter.operand(
     Format<Float>.scale, "raw units of the scale for each gram, 100 to 800")
@@ -48,13 +48,14 @@ enum BottleRequestCommands {
   ///   - example: The words of a command line after `bottle`, and their effect.
   ///   - parameters: The parameters in addition to those that all these commands share.
   private static func asking<each Value: Sendable>(
-    _ name: String, _ summary: String, _ more: String..., example: (words: String, effect: String),
+    _ name: String, _ summary: String, _ more: String...,
+    example: (arguments: String, effect: String),
     takes parameters: repeat Parameter<each Value>,
     request: @escaping @Sendable (Invocation) -> BottleRequest?
   ) -> Command {
     Command(
       name, summary, details: [details] + more,
-      examples: [.init("holdfast bottle \(example.words) --radio bottle.sock", example.effect)],
+      examples: [.init("holdfast bottle \(example.arguments) --radio bottle.sock", example.effect)],
       takes: BottleRadio.path, BottleRadio.adapter, repeat each parameters, Shared.data,
       Shared.settings, Shared.json
     ) { call throws(CommandFailure) in
@@ -139,11 +140,11 @@ enum BottleRequestCommands {
       return result
     }
     guard let result else { throw .stopped("the bottle had answered") }
-    let word = BottleText.word(result)
+    let name = BottleText.name(result)
     if call[Shared.json] {
-      JSONEvents(call.console).write("result") { $0.entry("result", word) }
+      JSONEvents(call.console).write("result") { $0.entry("result", name) }
     } else {
-      call.console.line(word)
+      call.console.line(name)
     }
     if let failure = BottleText.failure(result) { throw failure }
   }

@@ -24,8 +24,10 @@ enum BottleAction: Sendable, Equatable {
     """
 
   /// Parses an action; returns `nil` if it is not valid.
-  init?(_ words: [Substring]) {
-    switch (words.first.map(String.init), words.dropFirst().first.flatMap { Int($0) }, words.count)
+  init?(_ fields: [Substring]) {
+    switch (
+      fields.first.map(String.init), fields.dropFirst().first.flatMap { Int($0) }, fields.count
+    )
     {
     case ("move", nil, 1): self = .world(.moved)
     case ("tap", nil, 1): self = .world(.tapped)
@@ -69,14 +71,14 @@ struct BottleScript: Sendable, Equatable {
     for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       .enumerated()
     {
-      var words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
-      guard !words.isEmpty else { continue }
+      var fields = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
+      guard !fields.isEmpty else { continue }
       var wait = Duration.zero
-      if words.first == "after", words.count > 2, let given = Duration(text: words[1]) {
+      if fields.first == "after", fields.count > 2, let given = Duration(text: fields[1]) {
         wait = given
-        words.removeFirst(2)
+        fields.removeFirst(2)
       }
-      guard let action = BottleAction(words), lines.count < Self.longest else {
+      guard let action = BottleAction(fields), lines.count < Self.longest else {
         throw CommandFailure(
           .usage, "\(path), line \(number + 1) is not valid",
           remedy: "write an action such as pour 250, or after 2s move. \(BottleAction.help)")

@@ -17,7 +17,7 @@ enum BottleVirtualCommand {
   private static let interactive = Parameter.flag(
     "interactive", "perform the actions on standard input, one on each line")
   private static let profile = Parameter.option(
-    "profile", .word("PLAN", of: ["028", "034", "035"]), default: "035",
+    "profile", .choice("PLAN", of: ["028", "034", "035"]), default: "035",
     "the timers: those of the requirements (028), or of a later plan")
   private static let flash = Parameter.optional(
     "flash", .text("FILE"),
@@ -73,15 +73,15 @@ enum BottleVirtualCommand {
     let memory = call[flash].map { BottleFlash(path: $0) }
     let host = BottleHost(
       BottleHost.Setup(
-        place: try place(call), name: call[name], longestValue: call[mtu] - 3,
+        location: try location(call), name: call[name], longestValue: call[mtu] - 3,
         profile: profiles[call[profile]] ?? .plan035, flash: memory,
-        countsDeleted: call[lies], kept: try memory?.read() ?? BottleFlash.Content()),
-      BottleTelling(command: call.command, console: call.console, isJSON: call[Shared.json]))
+        countsDeleted: call[lies], content: try memory?.read() ?? BottleFlash.Content()),
+      BottleReporter(command: call.command, console: call.console, isJSON: call[Shared.json]))
     try await host.open()
     let isTyped = call[interactive]
     let command = call.command
     await CommandSignals.cancelling(
-      hurry: { CommandSignals.abandon(command) },
+      onSecondStop: { CommandSignals.abandon(command) },
       stopping: { CommandSignals.watchOutput(of: command) }
     ) {
       await withTaskGroup(of: Void.self) { group in
@@ -101,7 +101,7 @@ enum BottleVirtualCommand {
   /// Returns the location of the radio that the options select.
   ///
   /// - Throws: A failure if they select two radios, or if this machine has no usable Bluetooth.
-  private static func place(_ call: Invocation) throws(CommandFailure) -> BottleHost.Place {
+  private static func location(_ call: Invocation) throws(CommandFailure) -> BottleHost.Location {
     guard let path = call[socket] else {
       try BottleRadio.check(call, instead: "--socket PATH")
       return .adapter(call[BottleRadio.adapter])
@@ -132,9 +132,9 @@ enum BottleVirtualCommand {
         call.diagnostic("line \(number) is longer than 100 bytes, or is no UTF-8")
         continue
       }
-      let words = text.split(whereSeparator: \.isWhitespace)
-      guard !words.isEmpty else { continue }
-      guard let action = BottleAction(words) else {
+      let fields = text.split(whereSeparator: \.isWhitespace)
+      guard !fields.isEmpty else { continue }
+      guard let action = BottleAction(fields) else {
         call.diagnostic("line \(number), \(text.printable), is no action. \(BottleAction.help)")
         continue
       }

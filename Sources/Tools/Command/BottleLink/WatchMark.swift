@@ -27,7 +27,7 @@ final class WatchMark: Sendable {
   }
 
   /// Returns whether a watch is running.
-  static func look(in directory: String) -> Finding {
+  static func state(in directory: String) -> Finding {
     let descriptor = unsafe open(path(directory), O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return .none }

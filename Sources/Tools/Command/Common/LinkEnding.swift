@@ -52,14 +52,14 @@ extension LinkState {
   /// Creates the state of a link whose feature has no state names of its own.
   init(_ status: LinkStatus) {
     self.init(
-      word: status.phase.word, attempt: status.attempt, of: status.of, retryAt: status.retryAt,
+      name: status.phase.name, attempt: status.attempt, of: status.of, retryAt: status.retryAt,
       mode: status.mode, reason: status.reason)
   }
 }
 
 extension LinkStatus.Phase {
   /// The stable name of the phase, for scripts.
-  fileprivate var word: String {
+  fileprivate var name: String {
     switch self {
     case .disconnected, .held: "DISCONNECTED"
     case .connecting: "CONNECTING"

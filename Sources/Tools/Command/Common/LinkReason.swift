@@ -3,27 +3,27 @@ import LinkCore
 
 /// The causes in a status or a failure, as a stable name for scripts and as text for people.
 enum LinkReason {
-  static func word(_ reason: LinkStatus.Reason) -> String {
+  static func name(_ reason: LinkStatus.Reason) -> String {
     switch reason {
     case .blocked(.unreachable): "offline"
     case .blocked(.captivePortal): "captive-portal"
     case .blocked(.background): "background"
-    case .failure(let failure), .exhausted(let failure): word(failure)
+    case .failure(let failure), .exhausted(let failure): name(failure)
     case .signIn: "sign-in"
-    case .ended(let reason): word(reason)
+    case .ended(let reason): name(reason)
     case .debouncing: "settling"
     case .limited: "too-many-tries"
     }
   }
 
-  static func word(_ failure: LinkFailure) -> String {
+  static func name(_ failure: LinkFailure) -> String {
     switch failure {
     case .unreachable: "unreachable"
     case .dns: "dns"
     case .refused: "refused"
     case .timeout(.silence), .timeout(.pong): "silent"
     case .timeout: "timeout"
-    case .tls(let reason, _): "tls-\(word(reason))"
+    case .tls(let reason, _): "tls-\(name(reason))"
     case .reset: "reset"
     case .ended: "ended"
     case .http(403, _, _), .closed(4403, _): "forbidden"
@@ -36,7 +36,7 @@ enum LinkReason {
     }
   }
 
-  private static func word(_ reason: LinkFailure.TLSReason) -> String {
+  private static func name(_ reason: LinkFailure.TLSReason) -> String {
     switch reason {
     case .expired, .revoked, .version, .handshake, .other: reason.rawValue
     case .notYetValid: "not-yet-valid"
@@ -47,7 +47,7 @@ enum LinkReason {
     }
   }
 
-  private static func word(_ reason: HeldLink.CloseReason) -> String {
+  private static func name(_ reason: HeldLink.CloseReason) -> String {
     switch reason {
     case .leaving: "realtime-off"
     case .background, .timeout, .silent, .idle, .rejected, .superseded: reason.rawValue
@@ -57,14 +57,14 @@ enum LinkReason {
 
   /// Returns the name and the detail of a failure.
   static func text(_ failure: LinkFailure) -> String {
-    guard let detail = detail(failure) else { return word(failure) }
-    return "\(word(failure)): \(detail)"
+    guard let detail = detail(failure) else { return name(failure) }
+    return "\(name(failure)): \(detail)"
   }
 
   /// Returns the name of a reason, and the detail that distinguishes causes with the same name.
   static func text(_ reason: LinkStatus.Reason) -> String {
-    guard let detail = detail(reason) else { return word(reason) }
-    return "\(word(reason)) (\(detail))"
+    guard let detail = detail(reason) else { return name(reason) }
+    return "\(name(reason)) (\(detail))"
   }
 
   /// Returns the detail of a reason for people, in at most 200 characters; `nil` if there is none.

@@ -5,7 +5,7 @@ import LinkWire
 
 /// The state of a link as commands show it, with the feature's own name for it.
 struct LinkState: Sendable {
-  var word: String
+  var name: String
   /// The number of the running or waiting attempt, counted from 1; 0 if there is none.
   var attempt: Int
   /// The number of attempts in total; `nil` for no limit.
@@ -19,7 +19,7 @@ struct LinkState: Sendable {
 
   /// Returns text such as `RECONNECTING 2 of 5 in 4s: closed-1012`; seconds are rounded up.
   func text(at now: Instant) -> String {
-    var text = word
+    var text = name
     if let mode, mode != .none { text += " (\(mode.rawValue))" }
     if attempt > 0 { text += " \(attempt)" + (of.map { " of \($0)" } ?? "") }
     if let retryAt { text += " in \(Int(retryAt.seconds(from: now).rounded(.up)))s" }
@@ -30,12 +30,12 @@ struct LinkState: Sendable {
 
   /// Writes the members of a JSON event.
   func write(to writer: inout JSONWriter, at now: Instant) {
-    writer.entry("status", word)
+    writer.entry("status", name)
     writer.entry("attempt", attempt)
     writer.entry("of", of)
     writer.entry("retryIn", retryAt?.seconds(from: now))
     if let mode { writer.entry("mode", mode.rawValue) }
-    writer.entry("reason", reason.map(LinkReason.word))
+    writer.entry("reason", reason.map(LinkReason.name))
     if let detail = reason.flatMap(LinkReason.detail) { writer.entry("detail", detail) }
     if let outstanding { writer.entry("outstanding", outstanding) }
   }

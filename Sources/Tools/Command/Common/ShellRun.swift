@@ -16,7 +16,7 @@ final class ShellRun: Sendable {
     /// The run was cancelled, and killed if it had started.
     case cancelled
     /// The run printed more than `maxBytes` and was killed.
-    case talkative
+    case tooMuchOutput
     /// The command could not be started; the value is the system's error number.
     case failed(Int32)
   }
@@ -86,18 +86,18 @@ final class ShellRun: Sendable {
     let (output, outputEnding) = DescriptorInput.read(
       descriptor, atMost: Self.maxBytes, until: end)
     var ending: ChildProcess.Ending?
-    var isTalkative = false
+    var isTooLong = false
     switch outputEnding {
     case .end, .failed: ending = child.wait(atMost: ContinuousClock.now.duration(to: end))
     case .late: break
-    case .tooLong: isTalkative = true
+    case .tooLong: isTooLong = true
     }
     guard let ending else {
       // This also kills the command's children; only a process blocked in the kernel survives it.
       child.signal(SIGKILL)
       child.wait(atMost: .seconds(1))
       if isCancelled { return .cancelled }
-      return isTalkative ? .talkative : .late(after: begin.duration(to: .now))
+      return isTooLong ? .tooMuchOutput : .late(after: begin.duration(to: .now))
     }
     let wasCancelled = state.withLock { state in
       if case .cancelled = state { return true }

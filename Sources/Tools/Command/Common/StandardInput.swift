@@ -65,7 +65,7 @@ struct InputLines: IteratorProtocol, Sendable {
   }
 
   mutating func next() -> InputLine? {
-    var kept: [UInt8] = []
+    var buffer: [UInt8] = []
     var bytes = 0
     var isWhole = false
     var wasReturn = false
@@ -78,7 +78,7 @@ struct InputLines: IteratorProtocol, Sendable {
       let part = piece[..<(end ?? piece.endIndex)]
       bytes += part.count
       wasReturn = part.last.map { $0 == UInt8(ascii: "\r") } ?? wasReturn
-      kept = bytes > longest + 1 ? [] : kept + part
+      buffer = bytes > longest + 1 ? [] : buffer + part
       piece = end.map { piece[($0 + 1)...] } ?? []
       isWhole = end != nil
     }
@@ -86,8 +86,8 @@ struct InputLines: IteratorProtocol, Sendable {
     number += 1
     // Some systems and protocols end lines with CR LF.
     if isWhole, bytes > 0, wasReturn { bytes -= 1 }
-    if kept.count > bytes { kept.removeLast() }
-    return InputLine(number: number, bytes: bytes, text: String(validating: kept, as: UTF8.self))
+    if buffer.count > bytes { buffer.removeLast() }
+    return InputLine(number: number, bytes: bytes, text: String(validating: buffer, as: UTF8.self))
   }
 }
 

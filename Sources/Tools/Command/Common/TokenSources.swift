@@ -13,11 +13,11 @@ enum TokenText {
   /// Returns the token without surrounding white space; `nil` if it does not fit into a header
   /// field.
   static func clean(_ text: String) -> String? {
-    let words = text.split(whereSeparator: \.isWhitespace)
-    guard words.count == 1, let word = words.first, word.utf8.count <= maxBytes,
-      word.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    let parts = text.split(whereSeparator: \.isWhitespace)
+    guard parts.count == 1, let token = parts.first, token.utf8.count <= maxBytes,
+      token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else { return nil }
-    return String(word)
+    return String(token)
   }
 
   /// Reads the token from a file, or from standard input for `-`.
@@ -27,9 +27,9 @@ enum TokenText {
     return token
   }
 
-  static func invalid(_ place: String) -> CommandFailure {
+  static func invalid(_ source: String) -> CommandFailure {
     CommandFailure(
-      .usage, "\(place) is not a valid token",
+      .usage, "\(source) is not a valid token",
       remedy: "a token is one word of at most \(maxBytes) printable ASCII characters")
   }
 }
@@ -114,7 +114,7 @@ actor ShellTokens: TokenSource {
         throw .unavailable
       }
       fault = Self.late(after: limit)
-    case .talkative: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
+    case .tooMuchOutput: fault = "printed more than \(ShellRun.maxBytes) bytes, and was killed"
     case .failed(let code): fault = "cannot be started: \(SystemCall.reason(of: code))"
     }
     note("the token command \(fault ?? "failed")")

@@ -9,7 +9,7 @@ enum DemoCommand {
     "seed", .integer("N", 0...Int.max), default: 1, "the seed of what the customers write")
 
   private static let chapters = Parameter.repeated(
-    "chapter", .word("NAME", of: Demo.names),
+    "chapter", .choice("NAME", of: Demo.names),
     "play this chapter, and what it needs; several times for more; all without it")
 
   static var command: Command {

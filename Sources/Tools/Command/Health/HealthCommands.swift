@@ -30,9 +30,9 @@ enum HealthCommands {
 
   /// Returns the stored HealthKit identifiers that match a name.
   static func types(
-    named name: String, among kept: [HealthTypeSummary]
+    named name: String, among stored: [HealthTypeSummary]
   ) throws(CommandFailure) -> [String] {
-    let found = kept.map(\.type).filter {
+    let found = stored.map(\.type).filter {
       $0 == name || short($0).lowercased() == name.lowercased()
     }
     guard found.isEmpty else { return found }

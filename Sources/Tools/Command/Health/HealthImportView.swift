@@ -151,7 +151,7 @@ struct HealthImportView: Sendable {
     let counts = report.counts
     console.object {
       $0.entry("event", "imported")
-      $0.entry("ending", report.ending.word)
+      $0.entry("ending", report.ending.name)
       $0.entry("added", report.addition.added)
       $0.entry("known", report.addition.known)
       $0.entry("outdated", Self.total(report, \.outdated))
@@ -160,7 +160,7 @@ struct HealthImportView: Sendable {
       if let version = counts.version { $0.entry("version", version) }
       if let entry = report.entry { $0.entry("entry", entry) }
       $0.entry("repaired", counts.repaired)
-      $0.entry("removal", report.removal.word)
+      $0.entry("removal", report.removal.name)
       $0.object("types") {
         for type in report.types {
           $0.object(type.type) { for count in type.counts { $0.entry(count.name, count.number) } }
@@ -179,7 +179,7 @@ struct HealthImportView: Sendable {
 }
 
 extension HealthImport.Ending {
-  fileprivate var word: String {
+  fileprivate var name: String {
     switch self {
     case .complete: "complete"
     case .truncated: "truncated"
@@ -200,7 +200,7 @@ extension HealthImport.TypeReport {
 }
 
 extension HealthImport.Removal {
-  fileprivate var word: String {
+  fileprivate var name: String {
     switch self {
     case .done: "done"
     case .older: "older"

@@ -72,7 +72,7 @@ enum RelayCommand {
       profile: call[profile])
     configuration.settings.policy = try configuration.settings.policy.with(call[Shared.settings])
     configuration.journal = call[Shared.journal]
-    if let kept = try? await store.summary(), kept.isEmpty {
+    if let stored = try? await store.summary(), stored.isEmpty {
       call.diagnostic(
         "\(directory) contains no health data, so every answer is empty; import some with "
           + "`holdfast health import`, or check --data")

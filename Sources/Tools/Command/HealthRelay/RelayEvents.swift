@@ -80,7 +80,7 @@ struct RelayNews: ShownUpdate {
   var state: LinkState? {
     guard case .status(let status) = update else { return nil }
     return LinkState(
-      word: status.state.rawValue, attempt: status.attempt, of: status.of,
+      name: status.state.rawValue, attempt: status.attempt, of: status.of,
       retryAt: status.retryAt, mode: nil, reason: status.reason)
   }
 
@@ -137,7 +137,7 @@ extension RelayReceipt {
     writer.entry("types", question.types)
     writer.entry("start", question.start.description)
     writer.entry("end", question.end.description)
-    writer.entry("outcome", outcome.word)
+    writer.entry("outcome", outcome.name)
     writer.entry("points", outcome.points)
     writer.entry("reason", outcome.reason)
     writer.entry("milliseconds", took.nanoseconds / 1_000_000)
@@ -172,7 +172,7 @@ extension HealthQuestion {
 
 extension RelayReceipt.Outcome {
   /// The stable name of the outcome.
-  var word: String {
+  var name: String {
     switch self {
     case .answered: "answered"
     case .refused: "refused"

@@ -9,23 +9,23 @@ import Synchronization
 /// resumes, and the push address at the backend.
 final class RelayPairing: Sendable {
   /// The name in the push address; `nil` if the phone is not to be woken.
-  private let word: String?
+  private let hookAddress: String?
   private let file: ResumeFile
   private let configuration: RelayConfiguration
   private let environment: RelayEnvironment
   /// Reports a failure.
-  private let complain: @Sendable (String) -> Void
+  private let warn: @Sendable (String) -> Void
   /// The token in the file, tracked so that it is written only once.
-  private let kept = Mutex<Secret?>(nil)
+  private let stored = Mutex<Secret?>(nil)
 
   init(
     _ call: Invocation, _ configuration: RelayConfiguration, _ environment: RelayEnvironment,
     in directory: String
   ) {
-    word = call[RelayPull.wake]
+    hookAddress = call[RelayPull.wake]
     file = ResumeFile(in: directory)
     (self.configuration, self.environment) = (configuration, environment)
-    complain = { call.diagnostic($0) }
+    warn = { call.diagnostic($0) }
   }
 
   /// Resumes a relay with the token of an earlier run.
@@ -33,43 +33,43 @@ final class RelayPairing: Sendable {
     do throws(StoreFailure) {
       if fresh { try file.write(nil) }
       guard let token = try file.read() else { return }
-      kept.withLock { $0 = token }
+      stored.withLock { $0 = token }
       relay.resume(token)
     } catch {
-      complain(error.description)
+      warn(error.description)
     }
   }
 
   /// Stores the token of a new pairing and registers the push address with it.
   func paired(_ relay: Relay) async {
     guard let token = await relay.resumeToken else {
-      if word != nil { complain("this backend cannot wake the phone") }
+      if hookAddress != nil { warn("this backend cannot wake the phone") }
       return
     }
     do throws(StoreFailure) {
-      if kept.withLock({ $0 }) != token { try file.write(token) }
-      kept.withLock { $0 = token }
+      if stored.withLock({ $0 }) != token { try file.write(token) }
+      stored.withLock { $0 = token }
     } catch {
-      complain(error.description)
+      warn(error.description)
     }
-    guard let word else { return }
+    guard let hookAddress else { return }
     let pull = HealthPull(configuration, token: token, environment: environment)
     do throws(LinkFailure) {
-      try await pull.register(.hook(word))
+      try await pull.register(.hook(hookAddress))
     } catch {
       // A relay that is ending needs no registration.
       if Task.isCancelled { return }
-      complain("the push address could not be registered: \(LinkReason.text(error).printable)")
+      warn("the push address could not be registered: \(LinkReason.text(error).printable)")
     }
   }
 
   /// Removes the token of a relay that its user ended, unless the phone is to be woken.
   func ended(byUser isEndedByUser: Bool) {
-    guard isEndedByUser, word == nil else { return }
+    guard isEndedByUser, hookAddress == nil else { return }
     do throws(StoreFailure) {
       try file.write(nil)
     } catch {
-      complain(error.description)
+      warn(error.description)
     }
   }
 }

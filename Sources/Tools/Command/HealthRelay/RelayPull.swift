@@ -60,11 +60,11 @@ enum RelayPull {
     writer.entry("answered", report.answered)
     writer.entry("unwanted", report.unwanted)
     writer.entry("left", report.left)
-    writer.entry("ending", word(of: report.ending))
+    writer.entry("ending", name(of: report.ending))
     if let again = report.again { writer.entry("again", again / .seconds(1)) }
   }
 
-  private static func word(of ending: PullReport.Ending) -> String {
+  private static func name(of ending: PullReport.Ending) -> String {
     switch ending {
     case .finished: "finished"
     case .outOfTime: "outOfTime"

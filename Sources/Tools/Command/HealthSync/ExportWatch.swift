@@ -25,19 +25,20 @@ struct ExportWatch: Sendable {
   ///
   /// - Parameter isRequired: Whether a failure ends the command instead of being a notice.
   /// - Returns: The state from which `run(after:)` continues.
-  func first(isRequired: Bool) async throws(CommandFailure) -> Look {
+  func first(isRequired: Bool) async throws(CommandFailure) -> Progress {
     let state = FileState(of: path)
     let (failure, isStores) = await importOnce()
-    guard let failure else { return Look(imported: state) }
+    guard let failure else { return Progress(imported: state) }
     guard isRequired else {
       await view.note("export", failure.line)
-      return Look(imported: state, again: isStores ? clock.now.advanced(by: Self.patience) : nil)
+      return Progress(
+        imported: state, again: isStores ? clock.now.advanced(by: Self.patience) : nil)
     }
     throw failure
   }
 
   /// Imports the file after each change, and retries if the store refused it, until cancelled.
-  func run(after first: Look) async {
+  func run(after first: Progress) async {
     var last = first
     var seen = first.imported
     while (try? await clock.wait(until: clock.now.advanced(by: Self.pause))) != nil {
@@ -46,7 +47,7 @@ struct ExportWatch: Sendable {
       let isDue = last.again.map { clock.now >= $0 } ?? false
       guard let state, state == seen, state != last.imported || isDue else { continue }
       // The state from before reading, so that a change during the import leads to another import.
-      last = Look(imported: state)
+      last = Progress(imported: state)
       let (failure, isStores) = await importOnce()
       guard let failure else { continue }
       if isStores { last.again = clock.now.advanced(by: Self.patience) }
@@ -55,7 +56,7 @@ struct ExportWatch: Sendable {
   }
 
   /// The state of the file before its last import.
-  struct Look: Sendable {
+  struct Progress: Sendable {
     fileprivate var imported: FileState?
     /// The time at which to retry an import that the store refused; `nil` without a refusal.
     fileprivate var again: Instant?

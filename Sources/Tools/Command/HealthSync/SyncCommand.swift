@@ -120,7 +120,7 @@ enum SyncCommand {
     let run = LinkRun(call)
     let view = SyncView(call)
     let exports = call[watch].map { ExportWatch($0, into: health, view) }
-    let look = try await exports?.first(isRequired: call[once])
+    let progress = try await exports?.first(isRequired: call[once])
     var configuration = configuration
     configuration.lifecycle = run.lifecycle
     let sync = try await CommandFailure.opening { () throws(LinkFailure) in
@@ -139,8 +139,8 @@ enum SyncCommand {
           work.end(.done)
           await end()
         }
-      } else if let exports, let look {
-        group.addTask { await exports.run(after: look) }
+      } else if let exports, let progress {
+        group.addTask { await exports.run(after: progress) }
       }
       for await update in sync { await view.show(update) }
     }

@@ -87,7 +87,7 @@ enum SyncQueueCommands {
         type.lastAccepted.map { RFC3339.format(SyncTime($0).instant) } ?? "")
     }
     call.console.table(table)
-    if let owner = queue.owner { call.console.line("with \(owner.words)") }
+    if let owner = queue.owner { call.console.line("with \(owner.label)") }
     guard !quarantined.isEmpty else { return }
     var reasons = Table("quarantined", "samples", "deletions", "reason")
     for batch in quarantined {
@@ -104,15 +104,15 @@ enum SyncQueueCommands {
       let known = SyncTypes.usual + queue.types.map(\.type) + queue.batches.map(\.type)
       let type = try SyncTypeNames.type(call[type], among: known)
       let batches = queue.batches.filter { $0.type == type }
-      let gone = batches.filter { isGone($0, directory) }
-      let quarantined = batches.filter { $0.quarantined != nil && !isGone($0, directory) }
+      let missing = batches.filter { isMissing($0, directory) }
+      let quarantined = batches.filter { $0.quarantined != nil && !isMissing($0, directory) }
       return (
-        [.anchor(type: type, nil)] + gone.map { .remove(file: $0.file) }
+        [.anchor(type: type, nil)] + missing.map { .remove(file: $0.file) }
           + quarantined.map { .quarantine(file: $0.file, reason: nil) },
         {
           if call[Shared.json] {
             let report = SyncTypeReport(
-              type: type, pending: batches.count - gone.count, quarantined: 0, synced: 0,
+              type: type, pending: batches.count - missing.count, quarantined: 0, synced: 0,
               anchor: nil)
             write(SyncedType(type: type), report, call)
           } else {
@@ -124,7 +124,7 @@ enum SyncQueueCommands {
   }
 
   /// Returns whether a batch has lost its file, so that it cannot be sent and only a reset helps.
-  private static func isGone(_ batch: QueuedBatch, _ directory: String) -> Bool {
+  private static func isMissing(_ batch: QueuedBatch, _ directory: String) -> Bool {
     let path = "\(directory)/\(batch.file)"
     return !FileManager.default.fileExists(atPath: path)
   }

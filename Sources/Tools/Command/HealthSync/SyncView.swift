@@ -64,8 +64,8 @@ actor SyncView {
   }
 
   private func show(_ report: SyncTypeReport) {
-    if let place = types.firstIndex(where: { $0.type == report.type }) {
-      types[place] = report
+    if let index = types.firstIndex(where: { $0.type == report.type }) {
+      types[index] = report
     } else {
       types.append(report)
     }
@@ -126,7 +126,7 @@ extension SyncBatchReport.Reason {
   var text: String {
     switch self {
     case .failure(let failure): LinkReason.text(failure)
-    case .words(let words): words
+    case .words(let text): text
     }
   }
 }
@@ -191,7 +191,7 @@ extension SyncNotice {
     case .store(let failure): failure.description
     case .divided(let file): "\(file) is larger than the server takes, and is sent in two parts"
     case .readsAgain(let owner):
-      "what was sent is read again for \(owner.words), since the progress was not that of this "
+      "what was sent is read again for \(owner.label), since the progress was not that of this "
         + "server, person and epoch"
     case .notRefreshed(let failure):
       "the server did not refresh its tables (\(LinkReason.text(failure)))"
@@ -201,7 +201,7 @@ extension SyncNotice {
 
 extension SyncOwner {
   /// The owner for people.
-  var words: String {
+  var label: String {
     ((user.map { "\($0) at " } ?? "") + server + (epoch.map { " (epoch \($0))" } ?? "")).printable
   }
 }

@@ -45,8 +45,8 @@ struct FollowedShop: Sendable {
   /// Removes a consumer that belongs only to this run; returns the failure of the deliveries, if
   /// any.
   func forget(in store: any TimelineStore, isOnce: Bool) async -> CommandFailure? {
-    let told = await printing?.value.told(isOnce: isOnce)
+    let failure = await printing?.value.commandFailure(isOnce: isOnce)
     await deliveries?.end(in: store, of: stream.configuration.shop)
-    return told
+    return failure
   }
 }

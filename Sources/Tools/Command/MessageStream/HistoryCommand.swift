@@ -42,7 +42,7 @@ enum HistoryCommand {
     let directory = try call.dataDirectory()
     let found = try await CommandFailure.catching { () throws(StoreFailure) in
       let store = try await Platform.store(in: directory, forReading: true)
-      return try await store.closing { () throws(StoreFailure) in try await look(in: store, call) }
+      return try await store.closing { () throws(StoreFailure) in try await find(in: store, call) }
     }
     switch found {
     case .shops(let shops):
@@ -75,7 +75,7 @@ enum HistoryCommand {
     var hasUnfetched = false
   }
 
-  private static func look(
+  private static func find(
     in store: any TimelineStore, _ call: Invocation
   ) async throws(StoreFailure) -> Found {
     let shops = try await store.shops()

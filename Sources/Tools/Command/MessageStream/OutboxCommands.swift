@@ -70,14 +70,14 @@ enum OutboxCommands {
       try await Self.entries(in: store, call)
     }
     for entry in entries { show("outbox", entry, call) }
-    if entries.isEmpty { tellNone("waits to be sent, and none has failed", call) }
+    if entries.isEmpty { reportNone("waits to be sent, and none has failed", call) }
   }
 
   /// Reports that there are no matching messages, so that empty output is not mistaken for an
   /// error.
-  private static func tellNone(_ what: String, _ call: Invocation) {
-    let place = call[shop].map { " to shop \($0)" } ?? ""
-    call.diagnostic("no message\(place) \(what)")
+  private static func reportNone(_ what: String, _ call: Invocation) {
+    let target = call[shop].map { " to shop \($0)" } ?? ""
+    call.diagnostic("no message\(target) \(what)")
   }
 
   private static func retry(_ call: Invocation) async throws(CommandFailure) {
@@ -86,7 +86,7 @@ enum OutboxCommands {
       return TimelineChange(outboxPut: [entry])
     }
     for entry in entries { show("outbox", entry, call) }
-    if entries.isEmpty { tellNone("has failed", call) }
+    if entries.isEmpty { reportNone("has failed", call) }
   }
 
   private static func discard(_ call: Invocation) async throws(CommandFailure) {
@@ -94,7 +94,7 @@ enum OutboxCommands {
       TimelineChange(outboxRemove: [$0.id])
     }
     for entry in entries { show("discarded", entry, call) }
-    if entries.isEmpty { tellNone("has failed", call) }
+    if entries.isEmpty { reportNone("has failed", call) }
   }
 
   /// Changes the given messages, all of which must exist, and returns their new values.
@@ -143,8 +143,8 @@ enum OutboxCommands {
   ) async throws(CommandFailure) -> [OutboxEntry] {
     try await CommandFailure.catching { () throws(StoreFailure) in
       var entries: [OutboxEntry] = []
-      for kept in try await store.shops() where call[shop].map({ $0 == kept }) ?? true {
-        entries += try await store.load(kept, limit: 0).outbox
+      for current in try await store.shops() where call[shop].map({ $0 == current }) ?? true {
+        entries += try await store.load(current, limit: 0).outbox
       }
       return entries
     }

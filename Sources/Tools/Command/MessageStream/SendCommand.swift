@@ -51,7 +51,7 @@ enum SendCommand {
     connection.configuration.realtime = false
     connection.configuration.sendsOnly = true
     let message = try message(call[text])
-    let (store, isKept) = try await store(call)
+    let (store, isStored) = try await store(call)
     let environment = connection.environment(store: store, lifecycle: AlwaysForeground())
     let stream: ShopStream
     do {
@@ -65,7 +65,7 @@ enum SendCommand {
     } _: {
       await start.followed(stream, until: end)
     }
-    let result = await delivery.result(within: call[timeout], of: stream, isKept: isKept)
+    let result = await delivery.result(within: call[timeout], of: stream, isStored: isStored)
     await stream.close()
     await store.close()
     switch result {
@@ -86,8 +86,8 @@ enum SendCommand {
       while content.last?.isNewline == true { content.removeLast() }
     }
     guard content.contains(where: { !$0.isWhitespace }) else {
-      let place = text == "-" ? "standard input contains no message" : "the message is blank"
-      throw CommandFailure(.usage, place, remedy: "write some text")
+      let problem = text == "-" ? "standard input contains no message" : "the message is blank"
+      throw CommandFailure(.usage, problem, remedy: "write some text")
     }
     if let fault = StreamModel.refusal(of: content) {
       throw CommandFailure(
@@ -99,7 +99,7 @@ enum SendCommand {
   /// Returns the store, and whether it persists.
   private static func store(
     _ call: Invocation
-  ) async throws(CommandFailure) -> (any TimelineStore, isKept: Bool) {
+  ) async throws(CommandFailure) -> (any TimelineStore, isStored: Bool) {
     guard let directory = call[data] else { return (Platform.memoryStore(), false) }
     try call.demandOwned(directory)
     do {
@@ -181,10 +181,10 @@ private struct Delivery: Sendable {
 
   /// Returns the outcome, which is a failure if it is unknown.
   func result(
-    within limit: Duration, of stream: ShopStream, isKept: Bool
+    within limit: Duration, of stream: ShopStream, isStored: Bool
   ) async -> Result<Sent, CommandFailure> {
     if let outcome { return outcome }
-    return .failure(await timedOut(after: limit, stream, isKept: isKept))
+    return .failure(await timedOut(after: limit, stream, isStored: isStored))
   }
 
   private mutating func outcome(
@@ -221,14 +221,14 @@ private struct Delivery: Sendable {
   }
 
   private func timedOut(
-    after limit: Duration, _ stream: ShopStream, isKept: Bool
+    after limit: Duration, _ stream: ShopStream, isStored: Bool
   ) async -> CommandFailure {
     let outbox = await stream.snapshot.outbox
     // A message that has left the outbox has arrived.
     let entry = outbox.entries.first { $0.text == text && $0.createdAt >= since }
     let mayHaveArrived = entry.map { outbox.mayHaveArrived($0.id) } ?? true
     let remedy =
-      if isKept {
+      if isStored {
         "it is stored; the next stream or send with this --data sends it"
       } else if mayHaveArrived {
         "it may have arrived; check before you send it again"

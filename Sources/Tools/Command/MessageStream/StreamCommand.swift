@@ -157,7 +157,7 @@ enum StreamCommand {
         let (scrolled, scrolling) = AsyncStream.makeStream(of: Void.self)
         scrolls.append(scrolling)
         group.addTask {
-          await lookBack(shop, call[older], until: scrolled)
+          await fetchOlder(shop, call[older], until: scrolled)
           guard call[once] else { return }
           if !Invocation.isTyped { _ = await sender?.value }
           await shop.stream.waitUntil { $0.isWhole && !$0.hasQueued }
@@ -170,9 +170,9 @@ enum StreamCommand {
       }
       return await read(followed, call, scrolls, end)
     }
-    var told: CommandFailure?
-    for shop in followed { told = await shop.forget(in: store, isOnce: call[once]) ?? told }
-    return await verdict(failure, endings, work, streams, call, await sender?.value ?? 0) ?? told
+    var lost: CommandFailure?
+    for shop in followed { lost = await shop.forget(in: store, isOnce: call[once]) ?? lost }
+    return await verdict(failure, endings, work, streams, call, await sender?.value ?? 0) ?? lost
   }
 
   /// Opens the consumers that the options select, one for each stream.
@@ -259,7 +259,7 @@ enum StreamCommand {
       unstored, "message", "not stored",
       remedy: "the output shows the reason; send the messages that it does not show as queued again"
     )
-    if let told = lost ?? failure { return told }
+    if let first = lost ?? failure { return first }
     if work.isLate, let limit = call[duration] {
       return (endings.first { $0.hasFailure } ?? endings.first)?.late(after: limit)
     }
@@ -269,7 +269,7 @@ enum StreamCommand {
   }
 
   /// Requests older messages after the stream has caught up, and notes whether there are more.
-  private static func lookBack(
+  private static func fetchOlder(
     _ shop: FollowedShop, _ count: Int, until scrolled: AsyncStream<Void>
   ) async {
     let stream = shop.stream

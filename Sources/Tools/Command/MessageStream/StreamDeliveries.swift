@@ -39,7 +39,7 @@ struct StreamDeliveries: Sendable {
   let beginning: StreamBeginning?
   private let consumer: ShopConsumer
   private let confirmations: Confirmations?
-  private let isKept: Bool
+  private let isPersistent: Bool
   private let output: any LinkView<StreamUpdate>
   private let events: JSONEvents?
 
@@ -71,7 +71,7 @@ struct StreamDeliveries: Sendable {
     let start = call[Self.from] ?? .usual
     beginning = try await StreamBeginning(of: name, from: start, in: shop, store)
     consumer = try await stream.consumer(name, from: start)
-    isKept = call[Self.consumer] != nil
+    isPersistent = call[Self.consumer] != nil
     confirmations = call[Self.confirm] ? Confirmations(after: try await consumer.state) : nil
     output = view
     events = call[Shared.json] ? JSONEvents(call.console, shop: isAlone ? nil : shop.text) : nil
@@ -85,7 +85,7 @@ struct StreamDeliveries: Sendable {
     var failure: StoreFailure?
 
     /// Returns the failure to report, if any.
-    func told(isOnce: Bool) -> CommandFailure? {
+    func commandFailure(isOnce: Bool) -> CommandFailure? {
       if let failure { return CommandFailure(failure) }
       guard isOnce, unconfirmed > 0 else { return nil }
       return CommandFailure(
@@ -159,7 +159,7 @@ struct StreamDeliveries: Sendable {
 
   /// Removes a consumer that belongs only to this run.
   func end(in store: any TimelineStore, of shop: ShopID) async {
-    if !isKept { _ = try? await store.removeConsumer(consumer.name, of: shop) }
+    if !isPersistent { _ = try? await store.removeConsumer(consumer.name, of: shop) }
   }
 
   private func show(_ delivery: Delivery) async {

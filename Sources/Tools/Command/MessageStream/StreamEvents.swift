@@ -19,7 +19,7 @@ extension StreamUpdate: ShownUpdate {
   var state: LinkState? {
     guard case .status(let status) = self else { return nil }
     return LinkState(
-      word: status.state.rawValue, attempt: status.attempt, of: status.of,
+      name: status.state.rawValue, attempt: status.attempt, of: status.of,
       retryAt: status.retryAt, mode: status.mode, reason: status.reason)
   }
 

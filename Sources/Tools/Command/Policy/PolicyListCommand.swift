@@ -48,7 +48,7 @@ extension Format<LinkPolicy> {
   static let preset = {
     let names = LinkPolicy.presets.map(\.name)
     return Format(
-      placeholder: "NAME", expectation: "one of \(names.joined(separator: ", "))", words: names
+      placeholder: "NAME", expectation: "one of \(names.joined(separator: ", "))", choices: names
     ) {
       LinkPolicy.preset(named: $0)
     } write: {

@@ -66,7 +66,7 @@ enum AuditCommand {
         call.diagnostic("\(done) of \(all) scripts are over")
       })
     let evidence = try await CommandSignals.cancelling(
-      hurry: { CommandSignals.abandon(call.command) },
+      onSecondStop: { CommandSignals.abandon(call.command) },
       {
         () async throws(CommandFailure) in
         let evidence = await audit.evidence(generator: RandomSource(seed: .random(in: 0 ... .max)))

@@ -53,9 +53,9 @@ enum AuditText {
       lines.append(style.heading(category.heading))
       for entry in report.entries(of: category) {
         let verdict = entry.verdict.rawValue
-        let word = verdict + String(repeating: " ", count: 7 - verdict.count)
+        let label = verdict + String(repeating: " ", count: 7 - verdict.count)
         let number = (entry.practice.number < 10 ? " " : "") + "\(entry.practice.number)"
-        let head = entry.verdict == .not ? style.alarm(word) : word
+        let head = entry.verdict == .not ? style.alarm(label) : label
         lines.append("  \(head) \(number). \(entry.practice.title)")
         lines.append("              \(entry.evidence.printable)")
       }

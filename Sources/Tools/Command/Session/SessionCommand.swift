@@ -155,10 +155,10 @@ enum SessionCommand {
   ) async {
     await session.waitUntil { $0.client != nil }
     let conversation = await session.snapshot.conversation
-    guard let kept = try? await store.history(of: conversation, before: nil, limit: 50) else {
+    guard let stored = try? await store.history(of: conversation, before: nil, limit: 50) else {
       return
     }
-    for one in kept {
+    for one in stored {
       guard case .message(let entry, let via) = one.news else { continue }
       await view.show(.message(entry, via: via, news: 0))
     }

@@ -91,7 +91,7 @@ private struct FeedHandler: SocketHandler {
         Self.send(number, to: id, on: hub)
       }
     case .closed(let id, _): readers.remove(id)
-    case .request, .binary, .overflow, .abandoned, .opened, .heard, .pong, .drained, .starved,
+    case .request, .binary, .overflow, .abandoned, .opened, .received, .pong, .drained, .starved,
       .crowded, .woke, .announced, .cut:
       break
     }

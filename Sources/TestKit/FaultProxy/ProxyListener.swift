@@ -9,7 +9,7 @@
 #endif
 
 /// The listening socket of a proxy: open, shut (connects are refused) or jammed (connects hang).
-struct Door {
+struct ProxyListener {
   private static let backlog: Int32 = 128
 
   private let port: UInt16
@@ -27,7 +27,7 @@ struct Door {
     state = .open(try Self.listener(on: port, backlog: Self.backlog))
   }
 
-  /// Returns a waiting connection if the door is open.
+  /// Returns a waiting connection if the listener is open.
   func next() -> Int32? {
     guard case .open(let listener) = state else { return nil }
     return TCP.accepted(from: listener)?.socket

@@ -5,7 +5,7 @@ import LinkCore
 ///
 /// With `HOLDFAST_KEEP_TEXTS=1` the results replace the stored texts. Read the difference before
 /// you commit it.
-public struct KeptText: Sendable {
+public struct GoldenText: Sendable {
   private let name: String
   private let folder: String
 
@@ -18,7 +18,7 @@ public struct KeptText: Sendable {
   /// Returns the first line of a result that differs from the text, or `nil` if there is none.
   public func difference(_ lines: [String]) throws -> String? {
     if ProcessInfo.processInfo.environment["HOLDFAST_KEEP_TEXTS"] == "1" {
-      try keep(lines)
+      try write(lines)
     }
     return try compare(lines)
   }
@@ -26,14 +26,14 @@ public struct KeptText: Sendable {
   /// Compares a result with the text without replacing the text.
   func compare(_ lines: [String]) throws -> String? {
     let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
-    let kept = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-    for (place, (old, new)) in zip(kept, lines).enumerated() where old != new {
-      return "\(name):\(place + 1): \(new)\ninstead of: \(old)"
+    let stored = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    for (index, (old, new)) in zip(stored, lines).enumerated() where old != new {
+      return "\(name):\(index + 1): \(new)\ninstead of: \(old)"
     }
-    return kept.count == lines.count ? nil : "\(lines.count) lines instead of \(kept.count)"
+    return stored.count == lines.count ? nil : "\(lines.count) lines instead of \(stored.count)"
   }
 
-  private func keep(_ lines: [String]) throws {
+  private func write(_ lines: [String]) throws {
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true)
     let data = Data(lines.map { $0 + "\n" }.joined().utf8)

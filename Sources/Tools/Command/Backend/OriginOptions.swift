@@ -3,7 +3,7 @@ import HoldfastBackend
 import LinkServerCore
 
 /// The options of `serve` for the accepted hosts and web origins.
-enum DoorOptions {
+enum OriginOptions {
   static let all: [Assignment<BackendConfiguration>] = [
     .init(
       .repeated(

@@ -12,7 +12,7 @@ public struct StreamCheckers: FeatureCheckers {
   private var progress = Progress()
   private var sends = Sends()
   private var lifetimes = Lifetimes()
-  private var needs = FetchChecker()
+  private var fetches = FetchChecker()
   private var departure = Departure()
   private var heads = Heads()
   private var edits = Edits()
@@ -21,7 +21,7 @@ public struct StreamCheckers: FeatureCheckers {
 
   public var findings: [Finding] {
     ledger.findings + durability.findings + requests.findings + progress.findings
-      + sends.findings + lifetimes.findings + needs.findings + departure.findings
+      + sends.findings + lifetimes.findings + fetches.findings + departure.findings
       + heads.findings + edits.findings
   }
 
@@ -34,7 +34,7 @@ public struct StreamCheckers: FeatureCheckers {
       requests.told(input, isLate: isLate, phoneState)
       progress.told(input, isLate: isLate, phoneState)
       sends.told(input, isLate: isLate, phoneState)
-      needs.told(input, isLate: isLate, phoneState)
+      fetches.told(input, isLate: isLate, phoneState)
       departure.told(input, isLate: isLate, phoneState)
       heads.told(input, isLate: isLate, phoneState)
       edits.told(input, isLate: isLate, phoneState)
@@ -45,7 +45,7 @@ public struct StreamCheckers: FeatureCheckers {
       requests.asked(effect, phoneState)
       progress.asked(effect, phoneState)
       sends.asked(effect, phoneState)
-      needs.asked(effect, phoneState)
+      fetches.asked(effect, phoneState)
     }
     settled(phoneState)
   }
@@ -59,7 +59,7 @@ public struct StreamCheckers: FeatureCheckers {
     progress.met(seen, phoneState)
     sends.met(seen, phoneState)
     lifetimes.met(seen, phoneState)
-    needs.met(seen, phoneState)
+    fetches.met(seen, phoneState)
     departure.met(seen, phoneState)
     heads.met(seen, phoneState)
     edits.met(seen, phoneState)
@@ -70,7 +70,7 @@ public struct StreamCheckers: FeatureCheckers {
     requests.settled(phoneState)
     progress.settled(phoneState)
     lifetimes.settled(phoneState)
-    needs.settled(phoneState)
+    fetches.settled(phoneState)
     departure.settled(phoneState)
     heads.settled(phoneState)
   }

@@ -93,7 +93,7 @@ public enum StreamEventKind: String, PlanEventKind {
       "the server dies after the next post, before it answers, for \(length($0))"
     },
     .revokeTokens: EventForm(.word(TokenRefresh.allCases.map(\.rawValue)), of: .backend) {
-      "all tokens are void; a refresh \(TokenRefresh(rawValue: $0.word)?.words ?? $0.word)"
+      "all tokens are void; a refresh \(TokenRefresh(rawValue: $0.word)?.text ?? $0.word)"
     },
     .removeMember: EventForm(.span, of: .backend) { "the user is no member for \(length($0))" },
     .oversizedFrame: EventForm(of: .backend) { _ in "the server sends something too large" },
@@ -107,7 +107,7 @@ public enum StreamEventKind: String, PlanEventKind {
 public enum TokenRefresh: String, Sendable, Hashable, CaseIterable {
   case works, fails, isRefused, hangs
 
-  var words: String {
+  var text: String {
     switch self {
     case .works: "works"
     case .fails: "fails once"

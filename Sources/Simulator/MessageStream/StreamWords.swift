@@ -24,8 +24,8 @@ extension StreamFeature {
     case .accepted(let message, let isNew):
       [(.server, (isNew ? "accepts " : "knows already ") + Words.name(message))]
     case .admitted, .stated: []
-    case .beganAnew(let epoch, let kept):
-      [(.server, "begins anew as epoch \(epoch) with \(Words.count(kept.count, "message"))")]
+    case .beganAnew(let epoch, let retained):
+      [(.server, "begins anew as epoch \(epoch) with \(Words.count(retained.count, "message"))")]
     }
   }
 }
@@ -67,12 +67,12 @@ extension Words {
       connection(attempt, "is open, newest is \(head)")
     case .opened(let attempt, let head?, let after?):
       connection(attempt, "is open behind \(after), newest is \(head)")
-    case .frame(let attempt, let frame): connection(attempt, "brings \(words(for: frame))")
-    case .fetched(let fetch, let page): answer(fetch, words(for: page))
+    case .frame(let attempt, let frame): connection(attempt, "brings \(text(for: frame))")
+    case .fetched(let fetch, let page): answer(fetch, text(for: page))
     case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
     case .posted(_, let message): (.network, "the post is accepted: \(name(message))")
     case .postFailed(_, _, let cause): (.network, "the post is answered with \(failure(cause))")
-    case .loaded(let kept): (.disk, "gives back \(words(for: kept))")
+    case .loaded(let snapshot): (.disk, "gives back \(text(for: snapshot))")
     case .loadFailed(let cause): (.disk, "cannot be read: \(failure(cause))")
     case .committed: (.disk, "has it")
     case .commitFailed(_, let cause): (.disk, "did not take it: \(failure(cause))")
@@ -85,19 +85,19 @@ extension Words {
     (.network, "answer \(fetch.number): \(what)")
   }
 
-  private static func words(for page: Page) -> String {
+  private static func text(for page: Page) -> String {
     count(page.messages.count, "message")
       + (page.messages.isEmpty ? "" : ": \(names(page.messages))")
       + (page.hasNext ? ", and there are more" : "")
       + (page.recovered ? "" : ", what lies before is not known")
   }
 
-  private static func words(for kept: TimelineSnapshot) -> String {
-    count(kept.messages.count, "message")
-      + (kept.outbox.isEmpty ? "" : ", \(kept.outbox.count) to be sent")
+  private static func text(for snapshot: TimelineSnapshot) -> String {
+    count(snapshot.messages.count, "message")
+      + (snapshot.outbox.isEmpty ? "" : ", \(snapshot.outbox.count) to be sent")
   }
 
-  private static func words(for frame: StreamModel.Frame) -> String {
+  private static func text(for frame: StreamModel.Frame) -> String {
     switch frame {
     case .message(let message): name(message)
     case .draining(let time): "a notice: all will be closed within \(length(time))"
@@ -138,7 +138,7 @@ extension Words {
     case .outboxDone(_, let message):
       (.screen, message == nil ? "forgets what was to be sent" : "shows it as sent")
     case .history(let hasMore): (.screen, hasMore ? "there is more above" : "is at the beginning")
-    case .notice(let notice): (.screen, "notice: \(words(for: notice))")
+    case .notice(let notice): (.screen, "notice: \(text(for: notice))")
     }
   }
 
@@ -150,7 +150,7 @@ extension Words {
     }
   }
 
-  private static func words(for notice: StreamNotice) -> String {
+  private static func text(for notice: StreamNotice) -> String {
     switch notice {
     case .malformed: "something was no message"
     case .rejected(let count, _): "\(count) entries were no messages"
@@ -173,8 +173,8 @@ extension Words {
 extension Words {
   /// Returns a message's text and its position.
   static func name(_ message: Message) -> String {
-    let place = message.position?.description ?? String(message.id.description.prefix(8))
-    return "\(quoted(message.text)) (\(place))"
+    let location = message.position?.description ?? String(message.id.description.prefix(8))
+    return "\(quoted(message.text)) (\(location))"
   }
 
   /// Returns the names of the first few messages and the total number.
@@ -189,11 +189,11 @@ extension Words {
   static func time(_ stamp: Timestamp) -> String { RFC3339.format(stamp) }
 
   static func status(_ status: StreamStatus) -> String {
-    var words = status.state.rawValue
-    if status.mode != .none { words += " (\(status.mode.rawValue))" }
-    if status.attempt > 0 { words += " try \(status.attempt)" }
-    if status.attempt > 0, let all = status.of { words += " of \(all)" }
-    return words + (status.reason.map { ": \(reason($0))" } ?? "")
+    var text = status.state.rawValue
+    if status.mode != .none { text += " (\(status.mode.rawValue))" }
+    if status.attempt > 0 { text += " try \(status.attempt)" }
+    if status.attempt > 0, let all = status.of { text += " of \(all)" }
+    return text + (status.reason.map { ": \(reason($0))" } ?? "")
   }
 
   static func query(_ query: PageQuery) -> String {
@@ -213,8 +213,8 @@ extension Words {
     }
     if !commit.edited.isEmpty { parts.append(count(commit.edited.count, "edit")) }
     if let cursor = change.cursor {
-      let place = cursor.position?.description ?? cursor.time.map(time) ?? "nothing"
-      parts.append("cursor at \(place)")
+      let location = cursor.position?.description ?? cursor.time.map(time) ?? "nothing"
+      parts.append("cursor at \(location)")
     }
     if let gaps = change.gaps { parts.append(count(gaps.count, "gap")) }
     if !change.outboxPut.isEmpty { parts.append("\(change.outboxPut.count) to be sent") }

@@ -92,7 +92,7 @@ extension SyncFeature {
   }
 
   private static func commit(_ steps: [SyncQueueStep], isVerbose: Bool) -> TracePart? {
-    let words = steps.compactMap { step -> String? in
+    let parts = steps.compactMap { step -> String? in
       switch step {
       case .add(let batch): batch.file
       case .accept(let file, _): "\(file) accepted"
@@ -103,7 +103,7 @@ extension SyncFeature {
       case .ask, .stamp, .earliest: nil
       }
     }
-    return words.isEmpty ? nil : (.app, "stores \(words.joined(separator: ", "))")
+    return parts.isEmpty ? nil : (.app, "stores \(parts.joined(separator: ", "))")
   }
 
   public static func words(_ fact: Fact) -> [TracePart] {
@@ -124,10 +124,10 @@ extension SyncFeature {
   private static func words(_ file: String, _ fact: SyncUploadFact) -> [TracePart] {
     switch fact {
     case .begins: [(.phone, "begins the upload of \(file)")]
-    case .kept: [(.disk, "keeps where \(file) goes on")]
+    case .storedURL: [(.disk, "keeps where \(file) goes on")]
     case .appends(_, let from, let count):
       [(.phone, "sends \(count) bytes of \(file) from \(from)")]
-    case .told(_, let status, let offset, let isComplete):
+    case .answered(_, let status, let offset, let isComplete):
       [
         (
           .server,

@@ -20,21 +20,21 @@ import Testing
 
   private static let events: [DemoEvent] = [
     DemoEvent(at: .zero, what: .title("A phone follows a shop.")),
-    DemoEvent(at: .zero, what: .told(.events, "Waits are cut.")),
+    DemoEvent(at: .zero, what: .line(.narration, "Waits are cut.")),
     DemoEvent(at: .milliseconds(1), what: .scenario(1, "Steady traffic")),
-    DemoEvent(at: .milliseconds(49), what: .told(.server, "runs")),
-    DemoEvent(at: .milliseconds(12_350), what: .told(.phone, "says \"hi\"")),
-    DemoEvent(at: .milliseconds(35_000), what: .told(.assistant, "asks")),
+    DemoEvent(at: .milliseconds(49), what: .line(.server, "runs")),
+    DemoEvent(at: .milliseconds(12_350), what: .line(.phone, "says \"hi\"")),
+    DemoEvent(at: .milliseconds(35_000), what: .line(.assistant, "asks")),
     DemoEvent(at: .milliseconds(40_001), what: .ledger(ledger)),
   ]
 
-  private static func told(_ form: Narrator.Form) -> String {
+  private static func output(_ form: Narrator.Form) -> String {
     events.flatMap(Narrator(form).lines).joined(separator: "\n")
   }
 
   @Test func `prints the story in short lines for people`() {
     #expect(
-      Self.told(.people(Style(isColourful: false))) == """
+      Self.output(.people(Style(isColourful: false))) == """
         A phone follows a shop.
         Waits are cut.
 
@@ -67,15 +67,15 @@ import Testing
   }
 
   @Test func `colors headings and errors`() {
-    let told = Self.told(.people(Style(isColourful: true)))
-    #expect(told.contains("\u{1B}[1m1. Steady traffic\u{1B}[0m"))
-    #expect(told.contains("\u{1B}[31m✗  lost          1\u{1B}[0m"))
-    #expect(told.contains("\n✓  sent          620\n"))
+    let output = Self.output(.people(Style(isColourful: true)))
+    #expect(output.contains("\u{1B}[1m1. Steady traffic\u{1B}[0m"))
+    #expect(output.contains("\u{1B}[31m✗  lost          1\u{1B}[0m"))
+    #expect(output.contains("\n✓  sent          620\n"))
   }
 
   @Test func `prints the story as JSON lines for programs`() {
     #expect(
-      Self.told(.json) == #"""
+      Self.output(.json) == #"""
         {"seconds":0.0,"event":"title","text":"A phone follows a shop."}
         {"seconds":0.0,"event":"told","who":"story","text":"Waits are cut."}
         {"seconds":0.001,"event":"chapter","number":1,"title":"Steady traffic"}
@@ -107,7 +107,7 @@ import Testing
       ),
       (
         #"{"event":"message","id":"\#(id)","text":"a\nb","via":"catchUp"}"#,
-        .message(Judge.Shown(id: id, text: "a\nb", via: "catchUp"))
+        .message(MessageChecker.Shown(id: id, text: "a\nb", via: "catchUp"))
       ),
       (
         #"{"event":"notice","kind":"store","detail":"full"}"#,

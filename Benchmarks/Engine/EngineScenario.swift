@@ -52,13 +52,13 @@ public enum EngineScenario: String, Sendable, CaseIterable {
 
   private func playMessage(_ count: Int) -> Int {
     guard var player = StreamPlayer() else { return 0 }
-    for number in 0..<count { player.hear(UInt64(number) + 1) }
+    for number in 0..<count { player.receive(UInt64(number) + 1) }
     return player.inputs
   }
 
   private func playKnownPage(_ count: Int) -> Int {
     guard var player = StreamPlayer() else { return 0 }
-    for number in 1...100 { player.hear(UInt64(number)) }
+    for number in 1...100 { player.receive(UInt64(number)) }
     for _ in 0..<count { player.refresh() }
     return player.inputs
   }
@@ -152,7 +152,7 @@ private struct StreamPlayer {
       position: Position(epoch: "e", offset: number))
   }
 
-  mutating func hear(_ number: UInt64) {
+  mutating func receive(_ number: UInt64) {
     now = now.advanced(by: .milliseconds(10))
     let message = Self.message(number, in: shop)
     if known.count < 100 { known.append(message) }

@@ -12,9 +12,9 @@ import HoldfastEngineBench
 @main
 struct EngineLoop {
   static func main() {
-    let words = CommandLine.arguments.dropFirst()
-    guard let name = words.first, let scenario = EngineScenario(rawValue: name),
-      let count = words.last.flatMap({ Int($0) }), count >= 0
+    let arguments = CommandLine.arguments.dropFirst()
+    guard let name = arguments.first, let scenario = EngineScenario(rawValue: name),
+      let count = arguments.last.flatMap({ Int($0) }), count >= 0
     else {
       print(
         "usage: EngineLoop \(EngineScenario.allCases.map(\.rawValue).joined(separator: "|")) COUNT")

@@ -214,9 +214,9 @@ extension HerdChart {
       + "x2=\"\(Self.short(x2))\" y2=\"\(Self.short(y2))\"/>"
   }
 
-  private func text(_ x: Double, _ y: Double, _ kind: String, _ words: String) -> String {
+  private func text(_ x: Double, _ y: Double, _ kind: String, _ content: String) -> String {
     "<text class=\"\(kind)\" x=\"\(Self.short(x))\" y=\"\(Self.short(y))\">"
-      + Self.escaped(words) + "</text>"
+      + Self.escaped(content) + "</text>"
   }
 
   /// Formats a coordinate with tenths, which are finer than any screen.

@@ -57,12 +57,12 @@ struct LinkedClient: HerdClient {
   mutating func take(_ news: HerdNews, _ errands: inout Errands) {
     switch news {
     case .start: start(&errands)
-    case .heard: tell(&errands) { .heard($0) }
-    case .draining(let window): tell(&errands) { .draining($0, within: window) }
-    case .lost(let failure): tell(&errands) { .lost($0, failure) }
+    case .heard: handle(&errands) { .heard($0) }
+    case .draining(let window): handle(&errands) { .draining($0, within: window) }
+    case .lost(let failure): handle(&errands) { .lost($0, failure) }
     case .opened:
-      tell(&errands) { .opened($0) }
-      if !isConnected { tell(&errands) { .established($0) } }
+      handle(&errands) { .opened($0) }
+      if !isConnected { handle(&errands) { .established($0) } }
     case .polled(let failure):
       carry(link.handle(.polled(poll, failure), at: errands.now), &errands)
     }
@@ -73,11 +73,11 @@ struct LinkedClient: HerdClient {
     carry(link.handle(.credentials(.available(expiresIn: nil)), at: errands.now), &errands)
     carry(link.handle(.setIntent(.live), at: errands.now), &errands)
     take(.opened, &errands)
-    tell(&errands) { .validData($0) }
+    handle(&errands) { .validData($0) }
     errands.opens = false
   }
 
-  private mutating func tell(_ errands: inout Errands, _ input: (AttemptID) -> HeldLink.Input) {
+  private mutating func handle(_ errands: inout Errands, _ input: (AttemptID) -> HeldLink.Input) {
     guard let attempt = link.currentAttempt else { return }
     carry(link.handle(input(attempt), at: errands.now), &errands)
   }

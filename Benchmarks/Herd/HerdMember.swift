@@ -20,7 +20,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
   }
 
   private enum Stage: UInt8 {
-    case down, standing, toBeTold, toBeClosed
+    case down, connected, toBeNotified, toBeClosed
     case toServer, unanswered, accepted, refused, busy
   }
 
@@ -43,18 +43,18 @@ struct HerdMember<Client: HerdClient>: Sendable {
   mutating func warmUp(for time: Duration, _ door: inout HerdDoor, _ counts: inout HerdCounts) {
     let age = time + generator.duration(below: HerdPlan.pingInterval)
     var now = Instant.zero.advanced(by: .zero - age)
-    line.stage = .standing
-    tell(.start, at: now, &counts)
+    line.stage = .connected
+    report(.start, at: now, &counts)
     while now < .zero {
       while next < min(now, .zero) { step(index: 0, &door, &counts) }
-      if line.stage == .standing { tell(.heard, at: now, &counts) }
+      if line.stage == .connected { report(.heard, at: now, &counts) }
       now = now.advanced(by: HerdPlan.pingInterval)
     }
     while next < .zero { step(index: 0, &door, &counts) }
-    guard line.stage == .standing else { return }
-    counts.standing += 1
+    guard line.stage == .connected else { return }
+    counts.connectedBefore += 1
     guard door.outage.loss != nil else { return }
-    line.stage = .toBeTold
+    line.stage = .toBeNotified
     line.at = Instant(nanoseconds: drawRoundTrip() / 2)
   }
 
@@ -83,16 +83,16 @@ struct HerdMember<Client: HerdClient>: Sendable {
     index: Int, at now: Instant, _ door: inout HerdDoor, _ counts: inout HerdCounts
   ) {
     switch line.stage {
-    case .toBeTold where door.outage.cause == .drain:
+    case .toBeNotified where door.outage.cause == .drain:
       line.stage = .toBeClosed
       line.at = now.advanced(by: Outage.drainGrace)
-      tell(.draining(within: Outage.drainWindow), at: now, &counts)
-    case .toBeTold, .toBeClosed: lose(door.outage.loss ?? .reset, at: now, &counts)
+      report(.draining(within: Outage.drainWindow), at: now, &counts)
+    case .toBeNotified, .toBeClosed: lose(door.outage.loss ?? .reset, at: now, &counts)
     case .toServer: arrive(index: index, at: now, &door, &counts)
     case .accepted: enter(at: now, &counts)
     case .refused: lose(door.outage.answer ?? .refused, at: now, &counts)
     case .busy: lose(HerdDoor.busy, at: now, &counts)
-    case .down, .standing, .unanswered:
+    case .down, .connected, .unanswered:
       preconditionFailure("nothing happens on a line that waits for nothing: its time is never")
     }
   }
@@ -124,9 +124,9 @@ struct HerdMember<Client: HerdClient>: Sendable {
   }
 
   private mutating func enter(at now: Instant, _ counts: inout HerdCounts) {
-    line.stage = .standing
+    line.stage = .connected
     line.at = .never
-    tell(.opened, at: now, &counts)
+    report(.opened, at: now, &counts)
     guard now >= .zero, client.isConnected else { return }
     // Later events of the client are irrelevant to the outage.
     counts.noteBack(at: now)
@@ -141,7 +141,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
     if line.stage != .refused, line.stage != .busy { counts.note(now) { $0.losses += 1 } }
     line.stage = .down
     line.at = .never
-    tell(.lost(failure), at: now, &counts)
+    report(.lost(failure), at: now, &counts)
   }
 
   private mutating func advancePoll(
@@ -150,7 +150,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
     guard !poll.isAnswer else {
       poll.at = .never
       let failure = poll.failed ? door.outage.answer ?? .timeout(.response) : nil
-      tell(.polled(failure), at: now, &counts)
+      report(.polled(failure), at: now, &counts)
       return
     }
     counts.note(now) { $0.polls += 1 }
@@ -162,7 +162,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
       : Instant(nanoseconds: now.nanoseconds + poll.roundTrip / 2)
   }
 
-  private mutating func tell(_ news: HerdNews, at now: Instant, _ counts: inout HerdCounts) {
+  private mutating func report(_ news: HerdNews, at now: Instant, _ counts: inout HerdCounts) {
     var errands = Errands(now: now, pathAnswers: now < .zero)
     client.take(news, &errands)
     carry(errands, &counts)
@@ -171,7 +171,7 @@ struct HerdMember<Client: HerdClient>: Sendable {
   private mutating func carry(_ errands: Errands, _ counts: inout HerdCounts) {
     if errands.closes {
       if line.stage == .accepted { counts.note(errands.now) { $0.wasted += 1 } }
-      if line.stage == .standing { counts.note(errands.now) { $0.losses += 1 } }
+      if line.stage == .connected { counts.note(errands.now) { $0.losses += 1 } }
       line.stage = .down
       line.at = .never
     }

@@ -97,7 +97,7 @@ struct HerdCounts: Sendable {
   private(set) var seconds: [HerdSecond] = []
   private(set) var returns: [Int64] = []
   /// The number of clients that were connected when the outage started.
-  var standing = 0
+  var connectedBefore = 0
   private let back: Int64
 
   init(_ plan: HerdPlan) {
@@ -119,7 +119,7 @@ struct HerdCounts: Sendable {
 
   /// The number of connected clients at the end of each second.
   var connected: [Int] {
-    var present = standing
+    var present = connectedBefore
     return seconds.map { second in
       present += second.backs - second.losses
       return present

@@ -56,8 +56,8 @@ import Testing
 
   @Test func `phases are ordered`() {
     let phases: [AuditScript.Phase] = [.first, .second, .third]
-    for (place, phase) in phases.enumerated() {
-      #expect(phases.map { $0 < phase } == phases.indices.map { $0 < place })
+    for (index, phase) in phases.enumerated() {
+      #expect(phases.map { $0 < phase } == phases.indices.map { $0 < index })
     }
   }
 }

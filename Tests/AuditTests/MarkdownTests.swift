@@ -31,8 +31,8 @@ import Testing
     let headings = Self.lines.indices.filter { Self.lines[$0].hasPrefix("#### ") }
     #expect(
       headings.map { Self.lines[$0] } == Practice.all.map { "#### \($0.number). \($0.title)" })
-    let words = Set(PracticeVerdict.allCases.map { "**Status**: \($0.status)" })
-    #expect(headings.allSatisfy { words.contains(Self.lines[$0 + 1]) })
+    let statuses = Set(PracticeVerdict.allCases.map { "**Status**: \($0.status)" })
+    #expect(headings.allSatisfy { statuses.contains(Self.lines[$0 + 1]) })
     #expect(
       Self.lines.filter { $0.hasPrefix("### ") }.prefix(13)
         == PracticeCategory.allCases.map { "### \($0.heading)" }[...])

@@ -29,7 +29,7 @@ struct PretendServer {
   var kind = Kind.session
   var faults: Set<Fault> = []
   /// The responses that are stored for each client until it acknowledges them.
-  private var kept: [String: [(id: String, entry: SessionEntry)]] = [:]
+  private var unacknowledged: [String: [(id: String, entry: SessionEntry)]] = [:]
   private var histories: [String: [SessionEntry]] = [:]
   private var answered: [String: SessionResponse] = [:]
   private var lines: [Int: Line] = [:]
@@ -247,10 +247,10 @@ extension PretendServer {
           .connected(SessionConnected(message: "hi", session: client, version: version)), on: line)
     ]
     if !faults.contains(.noReplay) {
-      for (id, entry) in kept[client] ?? [] {
+      for (id, entry) in unacknowledged[client] ?? [] {
         all.append(say(.replay(id: id, entry, number: nil), on: line, after: .milliseconds(2)))
       }
-      if faults.contains(.deliversOnce) { kept[client] = nil }
+      if faults.contains(.deliversOnce) { unacknowledged[client] = nil }
     }
     all += beats.map { late($0, line, .heartbeat) }
     if faults.contains(.endsSilentClients) { all.append(late(.seconds(20), line, .silence)) }
@@ -271,7 +271,7 @@ extension PretendServer {
     switch message {
     case .prompt(let prompt): return ask(prompt, from: client, on: line)
     case .messageAck(let id):
-      if !faults.contains(.replaysForever) { kept[client]?.removeAll { $0.id == id } }
+      if !faults.contains(.replaysForever) { unacknowledged[client]?.removeAll { $0.id == id } }
       return faults.contains(.ackEarnsError)
         ? [say(.error(SessionError(message: "unknown")), on: line)] : []
     case .subscribe(let subscription): return [say(.history(history(subscription, line)), on: line)]
@@ -322,17 +322,19 @@ extension PretendServer {
   ) -> SessionResponse {
     count += 1
     let id = faults.contains(.sameID) ? "answer" : "answer-\(count)"
-    let place = UInt64(histories[prompt.conversation]?.count ?? 0)
+    let start = UInt64(histories[prompt.conversation]?.count ?? 0)
     let second: Int64 = faults.contains(.farStamps) ? 100_000 : 1
     let stamp =
       faults.contains(.noStamps) ? nil : Timestamp(nanoseconds: second * 1_000_000_000)
     let entries = [(SessionRole.user, key), (.assistant, id)].enumerated().map { index, part in
       SessionEntry(
         id: part.1, role: part.0, text: prompt.text, conversation: prompt.conversation,
-        timestamp: stamp, place: place + UInt64(index))
+        timestamp: stamp, place: start + UInt64(index))
     }
     histories[prompt.conversation, default: []] += entries
-    if !faults.contains(.neverAnswers) { kept[client, default: []].append((id, entries[1])) }
+    if !faults.contains(.neverAnswers) {
+      unacknowledged[client, default: []].append((id, entries[1]))
+    }
     let most = faults.contains(.shortAnswers) ? 1_100 : min(limit, 1 << 20)
     let text = String(prompt.text.prefix(max(0, most - 1_000)))
     let hasFailed = faults.contains(.failsLarge) && prompt.text.utf8.count > limit

@@ -46,14 +46,14 @@ import Testing
       var server = PretendServer(kind)
       let record = PretendAudit.play(script, key, with: &server) { now, effect in
         let time = Instant.zero.duration(to: now) / .milliseconds(1)
-        lines.append("\(time) ms: \(Self.words(effect))")
+        lines.append("\(time) ms: \(Self.text(effect))")
       }
       lines += ["complete: \(record.isComplete)", ""]
     }
     #expect(try GoldenText("scripts-\(kind).txt").difference(lines) == nil)
   }
 
-  private static func words(_ effect: ScriptRun.Effect) -> String {
+  private static func text(_ effect: ScriptRun.Effect) -> String {
     switch effect {
     case .open(let line): return "open \(line)"
     case .send(let line, let bytes):

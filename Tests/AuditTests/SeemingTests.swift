@@ -71,13 +71,13 @@ import Testing
   @Test func `every practice with a verdict has a server that only seems to meet it`() {
     // Three of the practices have their own tests below.
     let numbers = Set(Self.servers.map(\.number) + [15, 36, 40])
-    #expect(numbers == Set(Practice.all.filter { !$0.judged.isEmpty }.map(\.number)))
+    #expect(numbers == Set(Practice.all.filter { !$0.checked.isEmpty }.map(\.number)))
   }
 
   @Test func `practices of a client have no verdict for a server`() {
     let faults = PretendServer.Fault.allCases.map { Set([$0]) } + [[]]
     let verdicts = faults.flatMap { PretendAudit.report(.session, $0).entries }
-      .filter { $0.practice.judged.isEmpty }.map(\.verdict)
+      .filter { $0.practice.checked.isEmpty }.map(\.verdict)
     #expect(Set(verdicts) == [.unseen])
   }
 

@@ -59,9 +59,9 @@ enum Tape {
   }
 
   /// Returns a history whose messages have these places.
-  static func history(places: [UInt64?]) -> AuditRecord.Kind {
-    let entries = places.enumerated().map { number, place in
-      SessionEntry(id: "\(number)", role: .user, text: "a", conversation: "a", place: place)
+  static func history(positions: [UInt64?]) -> AuditRecord.Kind {
+    let entries = positions.enumerated().map { number, position in
+      SessionEntry(id: "\(number)", role: .user, text: "a", conversation: "a", place: position)
     }
     return history(entries)
   }

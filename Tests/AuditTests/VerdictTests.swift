@@ -27,15 +27,15 @@ import Testing
   }
 
   /// The numbers of the practices that have a verdict.
-  private static let judged = Practice.all.filter { !$0.judged.isEmpty }.map(\.number)
+  private static let checked = Practice.all.filter { !$0.checked.isEmpty }.map(\.number)
 
   @Test func `a server without faults meets every observable practice`() {
     let report = PretendAudit.report(isEncrypted: true)
     let odd = report.entries.filter {
-      $0.verdict != (Self.judged.contains($0.practice.number) ? .met : .unseen)
+      $0.verdict != (Self.checked.contains($0.practice.number) ? .met : .unseen)
     }
     #expect(odd.map { "\($0.practice.number) \($0.verdict): \($0.evidence)" } == [])
-    #expect(Self.judged.count == 23)
+    #expect(Self.checked.count == 23)
   }
 
   @Test(arguments: [PretendServer.Kind.session, .echo, .silent], [true, false])
@@ -121,7 +121,7 @@ import Testing
     let silent = PretendAudit.report(.silent).entries.filter { $0.verdict == .not }
     // Metrics may be private, so missing metrics are unseen.
     let hidden = PretendAudit.report(pages: 404).entries.filter { $0.verdict == .unseen }
-    let never = Set(Self.judged).subtracting(worse)
+    let never = Set(Self.checked).subtracting(worse)
       .subtracting((silent + hidden).map(\.practice.number))
     #expect(never == [])
   }

@@ -5,8 +5,8 @@ import LinkCore
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct HerdCommandTests {
-  private func herd(_ words: [String]) async throws -> CommandProcess.Outcome {
-    try await CommandProcess.run(["herd"] + words, of: "HoldfastBench")
+  private func herd(_ arguments: [String]) async throws -> CommandProcess.Outcome {
+    try await CommandProcess.run(["herd"] + arguments, of: "HoldfastBench")
   }
 
   @Test func `shows four fleets and the first one's timeline`() async throws {
@@ -102,9 +102,9 @@ import Testing
     (["--policy", "nope"], "no policy is named nope"),
     (["--set", "retry.sprad=1s"], "retry.sprad is no key of a policy"),
   ])
-  func `refuses policies that it cannot play`(words: [String], cause: String) async throws {
+  func `refuses policies that it cannot play`(arguments: [String], cause: String) async throws {
     let run = try await herd(
-      words)
+      arguments)
     #expect(run.status == 2)
     #expect(run.errors.first?.contains(cause) == true)
   }

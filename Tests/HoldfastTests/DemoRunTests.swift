@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `a chapter that needs messages is played with the first and the last chapter`() {
-    func names(_ chosen: Set<String>) -> [String] { Demo.chapters(named: chosen).map(\.name) }
+    func names(_ chosen: Set<String>) -> [String] { Demo.scenarios(named: chosen).map(\.name) }
     #expect(names(["cut"]) == ["steady", "cut", "calm"])
     #expect(names(["feed", "assistant"]) == ["assistant", "feed"])
     #expect(names(["feed", "kill"]) == ["steady", "kill", "feed", "calm"])

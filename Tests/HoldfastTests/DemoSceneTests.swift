@@ -5,14 +5,14 @@ import Testing
 @testable import HoldfastDemo
 
 @Suite(.timeLimit(.minutes(10))) struct DemoSceneTests {
-  private static func entry(_ number: UInt64) -> Judge.Entry {
-    Judge.Entry(
+  private static func entry(_ number: UInt64) -> MessageChecker.Entry {
+    MessageChecker.Entry(
       key: TimelineKey(createdAt: .init(nanoseconds: 1), id: UUID128(high: 3, low: number)),
       text: "text")
   }
 
   private static func line(_ number: UInt64, via: String) -> AppLine {
-    .message(Judge.Shown(id: UUID128(high: 3, low: number), text: "text", via: via))
+    .message(MessageChecker.Shown(id: UUID128(high: 3, low: number), text: "text", via: via))
   }
 
   @Test func `an accepted message is missing until it is shown, in either order`() async {
@@ -21,8 +21,8 @@ import Testing
     await scene.note { $0.accept(Self.entry(1)) }
     await scene.note { $0.accept(Self.entry(2)) }
     #expect(await scene.facts.unseen == [Self.entry(1).key.id, Self.entry(2).key.id])
-    await scene.heard(Self.line(1, via: "live"), from: .messages)
-    await scene.heard(Self.line(3, via: "live"), from: .messages)
+    await scene.receive(Self.line(1, via: "live"), from: .messages)
+    await scene.receive(Self.line(3, via: "live"), from: .messages)
     await scene.note { $0.accept(Self.entry(3)) }
     #expect(await scene.facts.unseen == [Self.entry(2).key.id])
   }
@@ -30,11 +30,11 @@ import Testing
   @Test func `separates runs, and counts the delivery path once for each message`() async {
     let scene = Scene()
     await scene.launched(.messages)
-    await scene.heard(Self.line(1, via: "catchUp"), from: .messages)
+    await scene.receive(Self.line(1, via: "catchUp"), from: .messages)
     await scene.ended(.messages, "status 9")
     await scene.launched(.messages)
-    await scene.heard(Self.line(1, via: "history"), from: .messages)
-    await scene.heard(Self.line(2, via: "live"), from: .messages)
+    await scene.receive(Self.line(1, via: "history"), from: .messages)
+    await scene.receive(Self.line(2, via: "live"), from: .messages)
     let facts = await scene.facts
     #expect(facts.runs.map(\.count) == [1, 2])
     #expect(facts.via == ["catchUp": 1, "live": 1])
@@ -46,9 +46,10 @@ import Testing
     let scene = Scene()
     await scene.launched(.messages)
     await scene.launched(.relay)
-    await scene.heard(AppLine(#"{"event":"status","status":"running"}"#), from: .relay)
-    await scene.heard(AppLine(#"{"event":"pair","word":"harbour","code":"123456"}"#), from: .relay)
-    await scene.heard(
+    await scene.receive(AppLine(#"{"event":"status","status":"running"}"#), from: .relay)
+    await scene.receive(
+      AppLine(#"{"event":"pair","word":"harbour","code":"123456"}"#), from: .relay)
+    await scene.receive(
       AppLine(#"{"event":"status","status":"CONNECTED","mode":"live"}"#), from: .messages)
     await scene.ended(.relay, "status 0")
     let facts = await scene.facts
@@ -61,7 +62,7 @@ import Testing
   @Test func `a wait ends when its condition becomes true`() async {
     let scene = Scene()
     async let met = scene.wait(atMost: .seconds(60)) { $0[.messages].status.isConnected }
-    await scene.heard(.status(.init(status: "CONNECTED", mode: "live")), from: .messages)
+    await scene.receive(.status(.init(status: "CONNECTED", mode: "live")), from: .messages)
     #expect(await met != nil)
   }
 

@@ -20,11 +20,11 @@ import Testing
 
   private static let events: [DemoEvent] = [
     DemoEvent(at: .zero, what: .title("A phone follows a shop.")),
-    DemoEvent(at: .zero, what: .told(.events, "Waits are cut.")),
+    DemoEvent(at: .zero, what: .line(.narration, "Waits are cut.")),
     DemoEvent(at: .milliseconds(1), what: .scenario(1, "Steady traffic")),
-    DemoEvent(at: .milliseconds(49), what: .told(.server, "runs")),
-    DemoEvent(at: .milliseconds(12_350), what: .told(.phone, "says \"hi\"")),
-    DemoEvent(at: .milliseconds(35_000), what: .told(.assistant, "asks")),
+    DemoEvent(at: .milliseconds(49), what: .line(.server, "runs")),
+    DemoEvent(at: .milliseconds(12_350), what: .line(.phone, "says \"hi\"")),
+    DemoEvent(at: .milliseconds(35_000), what: .line(.assistant, "asks")),
     DemoEvent(at: .milliseconds(40_001), what: .ledger(ledger)),
   ]
 
@@ -107,7 +107,7 @@ import Testing
       ),
       (
         #"{"event":"message","id":"\#(id)","text":"a\nb","via":"catchUp"}"#,
-        .message(Judge.Shown(id: id, text: "a\nb", via: "catchUp"))
+        .message(MessageChecker.Shown(id: id, text: "a\nb", via: "catchUp"))
       ),
       (
         #"{"event":"notice","kind":"store","detail":"full"}"#,

@@ -14,7 +14,7 @@ enum BackendCrowd {
         name: row.figure, question: row.question, unit: row.unit, better: row.better,
         subject: contenders[0], peers: Array(contenders.dropFirst()), rounds: (2, 3))
     }
-    return benchmarks + (isFull ? [mostSockets(from: sizes.crowd, to: 1_000_000)] : [])
+    return benchmarks + (isFull ? [mostSockets(from: sizes.sockets, to: 1_000_000)] : [])
   }
 
   private struct Row {
@@ -39,26 +39,27 @@ enum BackendCrowd {
         unit: "ms"),
       Row(figure: "backend-delivery-p99", question: "the same, 99th percentile", unit: "ms"),
       Row(
-        figure: "backend-open", question: "connect and upgrade, \(sizes.crowd) one after the other",
+        figure: "backend-open",
+        question: "connect and upgrade, \(sizes.sockets) one after the other",
         unit: "us"),
       Row(
-        figure: "backend-memory", question: "memory for one of \(sizes.crowd) idle sockets",
+        figure: "backend-memory", question: "memory for one of \(sizes.sockets) idle sockets",
         unit: "bytes"),
       Row(
         figure: "backend-idle",
-        question: "a core's time for \(sizes.crowd) idle sockets, each pinged every 5 s",
+        question: "a core's time for \(sizes.sockets) idle sockets, each pinged every 5 s",
         unit: "%"),
     ]
   }
 
   /// The sizes of the measurements.
   private struct Sizes: Sendable {
-    let crowd: Int
+    let sockets: Int
     let rate: Int
     let seconds: Int
 
     init(isFull: Bool) {
-      (crowd, rate, seconds) = isFull ? (10_000, 50, 5) : (10_000, 20, 2)
+      (sockets, rate, seconds) = isFull ? (10_000, 50, 5) : (10_000, 20, 2)
     }
   }
 
@@ -97,10 +98,10 @@ enum BackendCrowd {
     try await with(kind) { server, load in
       _ = try await load.ask("open 20")
       let before = server.usage.memory
-      let opened = try await load.ask("open \(sizes.crowd - 20)", for: 3)
+      let opened = try await load.ask("open \(sizes.sockets - 20)", for: 3)
       figures["backend-open"] = Measurement(opened[1], beside: [("99th percentile", opened[2])])
       figures["backend-memory"] = Measurement(
-        (server.usage.memory - before) / Double(sizes.crowd - 20))
+        (server.usage.memory - before) / Double(sizes.sockets - 20))
       let used = server.usage.processor
       // One ping interval, so that each socket is pinged once.
       let pings = try await load.ask("idle 5", for: 1)

@@ -48,13 +48,13 @@ struct CrowdServer: Sendable {
       (peer, pinging) = (try .node("crowd_server.js"), ["--ping", "1"])
       serving = { ["--tls", $0.chain, $0.key] }
     }
-    let words: [String] =
+    let arguments: [String] =
       switch mode {
       case .plain: []
       case .deflate: ["--deflate"]
       case .tls(let certificate): serving(certificate)
       }
-    let process = try peer.start(words + (pings ? pinging : []))
+    let process = try peer.start(arguments + (pings ? pinging : []))
     for await line in process.lines {
       guard let port = UInt16(line) else { break }
       return CrowdServer(process: process, port: port)

@@ -111,17 +111,17 @@ enum Sockets {
 
   /// Returns the contender that uses libcurl alone, the minimum for a client built on libcurl.
   private static func libcurl(
-    _ count: Int, _ word: String, _ certificate: @escaping Trust
+    _ count: Int, _ mode: String, _ certificate: @escaping Trust
   ) -> Contender {
     Contender(name: "libcurl alone") {
-      try await peer(LoadGenerator.libcurl, ["\(count)", word], await certificate())
+      try await peer(LoadGenerator.libcurl, ["\(count)", mode], await certificate())
     }
   }
 
   /// Returns the benchmarks of a client with idle sockets.
   private static func idling(_ isFull: Bool) -> [Benchmark] {
     let echoes = isFull ? "5000" : "1000"
-    let (crowd, seconds) = ("5000", isFull ? "10" : "2")
+    let (sockets, seconds) = ("5000", isFull ? "10" : "2")
     return [
       Benchmark(
         name: "client-echo", question: "300 bytes there and back for a client, median",
@@ -134,7 +134,7 @@ enum Sockets {
         name: "client-echo-in-crowd", question: "the same while 5,000 others are open",
         unit: "us", better: .less,
         subject: Contender(name: "holdfast") {
-          try await peer(.ours("hold"), [crowd, "--echo", echoes], nil)
+          try await peer(.ours("hold"), [sockets, "--echo", echoes], nil)
         },
         peers: [
           Contender(name: "the socket alone", aim: 2) {
@@ -209,7 +209,7 @@ enum Sockets {
   ) async throws -> Double {
     try await with(certificate) { url, configuration in
       let (turns, sink) = AsyncStream<[SocketEvent]>.makeStream()
-      let (events, told) = AsyncStream<Void>.makeStream()
+      let (events, opened) = AsyncStream<Void>.makeStream()
       let socket = try await CurlNetwork(configuration).openInTurns(request(url)) { turn in
         sink.yield(turn)
       }
@@ -217,14 +217,14 @@ enum Sockets {
         var (left, letters) = (count, 0)
         for await turn in turns {
           for event in turn {
-            if case .opened = event { told.yield() }
+            if case .opened = event { opened.yield() }
             guard case .text(let bytes) = event else { continue }
             letters += String(decoding: bytes, as: UTF8.self).utf8.count
             left -= 1
           }
           if left <= 0 { break }
         }
-        told.finish()
+        opened.finish()
         return letters
       }
       let rate = try await rate(count, socket, events)
@@ -270,13 +270,13 @@ enum Sockets {
   }
 
   private static func peer(
-    _ peer: Peer, _ words: [String], _ certificate: Certificate?, trusts: Bool = true,
+    _ peer: Peer, _ arguments: [String], _ certificate: Certificate?, trusts: Bool = true,
     pings: Bool = false
   ) async throws -> Double {
     try await with(certificate, pings: pings) { url, _ in
       let address = certificate == nil ? url : url.replacing("127.0.0.1", with: "localhost")
       let trust = trusts ? certificate.map { [$0.chain] } ?? [] : []
-      return try await peer.figure([address, words[0]] + trust + words.dropFirst())
+      return try await peer.figure([address, arguments[0]] + trust + arguments.dropFirst())
     }
   }
 }

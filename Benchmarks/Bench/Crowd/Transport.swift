@@ -67,14 +67,14 @@ enum Transport {
 
   /// The sizes of the measurements.
   private struct Sizes: Sendable {
-    let crowd: Int
+    let sockets: Int
     let fans: Int
     let echoes: Int
     let secured: Int
     let idleSeconds: Int
 
     init(isFull: Bool) {
-      (crowd, fans, echoes) = isFull ? (5000, 200, 5000) : (5000, 50, 1000)
+      (sockets, fans, echoes) = isFull ? (5000, 200, 5000) : (5000, 50, 1000)
       (secured, idleSeconds) = isFull ? (1000, 10) : (300, 2)
     }
   }
@@ -122,7 +122,7 @@ enum Transport {
       figures["socket-memory"] = Measurement((server.usage.memory - before) / 980)
       let fan = try await load.ask("fan \(sizes.fans)", for: 2)
       figures["fan-out"] = Measurement(fan[0] / fan[1])
-      _ = try await load.ask("open \(sizes.crowd - 1000)")
+      _ = try await load.ask("open \(sizes.sockets - 1000)")
       let crowded = try await load.ask("echo \(sizes.echoes)", for: 2)
       figures["echo-in-crowd"] = Measurement(crowded[0], beside: [("99th percentile", crowded[1])])
     }

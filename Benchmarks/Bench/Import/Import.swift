@@ -36,13 +36,13 @@ enum Import {
   }
 
   private static func importing(_ file: GeneratedExport) -> Benchmark {
-    let kept = Kept()
+    let store = SharedStore()
     return Benchmark(
       name: "import-again",
       question: "the same export a second time into a store that has it",
       unit: "MB/s",
       subject: Contender(name: "holdfast, again") {
-        let scratch = try await kept.scratch(file)
+        let scratch = try await store.scratch(file)
         return try await stored(try file.path(), in: scratch.path)
       },
       peers: [
@@ -55,17 +55,17 @@ enum Import {
   }
 
   private static func asking(_ file: GeneratedExport) -> Benchmark {
-    let kept = Kept()
+    let store = SharedStore()
     return Benchmark(
       name: "question",
       question: "steps of each day of a year, devices merged, out of a store with that export",
       unit: "ms", better: .less,
       subject: Contender(name: "holdfast, the whole answer") {
-        try await Question.days(in: try await kept.scratch(file).path)
+        try await Question.days(in: try await store.scratch(file).path)
       },
       peers: [
         Contender(name: "reading the same samples alone", aim: 3) {
-          try await Question.reading(in: try await kept.scratch(file).path)
+          try await Question.reading(in: try await store.scratch(file).path)
         }
       ], rounds: (5, 3))
   }
@@ -134,7 +134,7 @@ enum Import {
 }
 
 /// A store that already has the export, created once.
-private actor Kept {
+private actor SharedStore {
   private var made: Scratch?
 
   func scratch(_ file: GeneratedExport) async throws -> Scratch {

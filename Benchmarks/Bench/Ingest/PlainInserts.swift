@@ -41,7 +41,7 @@ import LinkWire
 
   /// Inserts all messages, with the given number in each transaction.
   mutating func insert(_ messages: [Message], batches: [Int]) throws {
-    let place = unsafe prepare(
+    let statement = unsafe prepare(
       """
       INSERT INTO new_ids SELECT ?1, ?2, ?3
       WHERE NOT EXISTS (SELECT 1 FROM ids WHERE shop = ?1 AND id = ?2) ON CONFLICT DO NOTHING
@@ -49,13 +49,13 @@ import LinkWire
     let content = unsafe prepare(
       "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, NULL, 0, NULL, ?, ?) ON CONFLICT DO NOTHING")
     defer {
-      unsafe sqlite3_finalize(place)
+      unsafe sqlite3_finalize(statement)
       unsafe sqlite3_finalize(content)
     }
     var rest = messages[...]
     for batch in batches where !rest.isEmpty {
       try run("BEGIN IMMEDIATE")
-      for message in rest.prefix(batch) { unsafe insert(message, place, content) }
+      for message in rest.prefix(batch) { unsafe insert(message, statement, content) }
       newIDs += batch
       if newIDs >= Self.mostNewIDs {
         try run("INSERT INTO ids SELECT * FROM new_ids ORDER BY shop, id; DELETE FROM new_ids")
@@ -73,18 +73,18 @@ import LinkWire
     return unsafe statement
   }
 
-  private func insert(_ message: Message, _ place: OpaquePointer?, _ content: OpaquePointer?) {
+  private func insert(_ message: Message, _ statement: OpaquePointer?, _ content: OpaquePointer?) {
     // SQLITE_TRANSIENT, a macro with a cast, which Swift does not import.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe withUnsafeBytes(of: (message.id.high.bigEndian, message.id.low.bigEndian)) {
-      unsafe sqlite3_bind_blob(place, 2, $0.baseAddress, Int32($0.count), copied)
+      unsafe sqlite3_bind_blob(statement, 2, $0.baseAddress, Int32($0.count), copied)
       unsafe sqlite3_bind_blob(content, 2, $0.baseAddress, Int32($0.count), copied)
     }
-    unsafe sqlite3_bind_int64(place, 1, 1)
+    unsafe sqlite3_bind_int64(statement, 1, 1)
     unsafe sqlite3_bind_int64(content, 1, 1)
-    unsafe sqlite3_bind_int64(place, 3, message.createdAt.nanoseconds)
-    _ = unsafe sqlite3_step(place)
-    _ = unsafe sqlite3_reset(place)
+    unsafe sqlite3_bind_int64(statement, 3, message.createdAt.nanoseconds)
+    _ = unsafe sqlite3_step(statement)
+    _ = unsafe sqlite3_reset(statement)
     unsafe sqlite3_bind_text(content, 3, message.user, -1, copied)
     unsafe sqlite3_bind_text(content, 4, message.username, -1, copied)
     unsafe sqlite3_bind_text(content, 5, message.text, -1, copied)

@@ -84,8 +84,8 @@ struct Figures: Sendable {
     values.append(measurement.value)
     remark = measurement.remark ?? remark
     for (name, value) in measurement.beside {
-      if let place = beside.firstIndex(where: { $0.name == name }) {
-        beside[place].values.append(value)
+      if let index = beside.firstIndex(where: { $0.name == name }) {
+        beside[index].values.append(value)
       } else {
         beside.append((name, [value]))
       }

@@ -3,12 +3,12 @@ import HoldfastTestKit
 
 /// A client or server in another language, from `Benchmarks/peers`.
 struct Peer: Sendable {
-  private var words: [String]
+  private var arguments: [String]
   private var environment: [String: String]
 
   /// Creates a peer that runs any program, given by its command line.
-  init(_ words: [String], environment: [String: String] = [:]) {
-    (self.words, self.environment) = (words, environment)
+  init(_ arguments: [String], environment: [String: String] = [:]) {
+    (self.arguments, self.environment) = (arguments, environment)
   }
 
   /// Returns a script for Debian's own Python, which has Debian's modules.
@@ -64,7 +64,7 @@ struct Peer: Sendable {
 
   /// Starts the program with further arguments.
   func start(_ more: [String]) throws -> LabProcess {
-    try LabProcess(words + more, environment: environment)
+    try LabProcess(arguments + more, environment: environment)
   }
 
   /// Runs the program to its end and returns the figure that it prints.

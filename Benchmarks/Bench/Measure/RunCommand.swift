@@ -36,14 +36,14 @@ enum RunCommand {
     var missed: [String] = []
     for benchmark in all where wanted.isEmpty || wanted.contains(benchmark.name) {
       let rounds = call[full] ? benchmark.rounds.full : benchmark.rounds.quick
-      let verdict = await benchmark.run(rounds: rounds) { call.console.diagnostic($0) }
-      if let path = call[save] { try append(verdict, to: path) }
+      let result = await benchmark.run(rounds: rounds) { call.console.diagnostic($0) }
+      if let path = call[save] { try append(result, to: path) }
       if call[json] {
-        call.console.object { verdict.write(to: &$0) }
+        call.console.object { result.write(to: &$0) }
       } else {
-        for line in verdict.lines(call.console.style) { call.console.line(line) }
+        for line in result.lines(call.console.style) { call.console.line(line) }
       }
-      if verdict.peers.contains(where: { verdict.reaches($0) == false }) {
+      if result.peers.contains(where: { result.reaches($0) == false }) {
         missed.append(benchmark.name)
       }
     }
@@ -52,10 +52,10 @@ enum RunCommand {
     }
   }
 
-  private static func append(_ verdict: Verdict, to path: String) throws(CommandFailure) {
+  private static func append(_ result: BenchmarkResult, to path: String) throws(CommandFailure) {
     var writer = JSONWriter(capacity: 1024)
     writer.beginObject()
-    verdict.write(to: &writer)
+    result.write(to: &writer)
     writer.endObject()
     guard let file = FileHandle(forWritingAtPath: path) else {
       throw CommandFailure(.failed, "there is no file \(path) to append to")

@@ -42,9 +42,9 @@ enum ConverseCommand {
       for await update in session {
         switch update {
         case .status(let status):
-          call.tell("status \(status.phase == .connected ? "CONNECTED" : "LOST")")
+          call.report("status \(status.phase == .connected ? "CONNECTED" : "LOST")")
         case .message(let entry, _, let news):
-          call.tell("message \(entry.text)")
+          call.report("message \(entry.text)")
           session.confirm(news)
         case .quality, .pending, .prompt, .part, .gap, .record, .notice: break
         }
@@ -64,7 +64,7 @@ enum ConverseCommand {
 
 extension Invocation {
   /// Prints a line after the monotonic clock in nanoseconds, which all processes share.
-  func tell(_ line: String) { console.line("\(Monotonic.nanoseconds) \(line)") }
+  func report(_ line: String) { console.line("\(Monotonic.nanoseconds) \(line)") }
 }
 
 /// The monotonic clock.

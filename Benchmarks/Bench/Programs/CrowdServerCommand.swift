@@ -54,7 +54,7 @@ private struct CrowdHandler: SocketHandler {
     [UInt8(ascii: "@")] + [UInt8](repeating: UInt8(ascii: "f"), count: 299))
 
   let pingInterval: Duration
-  private var crowd: [ConnectionID] = []
+  private var clients: [ConnectionID] = []
   /// The number of messages still to be sent to all clients, one in each turn of the loop.
   private var left = 0
   private var pingAt: Instant?
@@ -66,12 +66,12 @@ private struct CrowdHandler: SocketHandler {
     case .upgrade(let id, _): hub.accept(id)
     case .request(let id, _, _): hub.respond(to: id, status: 404, headers: [], body: [])
     case .opened(let id):
-      crowd.append(id)
+      clients.append(id)
       if pingAt == nil { pingAt = hub.now.advanced(by: pingInterval) }
     case .text(let id, let bytes): obey(bytes, from: id, on: hub)
     case .binary(let id, let bytes): hub.send(binary: bytes, to: id)
-    case .closed(let id, _): crowd.removeAll { $0 == id }
-    case .woke: tellNext(hub)
+    case .closed(let id, _): clients.removeAll { $0 == id }
+    case .woke: sendNext(hub)
     case .abandoned, .received, .pong, .overflow, .drained, .starved, .crowded, .announced,
       .cut:
       break
@@ -80,21 +80,22 @@ private struct CrowdHandler: SocketHandler {
   }
 
   private mutating func obey(_ bytes: [UInt8], from id: ConnectionID, on hub: SocketHub) {
-    let words = bytes.count < 32 ? String(decoding: bytes, as: UTF8.self).split(separator: " ") : []
-    switch (words.first, words.last.flatMap { Int($0) }) {
+    let fields =
+      bytes.count < 32 ? String(decoding: bytes, as: UTF8.self).split(separator: " ") : []
+    switch (fields.first, fields.last.flatMap { Int($0) }) {
     case ("fan", let count?): left += count
     case ("push", let count?): push(count, to: id, on: hub)
     case _: hub.send(text: bytes, to: id)
     }
   }
 
-  private mutating func tellNext(_ hub: SocketHub) {
+  private mutating func sendNext(_ hub: SocketHub) {
     if left > 0 {
       left -= 1
-      hub.send(frame: Self.frame, to: crowd)
+      hub.send(frame: Self.frame, to: clients)
     }
     if let due = pingAt, due <= hub.now {
-      for id in crowd { hub.ping(id) }
+      for id in clients { hub.ping(id) }
       pingAt = due.advanced(by: pingInterval)
     }
   }

@@ -31,8 +31,8 @@ enum FleetCommand {
     do {
       let key = try String(contentsOfFile: call[key], encoding: .utf8)
       let network = try Platform.network(proxy: "", allowsPlaintext: true)
-      let changes = call[settings].map { word in
-        let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      let changes = call[settings].map { setting in
+        let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
         return (key: parts.first ?? "", value: parts.last ?? "")
       }
       let policy = try LinkPolicy.session.setting(changes)
@@ -44,7 +44,7 @@ enum FleetCommand {
           configuration.network = network
           configuration.policy = policy
           configuration.reachability = AlwaysReachable()
-          group.addTask { [configuration] in try await hold(configuration, call) }
+          group.addTask { [configuration] in try await connect(configuration, call) }
         }
         try await group.waitForAll()
       }
@@ -53,14 +53,16 @@ enum FleetCommand {
     }
   }
 
-  private static func hold(_ configuration: SessionConfiguration, _ call: Invocation) async throws {
+  private static func connect(_ configuration: SessionConfiguration, _ call: Invocation)
+    async throws
+  {
     let session = try await HeldSession(configuration)
     var isConnected = false
     for await update in session {
       guard case .status(let status) = update, (status.phase == .connected) != isConnected
       else { continue }
       isConnected.toggle()
-      call.tell(isConnected ? "connected" : "lost")
+      call.report(isConnected ? "connected" : "lost")
     }
   }
 }

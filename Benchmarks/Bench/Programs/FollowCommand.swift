@@ -33,7 +33,7 @@ enum FollowCommand {
     do {
       let stream = try await open(call)
       for await update in stream {
-        for line in lines(update) { call.tell(line) }
+        for line in lines(update) { call.report(line) }
       }
     } catch {
       throw CommandFailure(.failed, "cannot follow: \(error)")
@@ -42,8 +42,8 @@ enum FollowCommand {
 
   private static func open(_ call: Invocation) async throws -> ShopStream {
     guard let shop = ShopID(call[shop]) else { throw Unavailable("no shop has such an id") }
-    let changes = call[settings].map { word in
-      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+    let changes = call[settings].map { setting in
+      let parts = setting.split(separator: "=", maxSplits: 1).map(String.init)
       return (key: parts.first ?? "", value: parts.last ?? "")
     }
     let store: any TimelineStore =
@@ -66,23 +66,23 @@ enum FollowCommand {
   private static func lines(_ update: StreamUpdate) -> [String] {
     switch update {
     case .status(let status):
-      ["status \(status.state.rawValue) \(status.reason.map(word) ?? "-")"]
+      ["status \(status.state.rawValue) \(status.reason.map(label) ?? "-")"]
     case .messages(let messages, via: let way):
       messages.map { "message \(way.rawValue) \($0.text)" }
-    case .notice(.security(let failure)): ["security \(word(failure))"]
+    case .notice(.security(let failure)): ["security \(label(failure))"]
     case .edited, .gap, .gapClosed, .outbox, .outboxDone, .history, .notice: []
     }
   }
 
-  private static func word(_ reason: LinkStatus.Reason) -> String {
+  private static func label(_ reason: LinkStatus.Reason) -> String {
     switch reason {
-    case .failure(let failure), .exhausted(let failure): word(failure)
+    case .failure(let failure), .exhausted(let failure): label(failure)
     case .blocked, .signIn, .ended, .debouncing, .limited: "other"
     }
   }
 
   /// Returns the class of a failure, and for TLS also the cause.
-  private static func word(_ failure: LinkFailure) -> String {
+  private static func label(_ failure: LinkFailure) -> String {
     guard case .tls(let reason, _) = failure else { return failure.failureClass.rawValue }
     return "tls.\(reason.rawValue)"
   }

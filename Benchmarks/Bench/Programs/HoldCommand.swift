@@ -29,17 +29,17 @@ enum HoldCommand {
     do {
       let network = try CurlNetwork(
         CurlConfiguration(authorities: call[authorities], proxy: "", offersDeflate: false))
-      var kept: [any SocketHandle] = []
+      var sockets: [any SocketHandle] = []
       var first: [any SocketHandle] = []
       for _ in 0..<20 { first.append(try await network.opened(call[server])) }
       let before = try Usage.memory()
-      for _ in 0..<call[count] { kept.append(try await network.opened(call[server])) }
+      for _ in 0..<call[count] { sockets.append(try await network.opened(call[server])) }
       var figure = (try Usage.memory() - before) / Double(max(call[count], 1))
       for socket in first { await socket.close(code: 1000, reason: "") }
       if let times = call[echo] { figure = try await echoing(network, call[server], times) }
       if let seconds = call[idle] { figure = try await idling(.seconds(seconds)) }
       call.console.line("\(figure)")
-      withExtendedLifetime(kept) {}
+      withExtendedLifetime(sockets) {}
     } catch {
       throw CommandFailure(.failed, "cannot hold: \(error)")
     }
@@ -72,16 +72,16 @@ enum HoldCommand {
 }
 
 extension CurlNetwork {
-  /// Opens a socket, which calls `heard` for each text.
+  /// Opens a socket, which calls `onText` for each text.
   func opened(
-    _ url: String, heard: @escaping @Sendable () -> Void = {}
+    _ url: String, onText: @escaping @Sendable () -> Void = {}
   ) async throws -> any SocketHandle {
     let request = SocketRequest(url: url, openTimeout: .seconds(10), maxMessageBytes: 65_536)
     let (events, sink) = AsyncStream<Void>.makeStream()
     let socket = await openInTurns(request) { turn in
       for event in turn {
         if case .opened = event { sink.yield() }
-        if case .text = event { heard() }
+        if case .text = event { onText() }
         if case .failed = event { sink.finish() }
       }
     }

@@ -18,14 +18,14 @@ enum MemoryCommands {
         examples: [.init("HoldfastBench streams 48", "the mean of 48")],
         takes: count
       ) { call async throws(CommandFailure) in
-        try await tell(call) { try await Rest.memory(streams: call[count]) }
+        try await report(call) { try await Rest.memory(streams: call[count]) }
       },
       Command(
         "missed", "read what was missed, and tell the megabytes of this process at its peak",
         examples: [.init("HoldfastBench missed http://127.0.0.1:9001 100 /tmp/phone", "100")],
         takes: server, count, directory
       ) { call async throws(CommandFailure) in
-        try await tell(call) {
+        try await report(call) {
           let phone = try await Phone.open(
             call[server], try CannedShop(1).shop, in: call[directory])
           _ = try await phone.read(call[count])
@@ -38,7 +38,7 @@ enum MemoryCommands {
         examples: [.init("HoldfastBench import export.xml /tmp/store", "into a store")],
         takes: file, directory
       ) { call async throws(CommandFailure) in
-        try await tell(call) {
+        try await report(call) {
           _ = try await Import.stored(call[file], in: call[directory])
           return try Usage.peak()
         }
@@ -46,7 +46,7 @@ enum MemoryCommands {
     ]
   }
 
-  private static func tell(
+  private static func report(
     _ call: Invocation, _ measure: () async throws -> Double
   ) async throws(CommandFailure) {
     do {

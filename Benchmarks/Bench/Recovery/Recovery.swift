@@ -55,16 +55,17 @@ enum Recovery {
         client.title, figure: RecoveryRig.figure(trouble, client, tried: tried))
     }
     let peers: [RecoveryRig.Client] = trouble.hasPeers ? [.websockets, .socketio] : []
-    let words = isTLS ? "over TLS 1.3, 50 ms each way" : "without TLS, 50 ms each way"
+    let conditions = isTLS ? "over TLS 1.3, 50 ms each way" : "without TLS, 50 ms each way"
     return [
       Benchmark(
         name: name,
-        question: "\(trouble.rawValue): path restored to timeline whole, \(words)\(trouble.wait)",
+        question:
+          "\(trouble.rawValue): path restored to timeline whole, \(conditions)\(trouble.wait)",
         unit: "round trips", better: .less, subject: contender(.holdfast, tried: false),
         peers: peers.map { contender($0, tried: false) }, rounds: (2, 5)),
       Benchmark(
         name: "\(name)-try",
-        question: "\(trouble.rawValue): first packet of the try to timeline whole, \(words)",
+        question: "\(trouble.rawValue): first packet of the try to timeline whole, \(conditions)",
         unit: "round trips", better: .less, subject: contender(.holdfast, tried: true),
         peers: [
           Contender(

@@ -35,10 +35,10 @@ struct RecoveryRig: Sendable {
 
   func play() async throws -> Rounds.Figures {
     if let obstacle = NetworkLab.obstacle { throw Unavailable(obstacle) }
-    let words = [
+    let arguments = [
       try Peer.pinnedPython(), "Benchmarks/recovery/recovery.py", Peer.program, trouble.rawValue,
     ]
-    let rig = try Peer(words).start(isTLS ? ["--tls"] : [])
+    let rig = try Peer(arguments).start(isTLS ? ["--tls"] : [])
     var figures: Rounds.Figures = [:]
     var obstacle: String?
     for await line in rig.lines {
@@ -54,8 +54,8 @@ struct RecoveryRig: Sendable {
       figures[Self.figure(trouble, client, tried: true)] = result.tried.map { Measurement($0) }
     }
     if figures.isEmpty {
-      let said = await rig.diagnostics.reduce("the rig ended without a word") { $1 }
-      throw Unavailable(obstacle ?? said)
+      let lastLine = await rig.diagnostics.reduce("the rig ended without a word") { $1 }
+      throw Unavailable(obstacle ?? lastLine)
     }
     return figures
   }

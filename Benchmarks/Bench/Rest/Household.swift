@@ -49,9 +49,9 @@ struct Household {
   }
 
   /// Opens another stream of an app, and returns it once it is live.
-  func stream(of place: Int, in app: ShopStreams) async throws -> ShopStream {
+  func stream(of index: Int, in app: ShopStreams) async throws -> ShopStream {
     let stream = try await app.open(
-      StreamConfiguration(server: address.url, shop: shops[place]))
+      StreamConfiguration(server: address.url, shop: shops[index]))
     try await Self.untilLive(stream)
     return stream
   }

@@ -97,8 +97,8 @@ enum Rest {
       open.append(try await house.stream(of: 0, in: apps[number]))
     }
     let before = try Usage.memory()
-    for place in 1...more {
-      for app in apps { open.append(try await house.stream(of: place, in: app)) }
+    for index in 1...more {
+      for app in apps { open.append(try await house.stream(of: index, in: app)) }
     }
     let after = try Usage.memory()
     await house.close(open)

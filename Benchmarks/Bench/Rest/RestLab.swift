@@ -48,16 +48,16 @@ private struct Follower {
         Peer.program, "shop-server", "--host", host, "--port", "\(port)", "--ping-interval", ping,
         "--data", scratch("server\(port)"),
       ])
-    var told: [String] = []
+    var lines: [String] = []
     for await line in server.lines {
-      told.append(line)
-      if told.count == 2 { break }
+      lines.append(line)
+      if lines.count == 2 { break }
     }
-    guard told.count == 2 else { throw Unavailable("the backend did not start") }
+    guard lines.count == 2 else { throw Unavailable("the backend did not start") }
     phone = try await lab.spawn(
       in: .phone,
       [
-        Peer.program, "follow", told[0], "--token", told[1], "--data", scratch("phone\(port)"),
+        Peer.program, "follow", lines[0], "--token", lines[1], "--data", scratch("phone\(port)"),
       ])
     for await line in phone.lines where line.contains("CONNECTED") { return }
     throw Unavailable("the phone did not connect")
@@ -79,8 +79,8 @@ private struct Follower {
 
   /// Returns how often threads woke in between; a thread that ended woke once more to do so.
   static func wakes(from before: [String: Double], to after: [String: Double]) -> Double {
-    let kept = after.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
-    return kept + Double(before.keys.count { after[$0] == nil })
+    let retained = after.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
+    return retained + Double(before.keys.count { after[$0] == nil })
   }
 }
 

@@ -13,17 +13,17 @@ enum SessionRecovery {
     let rounds = Rounds { try await play(isTLS: isTLS) }
     let least = isTLS ? 4.0 : 3
     let name = "session-cut\(isTLS ? "" : "-plain")"
-    let words = isTLS ? "over TLS 1.3, 50 ms each way" : "without TLS, 50 ms each way"
+    let conditions = isTLS ? "over TLS 1.3, 50 ms each way" : "without TLS, 50 ms each way"
     return [
       Benchmark(
         name: name,
-        question: "cut: path restored to 10 answers shown that were made meanwhile, \(words); "
+        question: "cut: path restored to 10 answers shown that were made meanwhile, \(conditions); "
           + "the seed waits for 1 to 1.25 s, which are 10 to 13, before a try",
         unit: "round trips", better: .less,
         subject: rounds.contender("holdfast", figure: "whole"), peers: [], rounds: (2, 5)),
       Benchmark(
         name: "\(name)-try",
-        question: "cut: first packet of the try to 10 answers shown, \(words)",
+        question: "cut: first packet of the try to 10 answers shown, \(conditions)",
         unit: "round trips", better: .less,
         subject: rounds.contender("holdfast", figure: "tried"),
         peers: [

@@ -83,8 +83,8 @@ enum Storm {
   private static func connects(_ fleet: LabProcess) async throws -> [Double] {
     var times: [Double] = []
     for await line in fleet.lines {
-      let words = line.split(separator: " ")
-      guard words.last == "connected", let time = words.first.flatMap({ Double($0) }) else {
+      let fields = line.split(separator: " ")
+      guard fields.last == "connected", let time = fields.first.flatMap({ Double($0) }) else {
         continue
       }
       times.append(time / 1e9)

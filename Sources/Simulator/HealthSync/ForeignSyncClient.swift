@@ -7,20 +7,20 @@ import LinkWire
 ///
 /// It makes valid and invalid requests and records answers that the protocols do not allow.
 struct ForeignSyncClient {
-  var desk: SyncDesk
+  var backend: SyncServerCopy
   var generator: RandomSource
   /// The wrong answers, at most five.
   private(set) var wrong: [String] = []
   /// The user whose secret the client sends.
   let user = SyncUser("stranger")
   private var lastName: UInt64 = 0
-  private let first: SyncDesk
+  private let first: SyncServerCopy
 
-  init(_ desk: SyncDesk, _ generator: RandomSource) {
+  init(_ backend: SyncServerCopy, _ generator: RandomSource) {
     // The run's server may be draining, and its uploads do not belong to this client.
-    var desk = desk
-    desk.server = SyncSeam.server(desk.defect, epoch: desk.kept.epoch, at: desk.now)
-    (self.desk, first, self.generator) = (desk, desk, generator)
+    var backend = backend
+    backend.server = SyncSeam.server(backend.defect, epoch: backend.stored.epoch, at: backend.now)
+    (self.backend, first, self.generator) = (backend, backend, generator)
   }
 
   mutating func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
@@ -35,15 +35,15 @@ struct ForeignSyncClient {
 
   /// Makes one visit, which tests one part of the protocols.
   mutating func visit() {
-    desk = first
+    backend = first
     switch number(0...8) {
-    case 0: tryDoors()
+    case 0: tryOrigins()
     case 1: tryMethods()
     case 2: tryBatches()
     case 3, 4: tryUpload()
     case 5: tryLimits()
     case 6: tryCuts()
-    case 7: tryWords()
+    case 7: tryFormats()
     case _: tryEnd()
     }
   }
@@ -97,7 +97,7 @@ struct ForeignSyncClient {
     for path in SyncPath.allCases {
       let takes = Self.takes[path] ?? []
       for method in ["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"] {
-        let answer = desk.ask(call(method, path), of: nil)
+        let answer = backend.ask(call(method, path), of: nil)
         let what = "\(method) \(path.rawValue) of nobody"
         if !takes.contains(method) {
           expect(
@@ -121,11 +121,11 @@ struct ForeignSyncClient {
         }
       }
     }
-    let ready = desk.ask(call("GET", .sync), of: nil)
+    let ready = backend.ask(call("GET", .sync), of: nil)
     expect(
       ready?.body == Array(#"{"status":"ok","endpoint":"sync"}"#.utf8), "GET says another thing")
     tryIdentity()
-    let refreshed = desk.ask(call("POST", .refresh), of: user)
+    let refreshed = backend.ask(call("POST", .refresh), of: user)
     expect(refreshed, 200, ["content-type": "application/json"], "refresh")
     expect(
       refreshed?.body == Array(#"{"success":true,"refreshedIn":0}"#.utf8), "refresh says more")
@@ -134,46 +134,46 @@ struct ForeignSyncClient {
   /// Checks that a known secret gets the user's identity and an unknown one is refused.
   private mutating func tryIdentity() {
     let secret = ["authorization": "Bearer x"]
-    expect(desk.ask(call("GET", .sync, secret), of: nil), 401, "GET with an unknown secret")
-    let epoch = desk.kept.epoch
-    let known = desk.ask(call("GET", .sync, secret), of: user)
+    expect(backend.ask(call("GET", .sync, secret), of: nil), 401, "GET with an unknown secret")
+    let epoch = backend.stored.epoch
+    let known = backend.ask(call("GET", .sync, secret), of: user)
     expect(known, 200, ["sync-epoch": epoch, "accept-encoding": "gzip"], "GET of a known user")
-    let words = #"{"status":"ok","endpoint":"sync","epoch":"\#(epoch)","user":"stranger"}"#
-    expect(known?.body == Array(words.utf8), "GET of a known user says another thing")
+    let dialect = #"{"status":"ok","endpoint":"sync","epoch":"\#(epoch)","user":"stranger"}"#
+    expect(known?.body == Array(dialect.utf8), "GET of a known user says another thing")
   }
 
-  private mutating func tryDoors() {
+  private mutating func tryOrigins() {
     for path in SyncPath.allCases {
       let method = Self.takes[path]?.first ?? "GET"
       func ask(_ fields: [String: String], _ other: String? = nil) -> SyncReceivedRequest {
         call(other ?? method, path, fields)
       }
       expect(
-        desk.ask(ask(["host": "elsewhere.example"]), of: user), 421,
+        backend.ask(ask(["host": "elsewhere.example"]), of: user), 421,
         ["access-control-allow-origin": nil], "a foreign host")
-      let foreign = desk.ask(ask(["origin": Self.foreign]), of: user)
+      let foreign = backend.ask(ask(["origin": Self.foreign]), of: user)
       expect(foreign, 403, ["access-control-allow-origin": nil], "a foreign origin")
       let own = "http://localhost:3000"
-      let page = desk.ask(ask(["origin": own]), of: nil)
+      let page = backend.ask(ask(["origin": own]), of: nil)
       expect(
         page, page?.status ?? 0,
         [
           "access-control-allow-origin": path == .dashboard ? nil : own,
           "access-control-max-age": nil,
         ], "a page of this machine at \(path.rawValue)")
-      let asked = desk.ask(ask(["origin": own], "OPTIONS"), of: nil)
+      let asked = backend.ask(ask(["origin": own], "OPTIONS"), of: nil)
       expect(
         asked, 204,
         [
           "access-control-allow-origin": own, "access-control-allow-methods": "GET, POST",
           "access-control-max-age": "600", "vary": "Origin",
         ], "a page asks what it may do at \(path.rawValue)")
-      let other = desk.ask(ask(["tus-resumable": "0.2.2"]), of: user)
+      let other = backend.ask(ask(["tus-resumable": "0.2.2"]), of: user)
       expect(other, 412, ["tus-version": "1.0.0"], "another tus")
     }
     let named = ["upload-draft-interop-version": "9"]
-    expect(desk.ask(call("HEAD", .upload, named), of: user), 400, "an unknown interop version")
-    expect(desk.ask(call("HEAD", .upload), of: user), 400, "no protocol")
+    expect(backend.ask(call("HEAD", .upload, named), of: user), 400, "an unknown interop version")
+    expect(backend.ask(call("HEAD", .upload), of: user), 400, "no protocol")
   }
 
   // Batches.
@@ -188,12 +188,13 @@ struct ForeignSyncClient {
       #"{"dataType":"x","records":[{"value":"1"}]}"#,
     ]
     let text = bad[number(0...bad.count - 1)]
-    let refused = desk.ask(call("POST", .sync, body: Array(text.utf8)), of: user)
+    let refused = backend.ask(call("POST", .sync, body: Array(text.utf8)), of: user)
     expect(refused, 400, ["accept-encoding": "gzip", "retry-after": nil], "the batch \(text)")
     expect(refused.flatMap { SyncReply.reason(of: $0.body) } != nil, "a refusal has no reason")
     for (name, status) in [("zstd", 415), ("gzip", 400), ("identity", 200), ("GZIP", 400)] {
       let body = Array(#"{"dataType":"x"}"#.utf8)
-      let answer = desk.ask(call("POST", .sync, body: body, ["content-encoding": name]), of: user)
+      let answer = backend.ask(
+        call("POST", .sync, body: body, ["content-encoding": name]), of: user)
       expect(answer, status, ["accept-encoding": "gzip"], "a body in \(name)")
     }
     let batch = ForeignSyncBatch(number(0...5), number(0...3), at: number(0...1 << 30))
@@ -207,7 +208,7 @@ struct ForeignSyncClient {
     for (records, workouts, known) in [
       (batch.records, batch.workouts, 0), (0, 0, batch.records + batch.workouts),
     ] {
-      let answer = desk.ask(call("POST", .sync, body: body, fields), of: user)
+      let answer = backend.ask(call("POST", .sync, body: body, fields), of: user)
       expect(answer, 200, "a batch")
       let counter = IngestCounts(records: records, workouts: workouts, skippedDuplicates: known)
       expect(
@@ -215,13 +216,13 @@ struct ForeignSyncClient {
         "\(counter) is told as \(String(decoding: answer?.body ?? [], as: UTF8.self))")
     }
     expect(
-      desk.kept.positions(of: user.name).count == batch.records + batch.workouts,
+      backend.stored.positions(of: user.name).count == batch.records + batch.workouts,
       "samples are missing"
     )
-    desk.ask(call("POST", .sync, body: batch.deletion), of: user)
-    expect(desk.kept.positions(of: user.name).isEmpty, "deleted samples are there")
-    desk.ask(call("POST", .sync, body: body, fields), of: user)
-    expect(desk.kept.positions(of: user.name).isEmpty, "an old batch brings samples back")
+    backend.ask(call("POST", .sync, body: batch.deletion), of: user)
+    expect(backend.stored.positions(of: user.name).isEmpty, "deleted samples are there")
+    backend.ask(call("POST", .sync, body: body, fields), of: user)
+    expect(backend.stored.positions(of: user.name).isEmpty, "an old batch brings samples back")
   }
 }
 
@@ -252,8 +253,8 @@ struct ForeignSyncBatch {
     body = Array(
       (#" {"deviceId":null,"dataType":"x","workouts":[\#(runs.joined(separator: ","))],"#
         + #""records":[\#(all.joined(separator: " , "))],"timestamp":"\#(time(0))"}"#).utf8)
-    let gone = (0..<records).map { uuid($0) } + (0..<workouts).map { uuid(100 + $0) }
-    let names = gone.map { #""\#($0)""# }.joined(separator: ",")
+    let deleted = (0..<records).map { uuid($0) } + (0..<workouts).map { uuid(100 + $0) }
+    let names = deleted.map { #""\#($0)""# }.joined(separator: ",")
     deletion = Array(
       #"{"dataType":"x","deletedUUIDs":[\#(names)],"timestamp":"\#(time(1))"}"#.utf8)
   }
@@ -262,7 +263,7 @@ struct ForeignSyncBatch {
 // Uploads by a foreign client, in every protocol.
 extension ForeignSyncClient {
   /// The header fields of a protocol: an interop version of the draft, or 0 for tus.
-  private struct Words {
+  private struct Dialect {
     let version: Int
 
     /// Returns the fields of a request.
@@ -278,268 +279,272 @@ extension ForeignSyncClient {
         ]
       fields["upload-offset"] = offset.map { "\($0)" }
       fields["upload-length"] = length.map { "\($0)" }
-      if let ends, version > 0 { fields[name] = said(ends) }
+      if let ends, version > 0 { fields[name] = completeness(ends) }
       return fields
     }
 
     var name: String { version == 3 ? "upload-incomplete" : "upload-complete" }
 
-    func said(_ ends: Bool) -> String { ends == (version == 3) ? "?0" : "?1" }
+    func completeness(_ ends: Bool) -> String { ends == (version == 3) ? "?0" : "?1" }
 
     /// Returns the fields of an answer about an upload with `offset` bytes.
-    func told(_ offset: Int) -> [String: String?] {
+    func expected(_ offset: Int) -> [String: String?] {
       var fields: [String: String?] = ["upload-offset": "\(offset)"]
       fields["tus-resumable"] = .some(version == 0 ? "1.0.0" : nil)
       fields["upload-draft-interop-version"] = .some(version == 0 ? nil : "\(version)")
-      if version > 0 { fields[name] = .some(said(false)) }
+      if version > 0 { fields[name] = .some(completeness(false)) }
       return fields
     }
   }
 
   private static let most = 4_194_304
 
-  private mutating func words() -> Words { Words(version: [0, 3, 4, 5, 6, 7, 8][number(0...6)]) }
+  private mutating func dialect() -> Dialect {
+    Dialect(version: [0, 3, 4, 5, 6, 7, 8][number(0...6)])
+  }
 
   private mutating func create(
-    _ words: Words, _ body: [UInt8], length: Int?, _ more: [String: String] = [:]
+    _ dialect: Dialect, _ body: [UInt8], length: Int?, _ more: [String: String] = [:]
   ) -> (id: UUID128, answer: SyncAnswer?) {
     let id = newName()
-    let fields = words.fields(length: length, ends: false).merging(more) { $1 }
+    let fields = dialect.fields(length: length, ends: false).merging(more) { $1 }
     return (
-      id, desk.ask(call("POST", .sync, body: body, fields, candidate: id), of: user)
+      id, backend.ask(call("POST", .sync, body: body, fields, candidate: id), of: user)
     )
   }
 
-  private mutating func head(_ words: Words, _ id: UUID128, _ offset: Int?, _ what: String) {
-    let answer = desk.ask(call("HEAD", .upload, words.fields(), id: id), of: user)
+  private mutating func head(_ dialect: Dialect, _ id: UUID128, _ offset: Int?, _ what: String) {
+    let answer = backend.ask(call("HEAD", .upload, dialect.fields(), id: id), of: user)
     if let offset {
-      expect(answer, words.version == 0 ? 200 : 204, words.told(offset), what)
+      expect(answer, dialect.version == 0 ? 200 : 204, dialect.expected(offset), what)
     } else {
       expect(answer, 404, what)
     }
   }
 
   mutating func tryUpload() {
-    let words = words()
+    let dialect = dialect()
     let batch = ForeignSyncBatch(number(1...4), number(0...2), at: number(0...1 << 30))
     let isGzip = happens()
     let body = isGzip ? SyncRequest.packed(batch.body) : batch.body
-    let length = words.version == 0 || happens() ? body.count : nil
+    let length = dialect.version == 0 || happens() ? body.count : nil
     let first = number(0...body.count - 1)
     let coding = isGzip ? ["content-encoding": "gzip"] : [:]
-    let (id, created) = create(words, Array(body[..<first]), length: length, coding)
-    var told = words.told(first)
-    told["location"] = "/api/sync/upload?id=\(id)"
-    told["upload-limit"] = "max-size=4194304, max-age=86400"
-    expect(created, 201, told, "a creation in \(words.version)")
+    let (id, created) = create(dialect, Array(body[..<first]), length: length, coding)
+    var expected = dialect.expected(first)
+    expected["location"] = "/api/sync/upload?id=\(id)"
+    expected["upload-limit"] = "max-size=4194304, max-age=86400"
+    expect(created, 201, expected, "a creation in \(dialect.version)")
     let seconds = number(1...80_000)
-    desk.now = desk.now.advanced(by: .seconds(seconds))
-    let state = desk.ask(call("HEAD", .upload, words.fields(), id: id), of: user)
+    backend.now = backend.now.advanced(by: .seconds(seconds))
+    let state = backend.ask(call("HEAD", .upload, dialect.fields(), id: id), of: user)
     expect(
-      state, words.version == 0 ? 200 : 204,
+      state, dialect.version == 0 ? 200 : 204,
       [
         "upload-limit": "max-size=4194304, max-age=\(86_400 - seconds)",
         "upload-length": length.map { "\($0)" }, "cache-control": "no-store",
       ], "the state of an upload")
-    refuse(words, id, first, length, body.count)
+    refuse(dialect, id, first, length, body.count)
     let middle = number(first...body.count)
-    let more = desk.ask(
+    let more = backend.ask(
       call(
         "PATCH", .upload, body: Array(body[first..<middle]),
-        words.fields(offset: first, ends: false), id: id), of: user)
-    if words.version > 0 || middle < body.count {
-      expect(more, 204, words.told(middle), "a piece")
-      finish(words, id, Array(body[middle...]), from: middle)
+        dialect.fields(offset: first, ends: false), id: id), of: user)
+    if dialect.version > 0 || middle < body.count {
+      expect(more, 204, dialect.expected(middle), "a piece")
+      finish(dialect, id, Array(body[middle...]), from: middle)
     } else {
       expect(more, 204, ["upload-offset": "\(body.count)"], "the last piece of tus")
     }
-    expect(desk.files[id] == nil, "the bytes of a complete upload are there")
+    expect(backend.files[id] == nil, "the bytes of a complete upload are there")
     expect(
-      desk.kept.positions(of: user.name).count == batch.records + batch.workouts,
+      backend.stored.positions(of: user.name).count == batch.records + batch.workouts,
       "an upload is not stored")
-    head(words, id, nil, "a complete upload")
+    head(dialect, id, nil, "a complete upload")
   }
 
   private mutating func finish(
-    _ words: Words, _ id: UUID128, _ rest: [UInt8], from offset: Int
+    _ dialect: Dialect, _ id: UUID128, _ rest: [UInt8], from offset: Int
   ) {
     if happens() {
-      desk.failure = .full(detail: "")
-      let failed = desk.ask(
-        call("PATCH", .upload, body: rest, words.fields(offset: offset, ends: true), id: id),
+      backend.failure = .full(detail: "")
+      let failed = backend.ask(
+        call("PATCH", .upload, body: rest, dialect.fields(offset: offset, ends: true), id: id),
         of: user)
       expect(failed, 503, ["retry-after": "30"], "a full store")
-      desk.failure = nil
+      backend.failure = nil
       let end = offset + rest.count
-      head(words, id, end, "an upload that could not be stored")
-      desk.ask(call("PATCH", .upload, words.fields(offset: end, ends: true), id: id), of: user)
+      head(dialect, id, end, "an upload that could not be stored")
+      backend.ask(call("PATCH", .upload, dialect.fields(offset: end, ends: true), id: id), of: user)
       return
     }
-    let answer = desk.ask(
-      call("PATCH", .upload, body: rest, words.fields(offset: offset, ends: true), id: id),
+    let answer = backend.ask(
+      call("PATCH", .upload, body: rest, dialect.fields(offset: offset, ends: true), id: id),
       of: user)
-    if words.version == 0 {
+    if dialect.version == 0 {
       expect(answer, 204, ["upload-offset": "\(offset + rest.count)"], "the end of tus")
     } else {
-      expect(answer, 200, [words.name: words.said(true)], "the end of an upload")
+      expect(answer, 200, [dialect.name: dialect.completeness(true)], "the end of an upload")
     }
   }
 
   /// Makes requests that must be refused without any change.
   private mutating func refuse(
-    _ words: Words, _ id: UUID128, _ offset: Int, _ length: Int?, _ size: Int
+    _ dialect: Dialect, _ id: UUID128, _ offset: Int, _ length: Int?, _ size: Int
   ) {
     func patch(_ fields: [String: String], of id: UUID128) -> SyncReceivedRequest {
       call("PATCH", .upload, body: [1], fields, id: id)
     }
     let other = offset + (happens() || offset == 0 ? 1 : -1)
     expect(
-      desk.ask(patch(words.fields(offset: other, ends: false), of: id), of: user), 409,
-      words.told(offset), "another offset")
-    expect(desk.ask(patch(words.fields(ends: false), of: id), of: user), 400, "no offset")
-    for ends in ["?1", "?0"] where words.version > 0 {
-      var odd = words.fields(offset: offset)
+      backend.ask(patch(dialect.fields(offset: other, ends: false), of: id), of: user), 409,
+      dialect.expected(offset), "another offset")
+    expect(backend.ask(patch(dialect.fields(ends: false), of: id), of: user), 400, "no offset")
+    for ends in ["?1", "?0"] where dialect.version > 0 {
+      var odd = dialect.fields(offset: offset)
       odd["content-type"] = "text/plain"
-      odd[words.name] = ends
-      guard words.version >= 6 else { continue }
-      expect(desk.ask(patch(odd, of: id), of: user), 415, "another media type")
+      odd[dialect.name] = ends
+      guard dialect.version >= 6 else { continue }
+      expect(backend.ask(patch(odd, of: id), of: user), 415, "another media type")
     }
     let others = SyncUser("another")
     expect(
-      desk.ask(patch(words.fields(offset: offset, ends: false), of: id), of: others), 404,
+      backend.ask(patch(dialect.fields(offset: offset, ends: false), of: id), of: others), 404,
       "an upload of another user")
     expect(
-      desk.ask(patch(words.fields(offset: 0, ends: false), of: newName()), of: user), 404,
+      backend.ask(patch(dialect.fields(offset: 0, ends: false), of: newName()), of: user), 404,
       "an unknown upload")
-    head(words, id, offset, "an upload after refusals")
+    head(dialect, id, offset, "an upload after refusals")
   }
 
   // Bounds.
 
   mutating func tryLimits() {
-    let words = words()
-    expect(create(words, [], length: Self.most + 1).answer, 413, "an upload that is too large")
-    let (large, answer) = create(words, [], length: Self.most)
+    let dialect = dialect()
+    expect(create(dialect, [], length: Self.most + 1).answer, 413, "an upload that is too large")
+    let (large, answer) = create(dialect, [], length: Self.most)
     expect(answer, 201, "the largest upload")
     expect(
-      desk.ask(call("DELETE", .upload, words.fields(), id: large), of: user), 204, "a deletion")
-    head(words, large, nil, "a deleted upload")
-    if words.version == 0 {
-      expect(create(words, [], length: nil).answer, 400, "tus without a length")
+      backend.ask(call("DELETE", .upload, dialect.fields(), id: large), of: user), 204, "a deletion"
+    )
+    head(dialect, large, nil, "a deleted upload")
+    if dialect.version == 0 {
+      expect(create(dialect, [], length: nil).answer, 400, "tus without a length")
     }
     let size = number(2...9)
     expect(
-      create(words, Array(repeating: 1, count: size + 1), length: size).answer, 400, "too much")
-    let (id, _) = create(words, [1], length: size)
+      create(dialect, Array(repeating: 1, count: size + 1), length: size).answer, 400, "too much")
+    let (id, _) = create(dialect, [1], length: size)
     let over = call(
       "PATCH", .upload, body: Array(repeating: 1, count: size),
-      words.fields(offset: 1, ends: happens()), id: id)
-    expect(desk.ask(over, of: user), 400, "more bytes than were announced")
-    head(words, id, nil, "an upload that was too long")
-    if words.version > 0 {
-      let (short, _) = create(words, [1], length: size + 2)
+      dialect.fields(offset: 1, ends: happens()), id: id)
+    expect(backend.ask(over, of: user), 400, "more bytes than were announced")
+    head(dialect, id, nil, "an upload that was too long")
+    if dialect.version > 0 {
+      let (short, _) = create(dialect, [1], length: size + 2)
       let end = call(
-        "PATCH", .upload, body: [1], words.fields(offset: 1, ends: true), id: short)
-      expect(desk.ask(end, of: user), 400, "fewer bytes than were announced")
+        "PATCH", .upload, body: [1], dialect.fields(offset: 1, ends: true), id: short)
+      expect(backend.ask(end, of: user), 400, "fewer bytes than were announced")
     }
-    tryRoom(words)
-    tryCrowd(words)
+    tryRoom(dialect)
+    tryOverload(dialect)
   }
 
   /// Checks that a user has at most 16 uploads, and that a new one replaces the oldest.
-  private mutating func tryRoom(_ words: Words) {
+  private mutating func tryRoom(_ dialect: Dialect) {
     var ids: [UUID128] = []
     for _ in 0..<16 {
-      desk.now = desk.now.advanced(by: .seconds(1))
-      ids.append(create(words, [1], length: 5).id)
+      backend.now = backend.now.advanced(by: .seconds(1))
+      ids.append(create(dialect, [1], length: 5).id)
     }
-    head(words, ids[0], 1, "the first of 16 uploads")
-    desk.now = desk.now.advanced(by: .seconds(1))
-    let last = create(words, [1], length: 5).id
-    head(words, ids[0], nil, "the first of 17 uploads")
-    head(words, ids[1], 1, "the second of 17 uploads")
-    head(words, last, 1, "the last of 17 uploads")
+    head(dialect, ids[0], 1, "the first of 16 uploads")
+    backend.now = backend.now.advanced(by: .seconds(1))
+    let last = create(dialect, [1], length: 5).id
+    head(dialect, ids[0], nil, "the first of 17 uploads")
+    head(dialect, ids[1], 1, "the second of 17 uploads")
+    head(dialect, last, 1, "the last of 17 uploads")
     let age = Duration.seconds(86_400)
-    desk.now = desk.now.advanced(by: age - .nanoseconds(1))
-    desk.tick()
-    head(words, last, 1, "an upload of almost a day")
-    head(words, ids[15], nil, "an upload of more than a day")
-    expect(desk.server.deadline == desk.now.advanced(by: .nanoseconds(1)), "no deadline")
-    desk.now = desk.now.advanced(by: .nanoseconds(1))
-    desk.tick()
-    head(words, last, nil, "an upload of a day")
-    expect(desk.files.isEmpty, "old uploads are there")
+    backend.now = backend.now.advanced(by: age - .nanoseconds(1))
+    backend.tick()
+    head(dialect, last, 1, "an upload of almost a day")
+    head(dialect, ids[15], nil, "an upload of more than a day")
+    expect(backend.server.deadline == backend.now.advanced(by: .nanoseconds(1)), "no deadline")
+    backend.now = backend.now.advanced(by: .nanoseconds(1))
+    backend.tick()
+    head(dialect, last, nil, "an upload of a day")
+    expect(backend.files.isEmpty, "old uploads are there")
   }
 
   /// Checks that 64 requests can wait for the store, and 4 for an upload.
-  private mutating func tryCrowd(_ words: Words) {
-    let (id, _) = create(words, [1], length: 9)
-    desk.holds = true
+  private mutating func tryOverload(_ dialect: Dialect) {
+    let (id, _) = create(dialect, [1], length: 9)
+    backend.holds = true
     let piece = call(
-      "PATCH", .upload, body: [2], words.fields(offset: 1, ends: false), id: id)
-    expect(desk.ask(piece, of: user) == nil, "an answer before the bytes are stored")
-    let waiting = (0..<5).map { _ in desk.newRequest() }
+      "PATCH", .upload, body: [2], dialect.fields(offset: 1, ends: false), id: id)
+    expect(backend.ask(piece, of: user) == nil, "an answer before the bytes are stored")
+    let waiting = (0..<5).map { _ in backend.newRequest() }
     for request in waiting {
-      desk.ask(call("HEAD", .upload, words.fields(), id: id), of: user, as: request)
+      backend.ask(call("HEAD", .upload, dialect.fields(), id: id), of: user, as: request)
     }
-    expect(desk.answers[waiting[3]] == nil, "the fourth does not wait")
-    expect(desk.answers[waiting[4]], 503, ["retry-after": "2"], "the fifth that waits")
-    for _ in 0..<62 { desk.ask(call("POST", .refresh), of: user) }
-    expect(desk.ask(call("POST", .refresh), of: user) == nil, "the last of 64 is refused")
-    expect(desk.ask(call("POST", .refresh), of: user), 503, ["retry-after": "2"], "too many wait")
-    desk.release()
+    expect(backend.answers[waiting[3]] == nil, "the fourth does not wait")
+    expect(backend.answers[waiting[4]], 503, ["retry-after": "2"], "the fifth that waits")
+    for _ in 0..<62 { backend.ask(call("POST", .refresh), of: user) }
+    expect(backend.ask(call("POST", .refresh), of: user) == nil, "the last of 64 is refused")
+    expect(
+      backend.ask(call("POST", .refresh), of: user), 503, ["retry-after": "2"], "too many wait")
+    backend.release()
     for request in waiting.prefix(4) {
-      let status = words.version == 0 ? 200 : 204
-      expect(desk.answers[request], status, words.told(2), "one that waited")
+      let status = dialect.version == 0 ? 200 : 204
+      expect(backend.answers[request], status, dialect.expected(2), "one that waited")
     }
-    expect(desk.ask(call("POST", .refresh), of: user), 200, "a request after the crowd")
+    expect(backend.ask(call("POST", .refresh), of: user), 200, "a request after the crowd")
   }
 
   // Interrupted bodies, and the drain.
 
   mutating func tryCuts() {
-    let words = Words(version: number(3...8))
-    let (id, request) = (newName(), desk.newRequest())
+    let dialect = Dialect(version: number(3...8))
+    let (id, request) = (newName(), backend.newRequest())
     let size = number(2...40)
     let whole = Array(repeating: UInt8(7), count: size)
-    var fields = words.fields(length: size, ends: happens())
+    var fields = dialect.fields(length: size, ends: happens())
     let head = call("POST", .sync, fields, candidate: id)
-    desk.feed(.announced(request, head, user: nil))
-    expect(desk.informed.isEmpty, "nobody is told of an upload")
-    desk.feed(.announced(request, head, user: user))
+    backend.feed(.announced(request, head, user: nil))
+    expect(backend.informed.isEmpty, "nobody is told of an upload")
+    backend.feed(.announced(request, head, user: user))
     expect(
-      desk.informed[request]?.value(of: "location") == "/api/sync/upload?id=\(id)",
+      backend.informed[request]?.value(of: "location") == "/api/sync/upload?id=\(id)",
       "a client is not told where its upload goes on")
     let came = number(1...size - 1)
     var cut = head
     cut.body = Array(whole[..<came])
-    desk.feed(.cut(request, cut))
-    self.head(words, id, came, "an upload that was cut")
-    fields = words.fields(offset: came, ends: true)
-    let second = desk.newRequest()
-    desk.feed(.announced(second, call("PATCH", .upload, fields, id: id), user: user))
-    let asked = desk.newRequest()
-    desk.ask(call("HEAD", .upload, words.fields(), id: id), of: user, as: asked)
-    expect(desk.answers[asked] == nil, "the offset is told while bytes come")
-    expect(desk.interrupted == [second], "the body that comes is not ended")
+    backend.feed(.cut(request, cut))
+    self.head(dialect, id, came, "an upload that was cut")
+    fields = dialect.fields(offset: came, ends: true)
+    let second = backend.newRequest()
+    backend.feed(.announced(second, call("PATCH", .upload, fields, id: id), user: user))
+    let asked = backend.newRequest()
+    backend.ask(call("HEAD", .upload, dialect.fields(), id: id), of: user, as: asked)
+    expect(backend.answers[asked] == nil, "the offset is told while bytes come")
+    expect(backend.interrupted == [second], "the body that comes is not ended")
     let isRight = happens()
     var rest = call(
-      "PATCH", .upload, words.fields(offset: isRight ? came : came + 1, ends: true), id: id)
+      "PATCH", .upload, dialect.fields(offset: isRight ? came : came + 1, ends: true), id: id)
     rest.body = [1]
-    desk.feed(.cut(second, rest))
+    backend.feed(.cut(second, rest))
     let end = isRight ? came + 1 : came
-    expect(desk.answers[asked], 204, words.told(end), "the offset behind a cut")
+    expect(backend.answers[asked], 204, dialect.expected(end), "the offset behind a cut")
     // A body of which no bytes arrived leaves no upload.
-    let (empty, third) = (newName(), desk.newRequest())
-    let none = call("POST", .sync, words.fields(length: 5, ends: true), candidate: empty)
-    desk.feed(.announced(third, none, user: user))
-    desk.feed(.cut(third, none))
-    self.head(words, empty, nil, "an upload without bytes")
-    tryRestore(words)
+    let (empty, third) = (newName(), backend.newRequest())
+    let none = call("POST", .sync, dialect.fields(length: 5, ends: true), candidate: empty)
+    backend.feed(.announced(third, none, user: user))
+    backend.feed(.cut(third, none))
+    self.head(dialect, empty, nil, "an upload without bytes")
+    tryRestore(dialect)
   }
 
   /// Checks that uploads of an earlier process resume from the record lines of their files.
-  private mutating func tryRestore(_ words: Words) {
+  private mutating func tryRestore(_ dialect: Dialect) {
     let record = SyncUploadRecord(
       user: "a\"\n", length: happens() ? number(9...Self.most) : nil, isGzip: happens())
     let found = SyncUploadRecord.read(record.line + [1, 2])
@@ -548,57 +553,58 @@ extension ForeignSyncClient {
     let owner = SyncUser(record.user)
     let (young, old) = (newName(), newName())
     let age = Duration.seconds(86_400)
-    desk.feed(
+    backend.feed(
       .other(
         .restored([
           StoredUpload(id: old, record: record, offset: 9, age: age),
           StoredUpload(id: young, record: record, offset: 9, age: age - .seconds(5)),
         ])))
-    let state = desk.ask(call("HEAD", .upload, words.fields(), id: young), of: owner)
+    let state = backend.ask(call("HEAD", .upload, dialect.fields(), id: young), of: owner)
     expect(state, 204, ["upload-limit": "max-size=4194304, max-age=5"], "a restored upload")
-    let gone = desk.ask(call("HEAD", .upload, words.fields(), id: old), of: owner)
-    expect(gone, 404, "a restored upload of a day")
+    let expired = backend.ask(call("HEAD", .upload, dialect.fields(), id: old), of: owner)
+    expect(expired, 404, "a restored upload of a day")
   }
 
   mutating func tryEnd() {
     let window = Duration.seconds(number(1...9))
-    let words = words()
-    let (id, _) = create(words, [1], length: 9)
-    let request = desk.newRequest()
-    desk.feed(
+    let dialect = dialect()
+    let (id, _) = create(dialect, [1], length: 9)
+    let request = backend.newRequest()
+    backend.feed(
       .announced(
-        request, call("PATCH", .upload, words.fields(offset: 1, ends: false), id: id), user: user))
-    desk.holds = true
-    let late = desk.newRequest()
-    desk.ask(call("POST", .refresh), of: user, as: late)
-    desk.feed(.other(.drain(within: window)))
-    expect(desk.interrupted == [request], "a body is waited for at the end")
+        request, call("PATCH", .upload, dialect.fields(offset: 1, ends: false), id: id), user: user)
+    )
+    backend.holds = true
+    let late = backend.newRequest()
+    backend.ask(call("POST", .refresh), of: user, as: late)
+    backend.feed(.other(.drain(within: window)))
+    expect(backend.interrupted == [request], "a body is waited for at the end")
     let seconds = "\(window.components.seconds)"
     expect(
-      desk.ask(call("POST", .refresh), of: user), 503, ["retry-after": seconds], "at the end")
-    expect(!desk.isFinished, "the end comes before the last answer")
-    var cut = call("PATCH", .upload, words.fields(offset: 1, ends: false), id: id)
+      backend.ask(call("POST", .refresh), of: user), 503, ["retry-after": seconds], "at the end")
+    expect(!backend.isFinished, "the end comes before the last answer")
+    var cut = call("PATCH", .upload, dialect.fields(offset: 1, ends: false), id: id)
     cut.body = [2, 3]
-    desk.feed(.cut(request, cut))
-    desk.release()
-    expect(desk.answers[late], 200, "a request from before the end")
-    expect(desk.files[id] == [1, 2, 3], "what came at the end is lost")
-    expect(desk.isFinished, "the end does not come")
+    backend.feed(.cut(request, cut))
+    backend.release()
+    expect(backend.answers[late], 200, "a request from before the end")
+    expect(backend.files[id] == [1, 2, 3], "what came at the end is lost")
+    expect(backend.isFinished, "the end does not come")
   }
 }
 
 // The syntax of the protocols: offers, tickets, locations and dates.
 extension ForeignSyncClient {
-  mutating func tryWords() {
+  mutating func tryFormats() {
     tryOffers()
     tryTickets()
-    tryPlaces()
+    tryLocations()
     let odd = ["2026-1-31", "2026-02-30", "2026-01-31T00:00", "", "today", "2026-01-31Z"]
     for path in [SyncPath.steps, .heartRate, .sleep, .workouts, .periods] {
       var call = call("GET", path)
       let date = odd[number(0...odd.count - 1)]
       call.query[happens() ? "from" : "to"] = date
-      expect(desk.ask(call, of: user), 400, "the date \(date)")
+      expect(backend.ask(call, of: user), 400, "the date \(date)")
     }
   }
 
@@ -654,7 +660,7 @@ extension ForeignSyncClient {
     }
   }
 
-  private mutating func tryPlaces() {
+  private mutating func tryLocations() {
     let path = "/u?\(number(0...99))"
     let url = "https://a.example:8443/api/sync"
     let most = String(of: "a", count: 2_047)

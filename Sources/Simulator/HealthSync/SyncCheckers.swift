@@ -112,7 +112,7 @@ struct SyncObserved: Sendable {
   private struct Wake: Sendable {
     var until: Instant
     var read: [String: Int]
-    var isTold = false
+    var isReported = false
   }
 
   // Time.
@@ -120,8 +120,8 @@ struct SyncObserved: Sendable {
   /// Finds granted time that ended since the last step.
   mutating func pass(to now: Instant, _ isAwake: Bool, _ found: inout Findings) {
     guard isAwake else { return }
-    for (id, wake) in wakes where wake.until < now && !wake.isTold {
-      wakes[id]?.isTold = true
+    for (id, wake) in wakes where wake.until < now && !wake.isReported {
+      wakes[id]?.isReported = true
       found.add(.overdue, at: now, "wake \(id.number) was not given back before its end")
     }
   }
@@ -226,7 +226,7 @@ struct SyncObserved: Sendable {
       found.add(.doubled, at: now, "wake \(id.number) was given back twice")
     }
     guard let wake = wakes.removeValue(forKey: id) else { return }
-    if wake.until <= now, !wake.isTold {
+    if wake.until <= now, !wake.isReported {
       found.add(.overdue, at: now, "wake \(id.number) was given back at its end or later")
     }
     guard result == .done else { return }
@@ -266,8 +266,8 @@ struct SyncObserved: Sendable {
   }
 
   private func checkDeleted(_ files: [String], _ now: Instant, _ found: inout Findings) {
-    let kept = Set(queue.batches.map(\.file))
-    for file in files where kept.contains(file) {
+    let queued = Set(queue.batches.map(\.file))
+    for file in files where queued.contains(file) {
       found.add(.hasty, at: now, "\(file) is deleted although the queue needs it")
     }
   }

@@ -124,10 +124,10 @@ extension SyncFeature {
   private static func describe(_ file: String, _ fact: SyncUploadFact) -> [TracePart] {
     switch fact {
     case .begins: [(.phone, "begins the upload of \(file)")]
-    case .kept: [(.disk, "keeps where \(file) goes on")]
+    case .storedURL: [(.disk, "keeps where \(file) goes on")]
     case .appends(_, let from, let count):
       [(.phone, "sends \(count) bytes of \(file) from \(from)")]
-    case .told(_, let status, let offset, let isComplete):
+    case .answered(_, let status, let offset, let isComplete):
       [
         (
           .server,

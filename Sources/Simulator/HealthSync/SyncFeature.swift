@@ -69,14 +69,14 @@ public enum SyncFeature: SimulatedFeature {
     case stores(StoreToken, SyncDelivery, upTo: Int?)
     /// The newest stamp of a phone is read.
     case stamps(StoreToken, user: String, device: String)
-    case keeps(SyncPiece)
+    case writesPiece(SyncPiece)
     case completes(SyncPiece)
     /// The rest of a body arrives or is cut.
     case bodies(TrafficID)
     case done(StoreToken, SyncOutcome)
     case repeats(Question)
     /// A person looks at the data of a phone.
-    case looks(phone: Int)
+    case queries(phone: Int)
   }
 
   /// A fact that only this world can observe.
@@ -227,8 +227,8 @@ public enum SyncFeature: SimulatedFeature {
     if phoneState.own.pending > 1_000 { found("batches", phoneState.own.pending, 1_000) }
   }
 
-  public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
-    if case .update(.notice(let notice)) = effect { look("\(notice)", "a notice") }
+  public static func expose(_ effect: Effect, _ report: (String, String) -> Void) {
+    if case .update(.notice(let notice)) = effect { report("\(notice)", "a notice") }
   }
 }
 
@@ -296,11 +296,11 @@ extension SyncFeature {
   private static func mix(_ fact: SyncUploadFact, into digest: inout Digest) {
     switch fact {
     case .begins(let isGzip): digest.mix(isGzip)
-    case .kept(let place, _): digest.mix(place)
-    case .appends(let place, let from, let count):
-      digest.mix(place)
+    case .storedURL(let url, _): digest.mix(url)
+    case .appends(let url, let from, let count):
+      digest.mix(url)
       digest.mix(UInt64(from), UInt64(count))
-    case .told(_, let status, let offset, let isComplete):
+    case .answered(_, let status, let offset, let isComplete):
       digest.mix(UInt64(status), UInt64(offset ?? 0))
       digest.mix(isComplete)
     }

@@ -101,7 +101,7 @@ struct SyncPace: Sendable {
       found.add(.storm, at: now, "more than \(window.attempts) tries within \(window.per)")
     }
     tries.append(now)
-    let kept = phoneState.policy.retry.windows.map(\.attempts).max() ?? 0
-    if tries.count > kept { tries.removeFirst(tries.count - kept) }
+    let limit = phoneState.policy.retry.windows.map(\.attempts).max() ?? 0
+    if tries.count > limit { tries.removeFirst(tries.count - limit) }
   }
 }

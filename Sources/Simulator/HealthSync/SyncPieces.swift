@@ -19,24 +19,24 @@ public enum SyncUploadFact: Sendable, Equatable {
   /// The upload begins: the phone requests a URL for it, or sends the whole payload.
   case begins(isGzip: Bool)
   /// The phone stored the URL at which the upload resumes.
-  case kept(place: String, isGzip: Bool)
+  case storedURL(url: String, isGzip: Bool)
   /// The phone sends bytes to the upload's URL.
-  case appends(place: String, from: Int, count: Int)
+  case appends(url: String, from: Int, count: Int)
   /// The server answered a request about the upload.
-  case told(place: String, status: Int, offset: Int?, isComplete: Bool)
+  case answered(url: String, status: Int, offset: Int?, isComplete: Bool)
 }
 
 /// Finds bytes that are sent again although the server has reported that it has them.
 struct SyncPieces: Sendable {
   /// The state of an upload as last reported to its phone.
   private struct Known {
-    var place: String
+    var url: String
     var offset: Int
   }
 
   private var known: [String: Known] = [:]
   /// The URLs at which the phone can resume, even in a later process.
-  private var tickets: [String: (place: String, isGzip: Bool)] = [:]
+  private var tickets: [String: (url: String, isGzip: Bool)] = [:]
   /// The highest offset that the server has reported for each URL.
   private var most: [String: Int] = [:]
 
@@ -46,11 +46,11 @@ struct SyncPieces: Sendable {
     switch fact {
     case .begins(let isGzip):
       if let ticket = tickets[file], ticket.isGzip == isGzip {
-        found.add(.resent, at: now, "\(file) starts over although \(ticket.place) can be resumed")
+        found.add(.resent, at: now, "\(file) starts over although \(ticket.url) can be resumed")
       }
-    case .kept(let place, let isGzip): tickets[file] = (place, isGzip)
-    case .appends(let place, let from, let count):
-      guard let known = known[file], known.place == place else {
+    case .storedURL(let url, let isGzip): tickets[file] = (url, isGzip)
+    case .appends(let url, let from, let count):
+      guard let known = known[file], known.url == url else {
         return found.add(.resent, at: now, "\(file) is sent although its offset is not known")
       }
       if known.offset != from {
@@ -58,22 +58,22 @@ struct SyncPieces: Sendable {
           .resent, at: now,
           "\(file) is sent from \(from) to \(from + count) although the server has \(known.offset)")
       }
-    case .told(let place, let status, let offset, let isComplete):
-      told(file, place, status, isComplete ? nil : offset, now, &found)
+    case .answered(let url, let status, let offset, let isComplete):
+      noteAnswer(file, url, status, isComplete ? nil : offset, now, &found)
       if isComplete { (known[file], tickets[file]) = (nil, nil) }
     }
   }
 
-  private mutating func told(
-    _ file: String, _ place: String, _ status: Int, _ offset: Int?, _ now: Instant,
+  private mutating func noteAnswer(
+    _ file: String, _ url: String, _ status: Int, _ offset: Int?, _ now: Instant,
     _ found: inout Findings
   ) {
     if let offset, 200..<300 ~= status || status == 409 {
-      if let most = most[place], offset < most {
-        found.add(.lost, at: now, "\(place) has \(offset) bytes after \(most)")
+      if let most = most[url], offset < most {
+        found.add(.lost, at: now, "\(url) has \(offset) bytes after \(most)")
       }
-      most[place] = offset
-      known[file] = Known(place: place, offset: offset)
+      most[url] = offset
+      known[file] = Known(url: url, offset: offset)
     }
     // The upload may start over after a conflict, after a refusal that a retry cannot resolve, and
     // after a success without an offset, such as a proxy's.

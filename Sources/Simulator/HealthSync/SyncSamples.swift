@@ -47,10 +47,10 @@ enum SyncSamples {
       start = night * 86_400 - 7_200 + Int64(slot) * 1_800 - zone.first
       (length, source) = (1_800, "Watch \(phone)")
       value = .category(stagePrefix + stages[slot])
-    case let place:
+    case let index:
       length = 0
       value = .quantity(Double(40 + word % 120))
-      unit = place == 6 ? word % 2 == 0 ? "ms" : "s" : place == 7 ? "mL/min·kg" : "count/min"
+      unit = index == 6 ? word % 2 == 0 ? "ms" : "s" : index == 7 ? "mL/min·kg" : "count/min"
     }
     return HealthSample(
       type: type, value: value, unit: unit, start: Timestamp(nanoseconds: start * second),

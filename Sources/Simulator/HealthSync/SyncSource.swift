@@ -51,7 +51,7 @@ struct SyncSource {
   ///
   /// Returns `nil` if two entries with the same key differ in value, since a backend keeps the one
   /// that came first.
-  func kept(where isThere: (Entry) -> Bool) -> [HealthSample]? {
+  func samples(where isThere: (Entry) -> Bool) -> [HealthSample]? {
     var found: [HealthSamplePlace: HealthSample] = [:]
     for entry in entries where isThere(entry) {
       let sample = entry.sample.sample
@@ -133,8 +133,8 @@ struct SyncSource {
 
   /// Returns the mark of a change, or 0 if there is no such change.
   private func mark(of change: Int64) -> UInt64 {
-    let place = Int(change) - 1
-    return marks.indices.contains(place) ? marks[place] : 0
+    let index = Int(change) - 1
+    return marks.indices.contains(index) ? marks[index] : 0
   }
 
   /// Deletes a sample or restores a deleted one. Returns its type, or `nil` if there is none.
@@ -171,12 +171,12 @@ struct SyncSource {
     ) { span in
       own.contains { $0.added > span.done || $0.deleted ?? 0 > span.done }
     } deletions: { span, key, limit in
-      let gone = own.filter { span.holds($0.deleted) }.map { Self.key($0) }.sorted()
-      return Array(gone.drop { one in key.map { one <= $0 } ?? false }.prefix(limit))
-    } additions: { span, place, limit in
+      let deleted = own.filter { span.holds($0.deleted) }.map { Self.key($0) }.sorted()
+      return Array(deleted.drop { one in key.map { one <= $0 } ?? false }.prefix(limit))
+    } additions: { span, position, limit in
       let there = own.filter { $0.deleted == nil && span.holds($0.added) }
         .map { KeyedHealthSample(key: Self.key($0), sample: $0.sample.sample) }
-        .filter { (place.start, place.key) < ($0.sample.start, $0.key) }
+        .filter { (position.start, position.key) < ($0.sample.start, $0.key) }
         .sorted { ($0.sample.start, $0.key) < ($1.sample.start, $1.key) }
       return Array(there.prefix(limit))
     }

@@ -100,23 +100,23 @@ extension SyncWorld {
   {
     switch change {
     case .writes(let id, let page, let bodies):
-      keep(page.drafts, bodies, host)
+      store(page.drafts, bodies, host)
       return .input(.fetched(id, page))
     case .splits(let file, let drafts, let bodies):
-      keep(drafts, bodies, host)
+      store(drafts, bodies, host)
       return .input(.split(file, drafts))
     case .commits(let id, let steps):
       for step in steps { phones[host.index].apply(step) }
       return .input(.committed(id))
     case .stores(let token, let delivery, _): return store(token, delivery)
-    case .keeps(let piece): return keep(piece)
+    case .writesPiece(let piece): return append(piece)
     case .input, .reads, .fires, .naps, .tries, .informs, .stamps, .completes, .bodies, .done,
-      .repeats, .looks:
+      .repeats, .queries:
       return nil
     }
   }
 
-  private mutating func keep(_ drafts: [PayloadDraft], _ bodies: [[UInt8]], _ host: HostID) {
+  private mutating func store(_ drafts: [PayloadDraft], _ bodies: [[UInt8]], _ host: HostID) {
     for (draft, body) in zip(drafts, bodies) {
       phones[host.index].files[draft.file] = body
       phones[host.index].written.insert(SyncHash.folded(body))
@@ -132,9 +132,9 @@ extension SyncWorld {
     case .commits(let id, _): return .input(.notCommitted(id, failure))
     case .stores(let token, _, let end):
       return .done(token, end.map { .unfinished($0, failure) } ?? .failed(failure))
-    case .keeps(let piece): return .done(piece.token, .failed(failure))
+    case .writesPiece(let piece): return .done(piece.token, .failed(failure))
     case .input, .reads, .fires, .naps, .tries, .informs, .stamps, .completes, .bodies, .done,
-      .repeats, .looks:
+      .repeats, .queries:
       return change
     }
   }
@@ -155,14 +155,14 @@ extension SyncWorld {
     case .informs(let phone, let file, let number, let fields):
       informed(file, number, fields, kernel.phones[phone])
     case .stamps(let token, let user, let device):
-      let stamp = backend.kept.newestStamp(of: user, device: device)
+      let stamp = backend.stored.newestStamp(of: user, device: device)
       feed(.other(.done(token, .stamped(stamp))))
     case .completes(let piece): complete(piece)
     case .bodies(let number): bodyEnds(number)
     case .done(let token, let outcome): feed(.other(.done(token, outcome)))
     case .repeats(let question): repeated(question)
-    case .looks(let phone): look(at: phone)
-    case .writes, .splits, .commits, .stores, .keeps: return  // They become durable instead.
+    case .queries(let phone): query(from: phone)
+    case .writes, .splits, .commits, .stores, .writesPiece: return  // They become durable instead.
     }
   }
 
@@ -257,7 +257,7 @@ extension SyncWorld {
     /// The line of its record, followed by the received bytes.
     var bytes: [UInt8]
     /// The number of bytes that were written completely. Bytes after them come from a failed write.
-    var told: Int
+    var written: Int
     /// When the file was last written, on the world's clock and on the server's.
     var changed: Instant
     var wall: Timestamp
@@ -305,8 +305,8 @@ extension SyncWorld {
   mutating func bodyEnds(_ id: TrafficID) {
     guard let coming = backend.coming.removeValue(forKey: id) else { return }
     // A request repeated by an intermediary has no client that waits for the answer.
-    let place = exchange(id)
-    let isLeft = place.map { kernel.exchanges[$0].isAbandoned || isHole(kernel.exchanges[$0].from) }
+    let index = exchange(id)
+    let isLeft = index.map { kernel.exchanges[$0].isAbandoned || isHole(kernel.exchanges[$0].from) }
     guard coming.isCut || isLeft == true else {
       return feed(id, coming.request, coming.candidate, coming.phone)
     }
@@ -315,7 +315,7 @@ extension SyncWorld {
     let most = Int(Double(coming.request.body.count) * share)
     let bound = UInt64(max(0, min(most, coming.request.body.count - 1)))
     let count = Int(kernel.hosts[server.slot].generator.next() % (bound + 1))
-    if let place, isLeft == false { cut(kernel.exchanges[place]) }
+    if let index, isLeft == false { cut(kernel.exchanges[index]) }
     guard let received = coming.request.received(count, candidate: coming.candidate) else { return }
     feed(.cut(RequestID(id), received))
   }
@@ -328,8 +328,8 @@ extension SyncWorld {
 
   /// Sends a client the URL at which its upload resumes.
   mutating func inform(_ id: TrafficID, _ fields: [UploadField]) {
-    guard let place = exchange(id), !isHole(kernel.exchanges[place].from),
-      case .part(let phone, let file, _) = kernel.exchanges[place].question
+    guard let index = exchange(id), !isHole(kernel.exchanges[index].from),
+      case .part(let phone, let file, _) = kernel.exchanges[index].question
     else { return }
     kernel.later(
       .informs(phone: phone, file: file, id, fields), after: kernel.delay())
@@ -339,8 +339,8 @@ extension SyncWorld {
   func disguised(_ answer: SyncAnswer, to id: TrafficID) -> SyncAnswer {
     var answer = answer
     if numbers.coded == 0 { answer.tellsEncodings = false }
-    guard let place = exchange(id),
-      case .part(_, _, let request) = kernel.exchanges[place].question,
+    guard let index = exchange(id),
+      case .part(_, _, let request) = kernel.exchanges[index].question,
       request.method == "OPTIONS"
     else { return answer }
     let draft = ["Accept-Patch", "Upload-Draft-Interop-Version", "Upload-Limit"]
@@ -369,11 +369,11 @@ extension SyncWorld {
     // A plan may have hundreds of pieces left when the calm begins, for which a slow store needs
     // minutes.
     let delay = isCalm ? .milliseconds(2) : numbers.storeDelay
-    write(.keeps(piece), on: server, after: max(diskDelay(server), delay))
+    write(.writesPiece(piece), on: server, after: max(diskDelay(server), delay))
   }
 
   /// Writes a piece to an upload's file and replaces what a failed write left after its offset.
-  mutating func keep(_ piece: SyncPiece) -> Feature.ScheduledEvent? {
+  mutating func append(_ piece: SyncPiece) -> Feature.ScheduledEvent? {
     // Half of the processes that die during a write die in the middle of it.
     if kernel.hosts[server.slot].pendingKill == .durable, piece.token.number % 2 == 0 {
       tear(piece, isKilled: true)
@@ -381,7 +381,7 @@ extension SyncWorld {
     }
     let bytes = begun(piece) + piece.bytes
     backend.files[piece.id] = UploadFile(
-      bytes: bytes, told: bytes.count, changed: now, wall: wall(server))
+      bytes: bytes, written: bytes.count, changed: now, wall: wall(server))
     return piece.isLast ? .completes(piece) : .done(piece.token, .kept(piece.end))
   }
 
@@ -397,7 +397,7 @@ extension SyncWorld {
 
   /// Writes only the first bytes of a piece, as a failed write does.
   mutating func tear(_ change: Feature.ScheduledEvent, on host: HostID) {
-    guard case .keeps(let piece) = change else { return }
+    guard case .writesPiece(let piece) = change else { return }
     tear(piece, isKilled: !kernel.hosts[host.slot].isRunning)
   }
 
@@ -413,7 +413,7 @@ extension SyncWorld {
       let all = piece.record.line + piece.bytes
       let bytes = Array(all.prefix(Int(generator.next() % UInt64(all.count + 1))))
       backend.files[piece.id] = UploadFile(
-        bytes: bytes, told: 0, changed: now, wall: wall(server))
+        bytes: bytes, written: 0, changed: now, wall: wall(server))
     }
   }
 
@@ -432,7 +432,7 @@ extension SyncWorld {
   /// Restores the uploads of an earlier process, and removes files that are not uploads.
   mutating func restoreUploads() {
     guard numbers.resumesFrom > 0 else { return }
-    var kept: [StoredUpload] = []
+    var uploads: [StoredUpload] = []
     for (id, file) in backend.files.sorted(by: { $0.key < $1.key }) {
       let head = Array(file.bytes.prefix(SyncUploadRecord.mostBytes))
       guard let (record, line) = SyncUploadRecord.read(head),
@@ -441,13 +441,13 @@ extension SyncWorld {
         backend.files[id] = nil
         continue
       }
-      let end = seam.defect == .appendsBehind ? max(line, file.told) : file.bytes.count
-      kept.append(
+      let end = seam.defect == .appendsBehind ? max(line, file.written) : file.bytes.count
+      uploads.append(
         StoredUpload(
           id: id, record: record, offset: end - line,
           age: max(.zero, file.wall.duration(to: wall(server)))))
     }
-    feed(.other(.restored(seam.defect == .forgetsUploads ? [] : kept)))
+    feed(.other(.restored(seam.defect == .forgetsUploads ? [] : uploads)))
   }
 
   // The end.

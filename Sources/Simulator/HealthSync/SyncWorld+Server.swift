@@ -9,7 +9,7 @@ extension SyncWorld {
   struct Backend {
     var server = SyncServer(epoch: "epoch-1", at: .zero)
     /// The stored state.
-    var kept = StoredSync(epoch: "epoch-1")
+    var stored = StoredSync(epoch: "epoch-1")
     /// The stored state when the process started.
     var old = StoredSync(epoch: "epoch-1")
     /// The number of changes of the stored state.
@@ -27,10 +27,10 @@ extension SyncWorld {
   }
 
   mutating func bootBackend() {
-    backend.server = SyncSeam.server(seam.defect, epoch: backend.kept.epoch, at: now)
+    backend.server = SyncSeam.server(seam.defect, epoch: backend.stored.epoch, at: now)
     backend.storeFree = now
     backend.coming = [:]
-    backend.old = backend.kept
+    backend.old = backend.stored
     glances.open = [:]
     restoreUploads()
   }
@@ -38,12 +38,12 @@ extension SyncWorld {
   /// Restores the state that the server had when its process started, and begins a new epoch.
   mutating func putBackServer(_ index: Int) {
     stop(server, for: index)
-    backend.kept = backend.old
+    backend.stored = backend.old
     backend.files = [:]
     backend.changes += 1
     if seam.defect != .keepsEpoch {
       backend.epochs += 1
-      backend.kept.begin(epoch: "epoch-\(backend.epochs)")
+      backend.stored.begin(epoch: "epoch-\(backend.epochs)")
     }
     note(.putBack(.server))
   }
@@ -89,7 +89,7 @@ extension SyncWorld {
       kernel.later(.stamps(token, user: user.name, device: device), on: server, after: wait)
     case .check(let token): later(token, .checked)
     case .tell(let token, let user, let path, let span, let wall):
-      later(token, told(path, span, user, wall))
+      later(token, outcome(path, span, user, wall))
     case .answer(let id, let answer):
       if seen(id.number, answer) { return }
       self.answer(id.number, Feature.Reply(disguised(answer, to: id.number)))
@@ -140,10 +140,10 @@ extension SyncWorld {
   }
 
   mutating func store(_ token: StoreToken, _ delivery: SyncDelivery) -> Feature.ScheduledEvent {
-    let counter = backend.kept.apply(delivery)
+    let counter = backend.stored.apply(delivery)
     backend.changes += 1
     kernel.counts[.stored] += 1
-    lookSoon(delivery.user)
+    querySoon(delivery.user)
     return .done(token, .stored(counter))
   }
 
@@ -252,9 +252,9 @@ extension SyncWorld {
   /// Begins an attempt by the app.
   mutating func tryByApp(_ file: String, _ body: [UInt8], _ phone: HostID) {
     let index = phone.index
-    let kept = phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
+    let ticket = phones[index].tickets[file].flatMap { try? UploadTicket.read($0) }
     let upload = UploadTry(
-      body, to: SyncRequest.endpoint, ticket: seam.defect == .losesTickets ? nil : kept,
+      body, to: SyncRequest.endpoint, ticket: seam.defect == .losesTickets ? nil : ticket,
       resumesFrom: numbers.resumesFrom > 0 ? numbers.resumesFrom : .max, phones[index].support)
     phones[index].tasks[file]?.sending = upload
     goOn(file, phone)
@@ -294,7 +294,7 @@ extension SyncWorld {
     case .create?:
       note(.upload(phone: phone.index, file: file, .begins(isGzip: upload.isGzip)))
     case .append(let url, let from, let count, _)?:
-      note(.upload(phone: phone.index, file: file, .appends(place: url, from: from, count: count)))
+      note(.upload(phone: phone.index, file: file, .appends(url: url, from: from, count: count)))
     case .offset?, .whole?, .ended?, nil: return
     }
   }
@@ -312,7 +312,7 @@ extension SyncWorld {
     case .failure(let failure): take(.failed(failure), of: file, phone)
     case .success(var reply):
       if let dialect = upload.dialect {
-        noteTold(
+        noteAnswer(
           reply.answer.reply(dialect, of: request.url), request.method, request.url,
           upload.payload.count, file, phone.index)
         if seam.defect == .resumesBlindly, request.method == "HEAD" { reply.forgetOffset() }
@@ -330,18 +330,18 @@ extension SyncWorld {
     goOn(file, phone)
   }
 
-  private mutating func noteTold(
+  private mutating func noteAnswer(
     _ answer: UploadReply, _ method: String, _ url: String, _ size: Int, _ file: String,
     _ index: Int
   ) {
-    guard let place = method == "POST" ? answer.url : url else { return }
+    guard let location = method == "POST" ? answer.url : url else { return }
     // tus has no field that states completion.
     let isWhole = method != "POST" && answer.fields.dialect == .tus && answer.fields.offset == size
     note(
       .upload(
         phone: index, file: file,
-        .told(
-          place: place, status: answer.status,
+        .answered(
+          url: location, status: answer.status,
           offset: method == "POST" ? answer.fields.offset ?? 0 : answer.fields.offset,
           isComplete: answer.fields.isComplete == true || isWhole)))
   }
@@ -359,7 +359,7 @@ extension SyncWorld {
       case .works, .slow: break
       }
       phones[index].tickets[file] = ticket.bytes
-      note(.upload(phone: index, file: file, .kept(place: ticket.url, isGzip: ticket.isGzip)))
+      note(.upload(phone: index, file: file, .storedURL(url: ticket.url, isGzip: ticket.isGzip)))
     }
   }
 
@@ -367,8 +367,8 @@ extension SyncWorld {
 
   mutating func trySystem(_ file: String, _ body: [UInt8], _ phone: HostID) {
     guard let task = phones[phone.index].tasks[file] else { return }
-    if let place = task.place {
-      send(SyncRequest("HEAD", place, dialect.fields, secret: task.secret), of: file, phone)
+    if let url = task.url {
+      send(SyncRequest("HEAD", url, dialect.fields, secret: task.secret), of: file, phone)
     } else {
       note(.upload(phone: phone.index, file: file, .begins(isGzip: false)))
       let fields = UploadFields(dialect, isComplete: true).fields
@@ -392,7 +392,7 @@ extension SyncWorld {
     let reply = UploadReply(104, dialect, of: SyncRequest.endpoint) {
       fields.value(of: $0.lowercased())
     }
-    phones[phone.index].tasks[file]?.place = reply.url
+    phones[phone.index].tasks[file]?.url = reply.url
   }
 
   mutating func answeredSystem(
@@ -406,19 +406,19 @@ extension SyncWorld {
     }
     let answer = reply.answer.reply(dialect, of: request.url)
     guard request.method != "POST" else { return ended(file, result.outcome, phone) }
-    noteTold(answer, request.method, request.url, body.count, file, index)
+    noteAnswer(answer, request.method, request.url, body.count, file, index)
     let isOpen = answer.fields.isComplete != true
     if request.method == "HEAD", 200..<300 ~= answer.status, isOpen,
-      let offset = answer.fields.offset, offset <= body.count, let place = task.place
+      let offset = answer.fields.offset, offset <= body.count, let url = task.url
     {
       let rest = Array(body[offset...])
       note(
-        .upload(phone: index, file: file, .appends(place: place, from: offset, count: rest.count)))
+        .upload(phone: index, file: file, .appends(url: url, from: offset, count: rest.count)))
       let fields =
         UploadFields(dialect, offset: offset, isComplete: true).fields
         + [UploadField("Content-Type", dialect.mediaType)]
       return send(
-        SyncRequest("PATCH", place, fields, body: rest, secret: task.secret), of: file, phone)
+        SyncRequest("PATCH", url, fields, body: rest, secret: task.secret), of: file, phone)
     }
     let isRefused = [400, 404, 409, 410, 415].contains(answer.status)
     guard isOpen, isRefused || request.method == "HEAD" && answer.status < 400 else {
@@ -426,7 +426,7 @@ extension SyncWorld {
     }
     // The upload is gone or differs from the expected one: the offset is requested again, or the
     // upload starts over.
-    if answer.status != 409 { phones[index].tasks[file]?.place = nil }
+    if answer.status != 409 { phones[index].tasks[file]?.url = nil }
     tryLater(file, result.outcome, phone)
   }
 }

@@ -98,7 +98,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     /// The app's attempt; `nil` if the system makes the upload.
     var sending: UploadTry?
     /// The URL at which the system resumes the upload.
-    var place: String?
+    var url: String?
     /// The outcome, stored until the app runs.
     var outcome: UploadOutcome?
     /// The epoch that the answer names.
@@ -212,7 +212,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
     let now = (source: phones[index].source.newest, store: backend.changes)
     if phones[index].compared.map({ $0 == now }) != true {
       phones[index].compared = now
-      let stored = backend.kept.positions(of: Self.user(index))
+      let stored = backend.stored.positions(of: Self.user(index))
       let there = phones[index].source.places
       phones[index].difference = (
         there.subtracting(stored).count, stored.subtracting(there).count
@@ -299,7 +299,7 @@ struct SyncWorld: SimulatedWorld, ~Copyable {
       compare(phone)
       give(.stop, to: phone)
     }
-    checkLooks()
+    checkAnswers()
     checkForeignClient()
   }
 }
@@ -363,17 +363,17 @@ extension SyncWorld {
 
   /// Makes the app run, unless the user force-quit it.
   private mutating func rouse(_ phone: HostID) {
-    let place = phone.slot
-    switch kernel.hosts[place].process {
+    let hostIndex = phone.slot
+    switch kernel.hosts[hostIndex].process {
     case .running: return
     case .suspended:
-      phones[phone.index].naps += kernel.hosts[place].suspending
-      kernel.hosts[place].suspending = []
+      phones[phone.index].naps += kernel.hosts[hostIndex].suspending
+      kernel.hosts[hostIndex].suspending = []
       resume(phone)
       napSoon(phone)
     case .dead:
-      guard kernel.hosts[place].downs.allSatisfy({ isJettison($0) }) else { return }
-      kernel.hosts[place].downs = []
+      guard kernel.hosts[hostIndex].downs.allSatisfy({ isJettison($0) }) else { return }
+      kernel.hosts[hostIndex].downs = []
       launchIfPossible(phone)
       napSoon(phone)
     }
@@ -477,10 +477,10 @@ extension SyncWorld {
   private mutating func identity(
     _ result: Result<Feature.Reply, LinkFailure>, _ secret: Int, _ phone: Int
   ) -> SyncModel.Input {
-    let told = result.flatMap { reply in
+    let identity = result.flatMap { reply in
       phones[phone].support.identified(reply.answer, server: SyncRequest.endpoint)
     }
-    switch told {
+    switch identity {
     case .failure(let failure):
       heed(failure, secret, phone)
       return .notIdentified(failure)
@@ -576,25 +576,25 @@ extension LinkFailure {
 
 // People who look at their health data: the server's answers are compared with the phones' data.
 extension SyncWorld {
-  func desk(of phone: Int) -> SyncDesk {
-    SyncDesk(
-      backend.server, backend.kept, seam.defect, phones[phone].source.zone, at: now, wall(server))
+  func copy(of phone: Int) -> SyncServerCopy {
+    SyncServerCopy(
+      backend.server, backend.stored, seam.defect, phones[phone].source.zone, at: now, wall(server))
   }
 
   /// Compares the data that each person is shown with the phone's data.
-  mutating func checkLooks() {
+  mutating func checkAnswers() {
     guard kernel.hosts[server.slot].isRunning else { return }
     for phone in phones.indices {
       let own = kernel.checkers.views[phone].phoneState.own
       guard own.missing == 0, own.extra == 0,
-        let there = phones[phone].source.kept(where: { $0.deleted == nil })
+        let there = phones[phone].source.samples(where: { $0.deleted == nil })
       else { continue }
-      var desk = desk(of: phone)
+      var copy = copy(of: phone)
       // People also look some days later.
-      desk.wall = desk.wall.advanced(by: .seconds(86_400 * Int64(kernel.plan.seed % 40)))
-      let look = SyncLook(there, phones[phone].source.zone, at: desk.wall)
+      copy.wall = copy.wall.advanced(by: .seconds(86_400 * Int64(kernel.plan.seed % 40)))
+      let expected = SyncExpectation(there, phones[phone].source.zone, at: copy.wall)
       for path in [SyncPath.steps, .heartRate, .sleep, .workouts, .periods] {
-        check(path, look, &desk, phone)
+        check(path, expected, &copy, phone)
       }
     }
   }
@@ -603,50 +603,50 @@ extension SyncWorld {
   mutating func checkForeignClient() {
     guard kernel.hosts[server.slot].isRunning else { return }
     let generator = RandomSource(seed: kernel.hosts[server.slot].generator.next())
-    var foreignClient = ForeignSyncClient(desk(of: 0), generator)
+    var foreignClient = ForeignSyncClient(copy(of: 0), generator)
     foreignClient.visit()
     for wrong in foreignClient.wrong { note(.misanswered(wrong)) }
-    if let name = foreignClient.desk.brokenInvariant { kernel.report([name]) }
+    if let name = foreignClient.backend.brokenInvariant { kernel.report([name]) }
   }
 
   private mutating func check(
-    _ path: SyncPath, _ look: SyncLook, _ desk: inout SyncDesk, _ phone: Int
+    _ path: SyncPath, _ expected: SyncExpectation, _ copy: inout SyncServerCopy, _ phone: Int
   ) {
     let word = kernel.hosts[server.slot].generator.next()
-    let (received, glance) = question(path, look, phone, word)
-    let answer = desk.ask(received, of: SyncUser(Self.user(phone)))
-    if let name = desk.brokenInvariant { kernel.report([name]) }
-    judge(glance, answer)
+    let (received, glance) = question(path, expected, phone, word)
+    let answer = copy.ask(received, of: SyncUser(Self.user(phone)))
+    if let name = copy.brokenInvariant { kernel.report([name]) }
+    check(glance, answer)
   }
 
   /// Returns a request about days, drawn from a number, and its expected answer.
   private func question(
-    _ path: SyncPath, _ look: SyncLook, _ phone: Int, _ word: UInt64
+    _ path: SyncPath, _ expected: SyncExpectation, _ phone: Int, _ word: UInt64
   ) -> (SyncReceivedRequest, Glance) {
-    let first = word % 3 == 0 ? nil : look.today - Int64(word >> 8 % 60) + 2
-    let last = word % 5 == 0 ? nil : (first ?? look.today) + Int64(word >> 16 % 40) - 3
+    let first = word % 3 == 0 ? nil : expected.today - Int64(word >> 8 % 60) + 2
+    let last = word % 5 == 0 ? nil : (first ?? expected.today) + Int64(word >> 16 % 40) - 3
     var received = SyncReceivedRequest(
       method: "GET", path: path, fields: ["host": SyncRequest.host])
     received.query["from"] = first.map { SyncZone.date($0) }
     received.query["to"] = last.map { SyncZone.date($0) }
     let glance = Glance(
-      phone: phone, path: path, must: look.shown(path, first, last),
-      isAnyLatest: path == .heartRate && look.hasManyLatest)
+      phone: phone, path: path, must: expected.shown(path, first, last),
+      isAnyLatest: path == .heartRate && expected.hasManyLatest)
     return (received, glance)
   }
 
   /// Compares an answer with the expected one.
-  private mutating func judge(_ glance: Glance, _ answer: SyncAnswer?) {
+  private mutating func check(_ glance: Glance, _ answer: SyncAnswer?) {
     let (path, phone) = (glance.path.rawValue, glance.phone)
     guard var must = glance.must else {
       if answer?.status != 400 { misshown(phone, "\(path) answers days of no sense") }
       return
     }
-    guard let answer, answer.status == 200, let told = SyncTold(answer.body) else {
+    guard let answer, answer.status == 200, let values = SyncAnswerValues(answer.body) else {
       return misshown(phone, "\(path) is answered with \(answer?.status ?? 0)")
     }
-    if glance.isAnyLatest { must["latest"] = told.shown["latest"] }
-    if let difference = told.difference(from: must) { misshown(phone, "\(path): \(difference)") }
+    if glance.isAnyLatest { must["latest"] = values.shown["latest"] }
+    if let difference = values.difference(from: must) { misshown(phone, "\(path): \(difference)") }
   }
 
   // During a run.
@@ -668,52 +668,52 @@ extension SyncWorld {
     var phone: Int
     var path: SyncPath
     /// The expected values; `nil` if the days are not valid.
-    var must: [String: SyncLook.Shown]?
+    var must: [String: SyncExpectation.Shown]?
     /// Whether several rates are the latest, so that any of them may be shown.
     var isAnyLatest: Bool
   }
 
   /// Lets the person whose batch was stored look at the data, in a third of the cases.
-  mutating func lookSoon(_ user: String) {
+  mutating func querySoon(_ user: String) {
     guard glances.left > 0, glances.generator.next() % 3 == 0,
       let phone = phones.indices.first(where: { Self.user($0) == user })
     else { return }
     glances.left -= 1
     kernel.later(
-      .looks(phone: phone), after: glances.generator.duration(below: .milliseconds(500)))
+      .queries(phone: phone), after: glances.generator.duration(below: .milliseconds(500)))
   }
 
   /// Makes a request to the server, which must answer with the samples stored now.
-  mutating func look(at phone: Int) {
-    let held = backend.kept.positions(of: Self.user(phone))
+  mutating func query(from phone: Int) {
+    let held = backend.stored.positions(of: Self.user(phone))
     guard kernel.hosts[server.slot].isRunning,
-      let there = phones[phone].source.kept(where: { held.contains($0.place) })
+      let there = phones[phone].source.samples(where: { held.contains($0.place) })
     else { return }
     let paths = [SyncPath.steps, .heartRate, .sleep, .workouts, .periods]
     let path = paths[Int(glances.generator.next() % 5)]
     let wall = wall(server)
-    let look = SyncLook(there, phones[phone].source.zone, at: wall)
-    let (received, glance) = question(path, look, phone, glances.generator.next())
+    let expected = SyncExpectation(there, phones[phone].source.zone, at: wall)
+    let (received, glance) = question(path, expected, phone, glances.generator.next())
     glances.last += 1
     glances.open[glances.last] = glance
     feed(.request(RequestID(glances.last), received, user: SyncUser(Self.user(phone)), wall: wall))
   }
 
   /// Returns the server's answer from the samples stored now.
-  func told(
+  func outcome(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp
   ) -> SyncOutcome {
     let phone = phones.indices.first { Self.user($0) == user.name } ?? 0
-    let kept = seam.defect == .readsStale ? backend.old : backend.kept
-    return SyncDesk.tell(
-      path, span, user, wall, from: kept, phones[phone].source.zone, seam.defect)
+    let stored = seam.defect == .readsStale ? backend.old : backend.stored
+    return SyncServerCopy.outcome(
+      path, span, user, wall, from: stored, phones[phone].source.zone, seam.defect)
   }
 
   /// Checks an answer to a person. Returns false if the answer belongs to a phone.
   mutating func seen(_ id: TrafficID, _ answer: SyncAnswer) -> Bool {
     guard let glance = glances.open.removeValue(forKey: id) else { return false }
     // A server that is draining or overloaded shows nothing.
-    if answer.status != 503 { judge(glance, answer) }
+    if answer.status != 503 { check(glance, answer) }
     return true
   }
 

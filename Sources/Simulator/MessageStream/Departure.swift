@@ -8,14 +8,14 @@ struct Departure: StreamChecker {
   private(set) var found = Findings()
   private var isAway = false
   private var isRefused = false
-  private var isTold = false
+  private var isReported = false
 
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
     switch input {
     case .open: isAway = false
     case .close:
       isAway = true
-      isTold = false
+      isReported = false
     case .commitFailed: isRefused = true
     case .committed: isRefused = false
     case .realtime, .refresh, .reader, .loadOlder, .send, .retry, .discard, .link,
@@ -34,8 +34,10 @@ struct Departure: StreamChecker {
   }
 
   mutating func stepEnded(_ facts: Facts) {
-    guard isAway, !isRefused, !isTold, facts.isAwake, let deadline = facts.deadline else { return }
-    isTold = true
+    guard isAway, !isRefused, !isReported, facts.isAwake, let deadline = facts.deadline else {
+      return
+    }
+    isReported = true
     let wait = facts.now.duration(to: deadline)
     found.add(.storm, at: facts.now, "was closed, and still has a deadline in \(wait)")
   }

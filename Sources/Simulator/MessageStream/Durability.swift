@@ -8,7 +8,7 @@ import MessageStream
 struct Durability: StreamChecker {
   private(set) var found = Findings()
   /// The messages in the server's log that the phone does not store.
-  private var absent = Absent()
+  private var absent = MissingMessages()
   private var log: [Message] = []
   /// All messages that were ever accepted.
   private var known: Set<MessageID> = []
@@ -19,7 +19,7 @@ struct Durability: StreamChecker {
   /// Their answers show the phone that the log is a new one.
   private var fillers: [Message] = []
   /// The messages already reported, so that each gap is reported once.
-  private var told: Set<MessageID> = []
+  private var reported: Set<MessageID> = []
 
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
     switch effect {
@@ -48,13 +48,13 @@ struct Durability: StreamChecker {
       if cursor.position != nil, cursor.covers(message, overlap: .zero) {
         fillers.append(message)
       }
-      absent.accept(message, isKept: facts.own.disk.messages[message.id] != nil)
-    case .fact(.beganAnew(_, let kept)):
-      log = kept
-      known.formUnion(kept.map(\.id))
+      absent.accept(message, isStored: facts.own.disk.messages[message.id] != nil)
+    case .fact(.beganAnew(_, let retained)):
+      log = retained
+      known.formUnion(retained.map(\.id))
       absent.reset(to: log, isByStamp: absent.isByStamp, keeping: facts.own.disk)
     case .fact(.stored(let change, _)):
-      absent.keep(change.messages)
+      absent.markStored(change.messages)
       checkCursor(facts)
     case .killed: checkCursor(facts)
     case .launched, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
@@ -78,8 +78,8 @@ struct Durability: StreamChecker {
       absent.reset(to: log, isByStamp: byStamp, keeping: facts.own.disk)
     }
     let missing = missing(facts)
-    guard missing.contains(where: { !told.contains($0.id) }) else { return }
-    told.formUnion(missing.map(\.id))
+    guard missing.contains(where: { !reported.contains($0.id) }) else { return }
+    reported.formUnion(missing.map(\.id))
     let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
     found.add(
       .early, at: facts.now, "the cursor is beyond \(missing.count) that are not kept (\(texts))")
@@ -98,7 +98,7 @@ struct Durability: StreamChecker {
     let rising = absent.isByStamp || !facts.own.stampsLate ? .zero : overlap
     let oldest =
       absent.isByStamp
-      ? disk.ordered.first { !lateness.isBeyond($0.id) } : absent.lowestKept
+      ? disk.ordered.first { !lateness.isBeyond($0.id) } : absent.lowestStored
     guard absent.isByStamp || oldest != nil, !isBehindCursor(disk),
       !fillers.contains(where: { disk.awaitsAnswer(to: $0) })
     else { return [] }
@@ -124,8 +124,8 @@ struct Durability: StreamChecker {
   /// The reader's pages lead down from there. The lower end of the gap may be a message that the
   /// log lost when it was restored, so stamps are not conclusive.
   private func isBelowGap(_ message: Message, _ disk: StoredTimeline) -> Bool {
-    guard message.position != nil, let place = log.firstIndex(where: { $0.id == message.id }),
-      let above = log[place...].first(where: { disk.messages[$0.id] != nil })
+    guard message.position != nil, let index = log.firstIndex(where: { $0.id == message.id }),
+      let above = log[index...].first(where: { disk.messages[$0.id] != nil })
     else { return false }
     return disk.gaps.contains { $0.before.id == above.id }
   }

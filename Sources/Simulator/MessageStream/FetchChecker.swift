@@ -69,9 +69,9 @@ struct FetchChecker: StreamChecker {
       defer { open[id] = facts.now }
       guard facts.own.server == .positions else { return }
       switch query {
-      case .before(let position, _): judge(before: position, facts)
-      case .page, .since: if !isReading { judge(facts) }
-      case .after: judge(facts)
+      case .before(let position, _): check(before: position, facts)
+      case .page, .since: if !isReading { check(facts) }
+      case .after: check(facts)
       }
     case .update(.history): isReading = false
     case .update(.messages(let messages, _)):
@@ -96,9 +96,9 @@ struct FetchChecker: StreamChecker {
       log.append(message)
       head = message.position
     case .fact(.stated(let attempt, let head)): stated[attempt] = head
-    case .fact(.beganAnew(_, let kept)):
-      log = kept
-      head = kept.last?.position
+    case .fact(.beganAnew(_, let retained)):
+      log = retained
+      head = retained.last?.position
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .began, .ended, .calm, .fact:
       return
@@ -129,7 +129,7 @@ struct FetchChecker: StreamChecker {
     return position.epoch == cursor.epoch && position.offset <= cursor.offset
   }
 
-  private mutating func judge(_ facts: Facts) {
+  private mutating func check(_ facts: Facts) {
     let isNeedless =
       switch cause {
       case .opened(let attempt):
@@ -152,7 +152,7 @@ struct FetchChecker: StreamChecker {
     return answered.offset <= stated.offset
   }
 
-  private mutating func judge(before position: Position, _ facts: Facts) {
+  private mutating func check(before position: Position, _ facts: Facts) {
     if !isReading {
       found.add(.needless, at: facts.now, "older messages were requested although no reader waits")
     }
@@ -162,17 +162,17 @@ struct FetchChecker: StreamChecker {
     guard let epoch = head?.epoch, position.epoch == epoch, position.offset >= 1,
       disk.cursor.position.map({ $0.epoch == epoch }) ?? true
     else { return }
-    let place = Int(clamping: position.offset) - 1
-    guard log.indices.contains(place),
-      !disk.gaps.contains(where: { Self.ends($0, above: log[place].id, at: position, disk) })
+    let index = Int(clamping: position.offset) - 1
+    guard log.indices.contains(index),
+      !disk.gaps.contains(where: { Self.ends($0, above: log[index].id, at: position, disk) })
     else { return }
-    guard place > 0 else {
+    guard index > 0 else {
       found.add(.needless, at: facts.now, "older messages were requested where history begins")
       return
     }
-    let next = log[place - 1]
+    let next = log[index - 1]
     // A walk through a gap whose end is in an older epoch continues by time.
-    guard !goesOn, let kept = disk.messages[next.id], !isForgotten(kept, facts) else { return }
+    guard !goesOn, let stored = disk.messages[next.id], !isForgotten(stored, facts) else { return }
     found.add(.needless, at: facts.now, "a page was requested that is stored: \(next.text)")
   }
 }
@@ -182,9 +182,9 @@ extension FetchChecker {
   /// than the oldest shown message.
   ///
   /// This occurs if a clock went back, or if the log lost messages that are shown.
-  private func isForgotten(_ kept: Message, _ facts: Facts) -> Bool {
-    guard let top, top < kept.key else { return false }
-    return !facts.own.disk.isNewest(kept.key, of: facts.own.settings.memory)
+  private func isForgotten(_ stored: Message, _ facts: Facts) -> Bool {
+    guard let top, top < stored.key else { return false }
+    return !facts.own.disk.isNewest(stored.key, of: facts.own.settings.memory)
   }
 
   /// Whether a gap ends at a message of the log, or at its position.

@@ -29,7 +29,7 @@ struct Heads: StreamChecker {
     case .launched: stated = [:]
     case .fact(.stated(let attempt, let head)): stated[attempt] = head
     case .fact(.accepted(let message, isNew: true)): end = message.position
-    case .fact(.beganAnew(_, let kept)): end = kept.last?.position
+    case .fact(.beganAnew(_, let retained)): end = retained.last?.position
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .began,
       .ended, .calm, .fact:
@@ -89,8 +89,8 @@ struct Edits: StreamChecker {
     case .fact(.stored(let change, _)):
       guard !pending.isEmpty else { return }
       for message in change.messages {
-        guard let edited = pending[message.id]?.updatedAt, let kept = message.updatedAt,
-          kept >= edited
+        guard let edited = pending[message.id]?.updatedAt, let stored = message.updatedAt,
+          stored >= edited
         else { continue }
         pending[message.id] = nil
       }
@@ -110,9 +110,9 @@ struct Edits: StreamChecker {
   /// Whether an edit is newer than the stored text of a message that memory holds.
   private func isInMemory(_ message: Message, _ facts: Facts) -> Bool {
     let disk = facts.own.disk
-    guard let kept = disk.messages[message.id], let edited = message.updatedAt,
-      edited > kept.updatedAt ?? kept.createdAt
+    guard let stored = disk.messages[message.id], let edited = message.updatedAt,
+      edited > stored.updatedAt ?? stored.createdAt
     else { return false }
-    return disk.isNewest(kept.key, of: facts.own.settings.memory)
+    return disk.isNewest(stored.key, of: facts.own.settings.memory)
   }
 }

@@ -16,13 +16,13 @@ struct Ledger: StreamChecker {
   /// The user's messages by text.
   private var own: [String: Own] = [:]
   private var lastOwn = 0
-  private var looks = LookupChecker()
+  private var lookups = LookupChecker()
   private var lateness = Stamps()
 
   /// A message that the phone has stored, and must therefore send.
   private struct Own: Sendable {
     /// The index among all of the user's messages, from 1.
-    var place: Int
+    var index: Int
     var entries: [UUID128]
     /// The number of copies in the server's log, and whether there ever was one.
     var accepted = 0
@@ -34,11 +34,11 @@ struct Ledger: StreamChecker {
   }
 
   mutating func received(_ input: StreamModel.Input, isLate: Bool, _ facts: Facts) {
-    looks.received(input)
+    lookups.received(input)
   }
 
   mutating func requested(_ effect: StreamModel.Effect, _ facts: Facts) {
-    looks.requested(effect, facts)
+    lookups.requested(effect, facts)
     switch effect {
     case .update(.messages(let messages, _)): show(messages, facts.now)
     case .update(.edited(let messages)):
@@ -55,13 +55,13 @@ struct Ledger: StreamChecker {
     switch seen {
     case .launched:
       shown.removeAll(keepingCapacity: true)
-      looks.launched()
+      lookups.launched()
     case .fact(.stored(let change, _)): promise(change.outboxPut)
     case .fact(.accepted(let message, isNew: true)): accept(message, facts)
     case .fact(.accepted(_, isNew: false)), .fact(.admitted),
       .fact(.stated):
       return
-    case .fact(.beganAnew(_, let kept)): beginAnew(with: kept)
+    case .fact(.beganAnew(_, let retained)): beginAnew(with: retained)
     case .killed, .suspended, .resumed, .received, .ticked, .upgraded, .serverLost, .wentDead,
       .began,
       .ended, .calm:
@@ -88,7 +88,7 @@ struct Ledger: StreamChecker {
 
   private mutating func promise(_ entries: [OutboxEntry]) {
     for entry in entries {
-      var mine = own[entry.text] ?? Own(place: own.count + 1, entries: [])
+      var mine = own[entry.text] ?? Own(index: own.count + 1, entries: [])
       if !mine.entries.contains(entry.id) { mine.entries.append(entry.id) }
       if case .failed = entry.state { mine.hasFailed = true }
       own[entry.text] = mine
@@ -98,17 +98,17 @@ struct Ledger: StreamChecker {
   private mutating func accept(_ message: Message, _ facts: Facts) {
     log.append(message)
     known.insert(message.id)
-    looks.accepted(message)
+    lookups.accepted(message)
     lateness.note(message, facts)
     let now = facts.now
     guard var mine = own[message.text] else { return }
-    if !mine.wasAccepted, mine.place < lastOwn, !mine.hasFailed {
+    if !mine.wasAccepted, mine.index < lastOwn, !mine.hasFailed {
       found.add(.reordered, at: now, "\(message.text) was sent after messages written later")
     }
-    lastOwn = max(lastOwn, mine.place)
+    lastOwn = max(lastOwn, mine.index)
     mine.accepted += 1
     mine.wasAccepted = true
-    if mine.accepted > mine.entries.count + looks.excused(message.text), !mine.isBeyond {
+    if mine.accepted > mine.entries.count + lookups.excused(message.text), !mine.isBeyond {
       found.add(.duplicated, at: now, "\(message.text) was accepted \(mine.accepted) times")
     }
     mine.isBeyond = mine.isBeyond || lateness.isBeyond(message.id)
@@ -116,11 +116,11 @@ struct Ledger: StreamChecker {
   }
 
   /// Starts over with a new log. Messages that it does not contain may be sent again.
-  private mutating func beginAnew(with kept: [Message]) {
-    log = kept
-    known.formUnion(kept.map(\.id))
+  private mutating func beginAnew(with retained: [Message]) {
+    log = retained
+    known.formUnion(retained.map(\.id))
     for text in own.keys.sorted() { own[text]?.accepted = 0 }
-    for message in kept { own[message.text]?.accepted += 1 }
+    for message in retained { own[message.text]?.accepted += 1 }
   }
 
   /// Checks at the end of the run that every message of the log was shown or lies in a gap.
@@ -133,7 +133,7 @@ struct Ledger: StreamChecker {
       let texts = missing.prefix(5).map(\.text).joined(separator: ", ")
       found.add(.lost, at: facts.now, "never shown: \(missing.count) (\(texts))")
     }
-    for (text, mine) in own.sorted(by: { $0.value.place < $1.value.place }) where !mine.wasAccepted
+    for (text, mine) in own.sorted(by: { $0.value.index < $1.value.index }) where !mine.wasAccepted
     {
       found.add(.lost, at: facts.now, "promised and never accepted: \(text)")
     }

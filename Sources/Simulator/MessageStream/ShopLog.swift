@@ -11,7 +11,7 @@ struct ShopLog {
   let ignoresSince: Bool
   /// The maximum number of messages in a page; 0 for no limit.
   let pageCap: Int
-  private var kept = StoredLog(epoch: "epoch-1")
+  private var log = StoredLog(epoch: "epoch-1")
   private var epochs = 1
   /// The lowest offset from which the server can recover a client.
   private var forgotten: UInt64 = 0
@@ -29,12 +29,12 @@ struct ShopLog {
     self.ignoresSince = ignoresSince
   }
 
-  var epoch: String { kept.epoch }
+  var epoch: String { log.epoch }
 
   /// The messages in the order of their offsets.
-  var messages: [Message] { kept.messages }
+  var messages: [Message] { log.messages }
 
-  var head: Position { kept.head }
+  var head: Position { log.head }
 
   /// The time before which a server with positions stamps no message.
   ///
@@ -43,7 +43,7 @@ struct ShopLog {
 
   /// Makes a message durable and assigns its position, unless its key or its ID is known.
   mutating func append(_ message: Message, key: UUID128?) -> (message: Message, isNew: Bool) {
-    switch kept.append(LogEntry(message: message, key: key)) {
+    switch log.append(LogEntry(message: message, key: key)) {
     case .success(let appended):
       if let key { keys[appended.message.id] = key }
       return (appended.message, appended.isNew)
@@ -54,14 +54,14 @@ struct ShopLog {
   /// Begins another epoch that keeps only the newest messages.
   mutating func beginAnew(keeping count: Int) {
     epochs += 1
-    kept.begin(epoch: "epoch-\(epochs)", keeping: count)
+    log.begin(epoch: "epoch-\(epochs)", keeping: count)
     forgotten = 0
   }
 
   /// Removes the newest messages and continues under the same epoch.
   mutating func putBack(by count: Int) {
-    let left = kept.messages.dropLast(max(0, count))
-    kept = StoredLog(epoch: kept.epoch)
+    let left = log.messages.dropLast(max(0, count))
+    log = StoredLog(epoch: log.epoch)
     for message in left { _ = append(message, key: keys[message.id]) }
     forgotten = min(forgotten, UInt64(left.count))
   }
@@ -85,13 +85,13 @@ struct ShopLog {
   func page(_ query: PageQuery) -> ShopServer.StoreAnswer {
     var query = pageCap > 0 ? query.capped(at: pageCap) : query
     if case .after(let position, let limit) = query, position.offset < forgotten {
-      return answer(kept.unrecovered(limit: limit), total: UInt64(messages.count))
+      return answer(log.unrecovered(limit: limit), total: UInt64(messages.count))
     }
     if ignoresSince, case .since(_, let page, let limit) = query {
       query = .since(Timestamp(nanoseconds: 0), page: page, limit: limit)
     }
     let byTime = kind == .plain && pages == .stamp
-    return answer(kept.page(query, byTime: byTime), total: kept.count(query))
+    return answer(log.page(query, byTime: byTime), total: log.count(query))
   }
 
   private func answer(_ page: Page, total: UInt64) -> ShopServer.StoreAnswer {

@@ -12,7 +12,7 @@ public struct StreamCheckers: FeatureCheckers {
   private var progress = Progress()
   private var sends = Sends()
   private var lifetimes = Lifetimes()
-  private var needs = FetchChecker()
+  private var fetches = FetchChecker()
   private var departure = Departure()
   private var heads = Heads()
   private var edits = Edits()
@@ -21,7 +21,7 @@ public struct StreamCheckers: FeatureCheckers {
 
   public var findings: [Finding] {
     ledger.findings + durability.findings + requests.findings + progress.findings
-      + sends.findings + lifetimes.findings + needs.findings + departure.findings
+      + sends.findings + lifetimes.findings + fetches.findings + departure.findings
       + heads.findings + edits.findings
   }
 
@@ -34,7 +34,7 @@ public struct StreamCheckers: FeatureCheckers {
       requests.received(input, isLate: isLate, phoneState)
       progress.received(input, isLate: isLate, phoneState)
       sends.received(input, isLate: isLate, phoneState)
-      needs.received(input, isLate: isLate, phoneState)
+      fetches.received(input, isLate: isLate, phoneState)
       departure.received(input, isLate: isLate, phoneState)
       heads.received(input, isLate: isLate, phoneState)
       edits.received(input, isLate: isLate, phoneState)
@@ -45,7 +45,7 @@ public struct StreamCheckers: FeatureCheckers {
       requests.requested(effect, phoneState)
       progress.requested(effect, phoneState)
       sends.requested(effect, phoneState)
-      needs.requested(effect, phoneState)
+      fetches.requested(effect, phoneState)
     }
     stepEnded(phoneState)
   }
@@ -59,7 +59,7 @@ public struct StreamCheckers: FeatureCheckers {
     progress.handle(seen, phoneState)
     sends.handle(seen, phoneState)
     lifetimes.handle(seen, phoneState)
-    needs.handle(seen, phoneState)
+    fetches.handle(seen, phoneState)
     departure.handle(seen, phoneState)
     heads.handle(seen, phoneState)
     edits.handle(seen, phoneState)
@@ -70,7 +70,7 @@ public struct StreamCheckers: FeatureCheckers {
     requests.stepEnded(phoneState)
     progress.stepEnded(phoneState)
     lifetimes.stepEnded(phoneState)
-    needs.stepEnded(phoneState)
+    fetches.stepEnded(phoneState)
     departure.stepEnded(phoneState)
     heads.stepEnded(phoneState)
   }

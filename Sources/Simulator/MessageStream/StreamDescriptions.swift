@@ -24,8 +24,13 @@ extension StreamFeature {
     case .accepted(let message, let isNew):
       [(.server, (isNew ? "accepts " : "knows already ") + TraceText.name(message))]
     case .admitted, .stated: []
-    case .beganAnew(let epoch, let kept):
-      [(.server, "begins anew as epoch \(epoch) with \(TraceText.count(kept.count, "message"))")]
+    case .beganAnew(let epoch, let retained):
+      [
+        (
+          .server,
+          "begins anew as epoch \(epoch) with \(TraceText.count(retained.count, "message"))"
+        )
+      ]
     }
   }
 }
@@ -72,7 +77,7 @@ extension TraceText {
     case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
     case .posted(_, let message): (.network, "the post is accepted: \(name(message))")
     case .postFailed(_, _, let cause): (.network, "the post is answered with \(failure(cause))")
-    case .loaded(let kept): (.disk, "gives back \(describe(kept))")
+    case .loaded(let snapshot): (.disk, "gives back \(describe(for: snapshot))")
     case .loadFailed(let cause): (.disk, "cannot be read: \(failure(cause))")
     case .committed: (.disk, "has it")
     case .commitFailed(_, let cause): (.disk, "did not take it: \(failure(cause))")
@@ -92,9 +97,9 @@ extension TraceText {
       + (page.recovered ? "" : ", what lies before is not known")
   }
 
-  private static func describe(_ kept: TimelineSnapshot) -> String {
-    count(kept.messages.count, "message")
-      + (kept.outbox.isEmpty ? "" : ", \(kept.outbox.count) to be sent")
+  private static func describe(_ snapshot: TimelineSnapshot) -> String {
+    count(snapshot.messages.count, "message")
+      + (snapshot.outbox.isEmpty ? "" : ", \(snapshot.outbox.count) to be sent")
   }
 
   private static func describe(_ frame: StreamModel.Frame) -> String {
@@ -174,8 +179,8 @@ extension TraceText {
 extension TraceText {
   /// Returns a message's text and its position.
   static func name(_ message: Message) -> String {
-    let place = message.position?.description ?? String(message.id.description.prefix(8))
-    return "\(quoted(message.text)) (\(place))"
+    let location = message.position?.description ?? String(message.id.description.prefix(8))
+    return "\(quoted(message.text)) (\(location))"
   }
 
   /// Returns the names of the first few messages and the total number.
@@ -214,8 +219,8 @@ extension TraceText {
     }
     if !commit.edited.isEmpty { parts.append(count(commit.edited.count, "edit")) }
     if let cursor = change.cursor {
-      let place = cursor.position?.description ?? cursor.time.map(time) ?? "nothing"
-      parts.append("cursor at \(place)")
+      let location = cursor.position?.description ?? cursor.time.map(time) ?? "nothing"
+      parts.append("cursor at \(location)")
     }
     if let gaps = change.gaps { parts.append(count(gaps.count, "gap")) }
     if !change.outboxPut.isEmpty { parts.append("\(change.outboxPut.count) to be sent") }

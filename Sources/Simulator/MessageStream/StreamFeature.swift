@@ -89,21 +89,21 @@ public enum StreamFeature: SimulatedFeature {
     check("ahead", memoryUse.ahead, StreamSettings.offsetsAhead)
   }
 
-  public static func expose(_ effect: Effect, _ look: (String, String) -> Void) {
+  public static func expose(_ effect: Effect, _ report: (String, String) -> Void) {
     func expose(_ entry: OutboxEntry) {
-      look(entry.text, "the outbox")
-      if case .failed(let reason) = entry.state { look(reason, "the outbox") }
+      report(entry.text, "the outbox")
+      if case .failed(let reason) = entry.state { report(reason, "the outbox") }
     }
     switch effect {
     case .update(.status(let status)):
-      if let text = status.reason?.text { look(text, "a status") }
+      if let text = status.reason?.text { report(text, "a status") }
     case .update(.notice(let notice)):
-      if let text = notice.text { look(text, "a notice") }
+      if let text = notice.text { report(text, "a notice") }
     case .update(.outbox(let entry)): expose(entry)
     case .post(let entry, _): expose(entry)
     case .commit(_, let change):
       for entry in change.outboxPut { expose(entry) }
-      for message in change.messages { look(message.text, "a message") }
+      for message in change.messages { report(message.text, "a message") }
     case .open, .close, .ping, .refreshCredentials, .fetch, .load, .readOlder, .update: return
     }
   }
@@ -135,8 +135,8 @@ public enum StreamFact: Sendable, Equatable {
   case stored(TimelineChange, TimelineCommit)
   /// A post became durable on the server; `isNew` is false if its key was known.
   case accepted(Message, isNew: Bool)
-  /// The log started over under another epoch. `kept` is its content, by position.
-  case beganAnew(epoch: String, kept: [Message])
+  /// The log started over under another epoch. `retained` is its content, by position.
+  case beganAnew(epoch: String, retained: [Message])
   /// A socket opened, and the server stated a head, which may be false.
   case stated(AttemptID, head: Position?)
   /// An upgrade arrived with a token that expires at the given time.
@@ -210,7 +210,7 @@ extension StreamFeature {
     case .accepted(let message, let isNew):
       digest.mix(2, isNew ? 1 : 2)
       digest.mix(message.id)
-    case .beganAnew(_, let kept): digest.mix(3, UInt64(kept.count))
+    case .beganAnew(_, let retained): digest.mix(3, UInt64(retained.count))
     case .stated(let attempt, let head): digest.mix(15, attempt.number, head?.offset ?? 0)
     case .admitted(let attempt, _): digest.mix(14, attempt.number)
     }
@@ -233,7 +233,7 @@ extension StreamFeature {
       digest.mix(5, id.number, UInt64(page.messages.count))
       if let last = page.messages.last { digest.mix(last.id) }
     case .fetchFailed(let id, _): digest.mix(6, id.number)
-    case .loaded(let kept): digest.mix(7, UInt64(kept.messages.count))
+    case .loaded(let snapshot): digest.mix(7, UInt64(snapshot.messages.count))
     case .committed(let id, let commit): digest.mix(8, id.number, UInt64(commit.inserted.count))
     case .commitFailed(let id, _): digest.mix(9, id.number)
     case .older(let messages): digest.mix(10, UInt64(messages.count))

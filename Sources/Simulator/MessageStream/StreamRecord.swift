@@ -43,7 +43,7 @@ public struct StreamRecord: RunRecord {
     case .open: isOpen = true
     case .close: isOpen = false
     case .realtime(let isOn): isLive = isOn
-    case .link(.device(.lifecycle(let place)), at: _): isInFront = place == .foreground
+    case .link(.device(.lifecycle(let state)), at: _): isInFront = state == .foreground
     case .link(.device(.reachability(.reachable)), at: _): tape.phoneState.isReachable = true
     case .link(.device(.reachability(.unreachable)), at: _),
       .link(.device(.reachability(.captivePortal)), at: _):
@@ -51,10 +51,11 @@ public struct StreamRecord: RunRecord {
     case .frame(_, .message(let message)): accept([message], &tape)
     case .fetched(_, let page): accept(page.messages, &tape)
     case .posted(_, let message): accept([message], &tape)
-    case .loaded(let kept):
+    case .loaded(let snapshot):
       restore(
         TimelineChange(
-          messages: kept.messages, cursor: kept.cursor, gaps: kept.gaps, outboxPut: kept.outbox),
+          messages: snapshot.messages, cursor: snapshot.cursor, gaps: snapshot.gaps,
+          outboxPut: snapshot.outbox),
         &tape)
     case .older(let messages): restore(TimelineChange(messages: messages), &tape)
     case .olderFailed: tape.answer()

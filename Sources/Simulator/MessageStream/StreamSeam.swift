@@ -14,7 +14,7 @@ struct StreamSeam: Sendable {
   /// Whether the current input answers the catch-up, so that a fetch now continues it.
   private var isAnswered = false
   /// The fetch of the newest page with which a catch-up by time ends.
-  private var look: FetchID?
+  private var lookup: FetchID?
   private var isConnected = false
   /// Whether the socket has just opened, so that a fetch now is the one after a connect.
   private var isOpening = false
@@ -37,7 +37,7 @@ struct StreamSeam: Sendable {
   mutating func launched() {
     catchUp = nil
     isAnswered = false
-    look = nil
+    lookup = nil
     isConnected = false
     isOpening = false
     skipped = nil
@@ -56,10 +56,10 @@ struct StreamSeam: Sendable {
   /// Returns the inputs that reach the client for one input.
   mutating func inputs(_ input: StreamModel.Input) -> [StreamModel.Input] {
     switch defect {
-    case .noSecondFetch: [withoutSecondFetch(withoutLook(input))]
+    case .noSecondFetch: [withoutSecondFetch(withoutLookup(input))]
     case .noBuffer: withoutBuffer(input)
-    case .noOverlap: [withoutLook(input)]
-    case .firstPageOnly: [firstPage(withoutLook(input))]
+    case .noOverlap: [withoutLookup(input)]
+    case .firstPageOnly: [firstPage(withoutLookup(input))]
     case .forgetsIDs: [forgetful(input)]
     case .noIdempotencyKey: [keys.answered(input)]
     case .ignoresEpoch: [epochs.hidden(in: input)]
@@ -162,7 +162,7 @@ extension StreamSeam {
       if isOpening { skipped = id }
     case .fetch(let id, .page) where isAnswered:
       catchUp = id
-      look = id
+      lookup = id
     case .open, .close, .ping, .refreshCredentials, .fetch, .post, .load, .commit, .readOlder,
       .update:
       return
@@ -172,11 +172,11 @@ extension StreamSeam {
   /// Empties the newest page with which a catch-up by time ends.
   ///
   /// That page would repair the defects of the catch-up.
-  private mutating func withoutLook(_ input: StreamModel.Input) -> StreamModel.Input {
+  private mutating func withoutLookup(_ input: StreamModel.Input) -> StreamModel.Input {
     isAnswered = false
     guard case .fetched(let id, _) = input, id == catchUp else { return input }
     isAnswered = true
-    return id == look ? .fetched(id, Page(messages: [], hasNext: false)) : input
+    return id == lookup ? .fetched(id, Page(messages: [], hasNext: false)) : input
   }
 
   /// Empties the answer to the fetch after a connect.
@@ -187,7 +187,7 @@ extension StreamSeam {
   }
 
   private mutating func withoutBuffer(_ input: StreamModel.Input) -> [StreamModel.Input] {
-    let real = withoutLook(input)
+    let real = withoutLookup(input)
     return drops(input) ? [] : [real]
   }
 

@@ -48,7 +48,7 @@ extension StreamFeature {
     case logAnswers(StoreToken, LogQuestion)
     case refreshed(TokenRefresh)
     /// A socket of another device answers a ping, or closes as requested.
-    case rival(ConnectionID, isGone: Bool)
+    case rival(ConnectionID, isClosing: Bool)
     /// A change is written to the phone's store.
     case change(CommitID, TimelineChange)
     /// The phone's store answers.

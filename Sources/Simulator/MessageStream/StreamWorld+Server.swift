@@ -40,10 +40,10 @@ extension StreamWorld {
   mutating func perform(_ effects: [ShopServer.Effect]) {
     let (spared, dies) = spared(effects, of: server)
     for effect in spared where isServerRunning {
-      if !backend.rivals.isEmpty { tellRival(effect) }
+      if !backend.rivals.isEmpty { sendToRival(effect) }
       perform(effect)
     }
-    if !backend.owed.isEmpty { backend.owed = [:] }
+    if !backend.unsentBacklog.isEmpty { backend.unsentBacklog = [:] }
     if dies { die(server) }
   }
 
@@ -53,11 +53,11 @@ extension StreamWorld {
       for append in appends { ask(append.token, .append(append.message, key: append.key)) }
     case .page(let token, _, let query): ask(token, .page(query))
     case .head(let token, _): ask(token, .head)
-    case .answer(let id, let said): answer(id.number, reply(said))
+    case .answer(let id, let response): answer(id.number, reply(response))
     case .accept(let id, let head, let after): letIn(id, head: head, after: after)
-    case .refuse(let id, let said):
-      let detail = Envelope.decodeNote(said.bytes) ?? ""
-      refuse(id.number, status: said.status, retryAfter: said.retryAfter, detail: detail)
+    case .refuse(let id, let refusal):
+      let detail = Envelope.decodeNote(refusal.bytes) ?? ""
+      refuse(id.number, status: refusal.status, retryAfter: refusal.retryAfter, detail: detail)
     case .send(let frame, let listeners): send(frame, to: listeners)
     case .ping(let id): send(.ping, bytes: 60, over: id.number)
     case .close(let id, let closure):
@@ -68,7 +68,7 @@ extension StreamWorld {
   }
 
   mutating func send(_ frame: Frame, to listeners: [ConnectionID]) {
-    guard !keepsBack(listeners) else { return }
+    guard !withholds(listeners) else { return }
     let payload = frame.payload
     let isOversized = backend.isNextOversized
     backend.isNextOversized = false
@@ -191,18 +191,18 @@ extension StreamWorld {
   mutating func othersPost(_ left: Int) {
     // During the calm only the last message is posted.
     guard left > 0, now < Instant.zero.advanced(by: kernel.plan.length) else { return }
-    if !fillsLogUp { post(text: "other \(backend.said + 1)") }
+    if !fillsLogUp { post(text: "other \(backend.othersCount + 1)") }
     let wait = kernel.hosts[server.slot].generator.duration(below: .milliseconds(200))
     kernel.later(.othersPost(left: left - 1), after: .milliseconds(30) + wait)
   }
 
   /// Posts a message of another user, if the server runs.
   mutating func post(text: String) {
-    backend.said += 1
+    backend.othersCount += 1
     guard isServerRunning else { return }
     backend.posting += 1
     backend.lastRequest += 1
-    let user = "other-\(backend.said % 5)"
+    let user = "other-\(backend.othersCount % 5)"
     let claims = Claims(
       user: user, name: user, shops: [shop], expiresAt: serverWall.advanced(by: .seconds(60)))
     feed(
@@ -215,7 +215,7 @@ extension StreamWorld {
   mutating func postLarge() {
     guard isServerRunning, !fillsLogUp else { return }
     backend.isNextOversized = true
-    post(text: "large \(backend.said + 1)")
+    post(text: "large \(backend.othersCount + 1)")
   }
 
   mutating func sendMalformed(_ count: Int) {
@@ -239,9 +239,9 @@ extension StreamWorld {
         id: .random(using: &kernel.hosts[server.slot].generator), shop: shop,
         user: "other-\(number % 5)", username: "other-\(number % 5)", text: "old \(number)",
         createdAt: stamp)
-      let (kept, isNew) = backend.log.append(message, key: nil)
+      let (stored, isNew) = backend.log.append(message, key: nil)
       kernel.counts[.accepted] += 1
-      note(.accepted(kept, isNew: isNew))
+      note(.accepted(stored, isNew: isNew))
     }
   }
 }

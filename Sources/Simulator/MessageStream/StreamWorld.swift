@@ -32,11 +32,11 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     /// The outcome of the next token refresh.
     var refresh = TokenRefresh.works
     /// The state that was reported to the client in this run.
-    var told = Told()
+    var reported = Reported()
     /// The number of messages that the user wrote so far.
     var sent = 0
 
-    struct Told {
+    struct Reported {
       var isRealtime = true
       var isReaderSlow = false
       var isOpen = false
@@ -70,12 +70,12 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     /// The last offset of the log before it was restored to an earlier state.
     var longest: UInt64 = 0
     /// The number of others' messages so far.
-    var said = 0
+    var othersCount = 0
     /// The sockets of the user's other devices, with the indices of their planned events.
     var rivals: [TrafficID: Int] = [:]
     var lastRival: TrafficID = 1 << 50
     /// The number of backlog frames that are still sent to each socket.
-    var owed: [TrafficID: Int] = [:]
+    var unsentBacklog: [TrafficID: Int] = [:]
   }
 
   init(
@@ -118,7 +118,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
 
   mutating func boot(_ host: HostID) {
     guard host == phoneID else { return bootServer() }
-    phone.told = Phone.Told()
+    phone.reported = Phone.Reported()
     screen = Screen(awaited: screen.awaited)
     if shadow != nil { shadow = disk }
     seam.launched()
@@ -160,7 +160,7 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
     case .logAnswers(let token, let question): answer(token, question)
     case .refreshed(let outcome): refreshed(outcome)
     case .input(let input): give(input, to: phoneID)
-    case .rival(let id, let isGone): rivalAnswers(id, isGone: isGone)
+    case .rival(let id, let isClosing): rivalAnswers(id, isClosing: isClosing)
     case .change: return  // It becomes durable instead.
     }
   }
@@ -172,10 +172,10 @@ struct StreamWorld<Client: StreamClient>: SimulatedWorld, ~Copyable {
   ) {
     switch eventKind {
     case .others: othersPost(event.number)
-    case .send: if isInHand { send() }
-    case .loadOlder: if isInHand { give(.loadOlder, to: phoneID) }
-    case .pullToRefresh: if isInHand { give(.refresh, to: phoneID) }
-    case .retryFailed: if isInHand { retryFailed() }
+    case .send: if isScreenInUse { send() }
+    case .loadOlder: if isScreenInUse { give(.loadOlder, to: phoneID) }
+    case .pullToRefresh: if isScreenInUse { give(.refresh, to: phoneID) }
+    case .retryFailed: if isScreenInUse { retryFailed() }
     case .beginAnew: beginAnew(keeping: event.number, index)
     case .beginAlike: beginAlike(without: event.number, index)
     case .putBack: putBack(by: event.number, index)
@@ -209,25 +209,25 @@ extension StreamWorld {
   mutating func reportAppState(_ host: HostID, isFirst: Bool) {
     if isFirst, kernel.hosts[host.slot].isSignedIn { giveToken() }
     let isRealtime = !isUnderWay(.realtimeOff)
-    if phone.told.isRealtime != isRealtime {
-      phone.told.isRealtime = isRealtime
+    if phone.reported.isRealtime != isRealtime {
+      phone.reported.isRealtime = isRealtime
       give(.realtime(isRealtime), to: host)
     }
     let isReaderSlow = isUnderWay(.slowReader)
-    if phone.told.isReaderSlow != isReaderSlow {
-      phone.told.isReaderSlow = isReaderSlow
+    if phone.reported.isReaderSlow != isReaderSlow {
+      phone.reported.isReaderSlow = isReaderSlow
       give(.reader(isBehind: isReaderSlow), to: host)
     }
     let isOpen = !isUnderWay(.leaveScreen)
-    if phone.told.isOpen != isOpen {
-      phone.told.isOpen = isOpen
+    if phone.reported.isOpen != isOpen {
+      phone.reported.isOpen = isOpen
       give(isOpen ? .open(at: phoneWall) : .close, to: host)
     }
   }
 
   /// Whether the user looks at the shop and wants live messages, as reported to the client.
   func isWanted(_ host: HostID) -> Bool {
-    phone.told.isOpen && phone.told.isRealtime
+    phone.reported.isOpen && phone.reported.isRealtime
       && kernel.hosts[host.slot].reported.lifecycle == .foreground
   }
 
@@ -240,7 +240,7 @@ extension StreamWorld {
   }
 
   /// Whether the user can touch the shop's screen now.
-  var isInHand: Bool {
+  var isScreenInUse: Bool {
     let host = kernel.hosts[phoneID.slot]
     return host.isRunning && !host.conditions.isInBackground && !isUnderWay(.leaveScreen)
   }
@@ -620,7 +620,7 @@ extension StreamWorld {
   }
 
   mutating func leave() {
-    phone.told.isOpen = false
+    phone.reported.isOpen = false
     give(.close, to: phoneID)
   }
 
@@ -638,7 +638,7 @@ extension StreamWorld {
   mutating func beginAnew(keeping count: Int, _ index: Int) {
     stop(server, for: index)
     backend.log.beginAnew(keeping: count)
-    note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
+    note(.beganAnew(epoch: backend.log.epoch, retained: backend.log.messages))
   }
 
   /// Starts the log over without its newest messages, and fills it with others to its former
@@ -649,16 +649,16 @@ extension StreamWorld {
     let size = backend.log.messages.count
     beginAnew(keeping: size - min(count, size), index)
     for _ in 0..<min(count, size) {
-      backend.said += 1
-      let user = "other-\(backend.said % 5)"
+      backend.othersCount += 1
+      let user = "other-\(backend.othersCount % 5)"
       let newest = backend.log.messages.last?.createdAt.advanced(by: .milliseconds(1))
       let stamp = max(serverWall, newest ?? serverWall)
       let message = Message(
         id: .random(using: &kernel.hosts[server.slot].generator), shop: shop, user: user,
-        username: user, text: "other \(backend.said)", createdAt: stamp)
-      let (kept, isNew) = backend.log.append(message, key: nil)
+        username: user, text: "other \(backend.othersCount)", createdAt: stamp)
+      let (stored, isNew) = backend.log.append(message, key: nil)
       kernel.counts[.accepted] += 1
-      note(.accepted(kept, isNew: isNew))
+      note(.accepted(stored, isNew: isNew))
     }
   }
 
@@ -667,7 +667,7 @@ extension StreamWorld {
     stop(server, for: index)
     backend.longest = backend.log.head.offset
     backend.log.putBack(by: count)
-    note(.beganAnew(epoch: backend.log.epoch, kept: backend.log.messages))
+    note(.beganAnew(epoch: backend.log.epoch, retained: backend.log.messages))
   }
 
   /// Whether the next message would fill the log up to the phone's last known position before the
@@ -724,7 +724,7 @@ extension StreamWorld {
       let offset = Int(clamping: head.offset) + lie.number
       stated = Position(epoch: head.epoch, offset: UInt64(max(0, offset)))
     }
-    if after != nil, isUnderWay(.shortBacklog) { backend.owed[id.number] = 1 }
+    if after != nil, isUnderWay(.shortBacklog) { backend.unsentBacklog[id.number] = 1 }
     if let index = line(id.number), kernel.lines[index].run == kernel.hosts[phoneID.slot].run {
       note(.stated(kernel.lines[index].attempt, head: stated))
     }
@@ -732,12 +732,14 @@ extension StreamWorld {
   }
 
   /// Whether a frame for one socket alone is withheld, although it belongs to the backlog.
-  mutating func keepsBack(_ listeners: [ConnectionID]) -> Bool {
-    guard let id = listeners.first, listeners.count == 1, let owed = backend.owed[id.number] else {
+  mutating func withholds(_ listeners: [ConnectionID]) -> Bool {
+    guard let id = listeners.first, listeners.count == 1,
+      let unsent = backend.unsentBacklog[id.number]
+    else {
       return false
     }
-    backend.owed[id.number] = owed - 1
-    return owed <= 0
+    backend.unsentBacklog[id.number] = unsent - 1
+    return unsent <= 0
   }
 
   // Other devices of the same user.
@@ -762,20 +764,20 @@ extension StreamWorld {
   }
 
   /// Schedules the reaction of another device's socket, which answers pings and close frames.
-  mutating func tellRival(_ effect: ShopServer.Effect) {
+  mutating func sendToRival(_ effect: ShopServer.Effect) {
     switch effect {
     case .ping(let id) where backend.rivals[id.number] != nil:
-      kernel.later(.rival(id, isGone: false), on: server, after: kernel.roundTrip())
+      kernel.later(.rival(id, isClosing: false), on: server, after: kernel.roundTrip())
     case .close(let id, _) where backend.rivals[id.number] != nil:
-      kernel.later(.rival(id, isGone: true), on: server, after: kernel.roundTrip())
+      kernel.later(.rival(id, isClosing: true), on: server, after: kernel.roundTrip())
     case .drop(let id), .refuse(let id, _): backend.rivals[id.number] = nil
     case .append, .page, .head, .answer, .accept, .send, .ping, .close, .finished: return
     }
   }
 
-  mutating func rivalAnswers(_ id: ConnectionID, isGone: Bool) {
+  mutating func rivalAnswers(_ id: ConnectionID, isClosing: Bool) {
     guard backend.rivals[id.number] != nil else { return }
-    if isGone {
+    if isClosing {
       backend.rivals[id.number] = nil
       feed(.gone(id, code: 1001))
     } else {

@@ -143,8 +143,8 @@ extension AuditEvidence {
   var hello: (record: AuditRecord, at: Int, SessionHello)? {
     for name in [AuditScript.Name.opening, .pings, .login, .stranger] {
       guard let record = records[name] else { continue }
-      for (place, message) in record.messages() {
-        if case .hello(let hello) = message.content { return (record, place, hello) }
+      for (index, message) in record.messages() {
+        if case .hello(let hello) = message.content { return (record, index, hello) }
       }
     }
     return nil
@@ -159,21 +159,21 @@ extension AuditRecord {
 extension AuditEvidence {
   /// Returns the finding of a probe.
   public func finding(_ probe: Probe) -> Finding {
-    guard let judge = Self.judges[probe] else { return .unseen("it was not looked for") }
+    guard let check = Self.checks[probe] else { return .unseen("it was not looked for") }
     do throws(Finding) {
-      return try judge(self)
+      return try check(self)
     } catch {
       return error
     }
   }
 
-  typealias Judge = @Sendable (AuditEvidence) throws(Finding) -> Finding
+  typealias Check = @Sendable (AuditEvidence) throws(Finding) -> Finding
 
   /// The functions that derive the findings from the records, by probe.
-  static let judges: [Probe: Judge] = socketJudges.merging(deliveryJudges) { first, _ in first }
-    .merging(limitJudges) { first, _ in first }
+  static let checks: [Probe: Check] = socketChecks.merging(deliveryChecks) { first, _ in first }
+    .merging(limitChecks) { first, _ in first }
 
-  private static let socketJudges: [Probe: Judge] = [
+  private static let socketChecks: [Probe: Check] = [
     .applicationPing: { (it) throws(Finding) in try it.applicationPing() },
     .protocolPing: { (it) throws(Finding) in try it.protocolPing() },
     .roundTrips: { (it) throws(Finding) in try it.roundTrips() },
@@ -194,7 +194,7 @@ extension AuditEvidence {
     .challengeOnce: { (it) throws(Finding) in try it.challengeOnce() },
   ]
 
-  private static let deliveryJudges: [Probe: Judge] = [
+  private static let deliveryChecks: [Probe: Check] = [
     .promptAck: { (it) throws(Finding) in try it.promptAck() },
     .promptRefused: { (it) throws(Finding) in try it.promptRefused() },
     .messageID: { (it) throws(Finding) in try it.messageID() },
@@ -209,7 +209,7 @@ extension AuditEvidence {
     .stamps: { (it) throws(Finding) in try it.stamps() },
   ]
 
-  private static let limitJudges: [Probe: Judge] = [
+  private static let limitChecks: [Probe: Check] = [
     .sizeTaken: { (it) throws(Finding) in try it.sizeTaken() },
     .truncation: { (it) throws(Finding) in try it.truncation() },
     .hugeFrame: { (it) throws(Finding) in try it.hugeFrame() },

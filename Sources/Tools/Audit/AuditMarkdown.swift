@@ -36,7 +36,7 @@ extension AuditReport {
 
   private static func item(_ entry: Entry) -> [String] {
     let practice = entry.practice
-    let probes = (practice.judged + practice.observed).map { "- `\($0.rawValue)`" }
+    let probes = (practice.checked + practice.observed).map { "- `\($0.rawValue)`" }
     let gaps = numbered(entry.gaps.map(\.gap))
     let remedies = numbered(entry.gaps.map(\.remedy))
     return [

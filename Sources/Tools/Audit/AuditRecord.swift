@@ -123,12 +123,12 @@ public struct AuditMessage: Sendable, Hashable {
 
 extension AuditRecord {
   /// Returns the messages after an event, on one connection or on all.
-  func messages(on socket: Int? = nil, after index: Int = -1) -> [(at: Int, AuditMessage)] {
-    events.indices.compactMap { place in
-      guard place > index, socket == nil || events[place].socket == socket,
-        case .received(let message) = events[place].kind
+  func messages(on socket: Int? = nil, after start: Int = -1) -> [(at: Int, AuditMessage)] {
+    events.indices.compactMap { index in
+      guard index > start, socket == nil || events[index].socket == socket,
+        case .received(let message) = events[index].kind
       else { return nil }
-      return (place, message)
+      return (index, message)
     }
   }
 
@@ -138,13 +138,13 @@ extension AuditRecord {
   }
 
   /// Returns the index of the first message of a type.
-  func first(_ type: String, on socket: Int? = nil, after index: Int = -1) -> Int? {
-    messages(on: socket, after: index).first { $0.1.type == type }?.at
+  func first(_ type: String, on socket: Int? = nil, after start: Int = -1) -> Int? {
+    messages(on: socket, after: start).first { $0.1.type == type }?.at
   }
 
   /// Returns the index of the first sent message whose text begins with `name`.
-  func sent(_ name: String, on socket: Int? = nil, after index: Int = -1) -> Int? {
-    first(after: index) {
+  func sent(_ name: String, on socket: Int? = nil, after start: Int = -1) -> Int? {
+    first(after: start) {
       guard case .sent(let text) = $0.kind else { return false }
       return text.hasPrefix(name) && (socket == nil || $0.socket == socket)
     }
@@ -189,8 +189,8 @@ extension AuditRecord {
 
   /// Returns the finding for a missing answer: `missing` if the script waited for it, else
   /// `unseen`.
-  func absence(after start: Int, _ words: String = "", most: Int = 4) -> Finding {
-    let text = words + aftermath(of: start, most: most)
+  func absence(after start: Int, _ prefix: String = "", most: Int = 4) -> Finding {
+    let text = prefix + aftermath(of: start, most: most)
     return hasWaited(after: start)
       ? .missing(text) : .unseen("the audit ended before an answer: " + text)
   }
@@ -198,9 +198,9 @@ extension AuditRecord {
   /// Whether the script waited for an answer, or none could arrive any more.
   func hasWaited(after start: Int) -> Bool {
     isComplete
-      || events.indices.contains { place in
-        guard place > start, events[place].socket == events[start].socket else { return false }
-        switch events[place].kind {
+      || events.indices.contains { index in
+        guard index > start, events[index].socket == events[start].socket else { return false }
+        switch events[index].kind {
         case .late, .ended, .sent: return true
         case .opening, .opened, .received, .binary, .serverPing, .pong: return false
         }
@@ -216,7 +216,7 @@ extension AuditRecord {
     case .binary(let bytes): "received a binary message of \(bytes) bytes"
     case .serverPing: "received a WebSocket ping"
     case .pong: "received a WebSocket pong"
-    case .ended(let failure): "the connection ended (\(failure.words))"
+    case .ended(let failure): "the connection ended (\(failure.summary))"
     case .late(let text): "waited in vain for \(text)"
     }
   }
@@ -224,7 +224,7 @@ extension AuditRecord {
 
 extension LinkFailure {
   /// The failure in human-readable form.
-  var words: String {
+  var summary: String {
     switch self {
     case .unreachable(let detail): "unreachable: \(detail)"
     case .dns(let detail): "name not found: \(detail)"

@@ -62,22 +62,22 @@ public struct AuditReport: Sendable, Hashable {
   }
 
   private static func entry(_ practice: Practice, _ finding: (Probe) -> Finding) -> Entry {
-    let judged = practice.judged.map { ($0, finding($0)) }
-    let isVoid = judged.contains { practice.essential.contains($0) && $1.outcome == .missing }
-    let verdict = isVoid ? .not : practice.rule.verdict(judged.map(\.1.outcome))
-    var lines = judged.map { evidence($0, $1, isJudged: true) }
-    lines += practice.observed.map { evidence($0, finding($0), isJudged: false) }
+    let checked = practice.checked.map { ($0, finding($0)) }
+    let isVoid = checked.contains { practice.essential.contains($0) && $1.outcome == .missing }
+    let verdict = isVoid ? .not : practice.rule.verdict(checked.map(\.1.outcome))
+    var lines = checked.map { evidence($0, $1, isChecked: true) }
+    lines += practice.observed.map { evidence($0, finding($0), isChecked: false) }
     if !practice.limit.isEmpty { lines.append("Not visible from outside: \(practice.limit).") }
-    let missing = judged.filter { [.missing, .partly].contains($0.1.outcome) }.map(\.0)
+    let missing = checked.filter { [.missing, .partly].contains($0.1.outcome) }.map(\.0)
     return Entry(
       practice: practice, verdict: verdict, evidence: lines.joined(separator: " "),
       gaps: verdict == .partly || verdict == .not ? missing : [])
   }
 
-  private static func evidence(_ probe: Probe, _ finding: Finding, isJudged: Bool) -> String {
-    let word = isJudged ? "\(probe.rawValue) (\(finding.outcome.rawValue))" : "observed"
+  private static func evidence(_ probe: Probe, _ finding: Finding, isChecked: Bool) -> String {
+    let label = isChecked ? "\(probe.rawValue) (\(finding.outcome.rawValue))" : "observed"
     let text = finding.evidence
-    return "\(word): \(text)\(text.hasSuffix(".") ? "" : ".")"
+    return "\(label): \(text)\(text.hasSuffix(".") ? "" : ".")"
   }
 
   /// The counts of all entries.

@@ -92,7 +92,7 @@ public struct AuditScript: Sendable {
     /// Any message.
     case anything
 
-    var words: String {
+    var label: String {
       switch self {
       case .opened: "the upgrade"
       case .end: "the end of the connection"

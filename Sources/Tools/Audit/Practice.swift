@@ -33,7 +33,7 @@ public struct Practice: Sendable, Hashable {
   /// The practice's category.
   public var category: PracticeCategory
   /// The probes that determine the verdict.
-  public var judged: [Probe]
+  public var checked: [Probe]
   /// The rule that turns the findings of the judged probes into the verdict.
   public var rule: VerdictRule
   /// The judged probes that are indispensable: if one of them is missing, the practice is not met.
@@ -44,11 +44,11 @@ public struct Practice: Sendable, Hashable {
   public var limit: String
 
   init(
-    _ number: Int, _ title: String, _ category: PracticeCategory, judged: [Probe] = [],
+    _ number: Int, _ title: String, _ category: PracticeCategory, checked: [Probe] = [],
     rule: VerdictRule = .all, essential: Set<Probe> = [], observed: [Probe] = [],
     limit: String = ""
   ) {
-    (self.number, self.title, self.category, self.judged) = (number, title, category, judged)
+    (self.number, self.title, self.category, self.checked) = (number, title, category, checked)
     (self.rule, self.essential, self.observed, self.limit) = (rule, essential, observed, limit)
   }
 
@@ -65,22 +65,22 @@ extension Practice {
       2, "Network transition handling (reachability)", .connection, observed: [.takeover],
       limit: "only a client watches its network"),
     Practice(
-      3, "Heartbeats/ping-pong", .connection, judged: [.applicationPing, .protocolPing],
+      3, "Heartbeats/ping-pong", .connection, checked: [.applicationPing, .protocolPing],
       rule: .any, limit: "the client chooses the interval"),
     Practice(
       4, "Message acknowledgment", .delivery,
-      judged: [.messageID, .ackQuiet, .replay, .ackEnds]),
-    Practice(5, "Message ordering", .delivery, judged: [.order, .places]),
+      checked: [.messageID, .ackQuiet, .replay, .ackEnds]),
+    Practice(5, "Message ordering", .delivery, checked: [.order, .places]),
     Practice(
-      6, "Authentication on connect", .authentication, judged: [.early, .wrongKey, .missingKey],
+      6, "Authentication on connect", .authentication, checked: [.early, .wrongKey, .missingKey],
       essential: [.early, .wrongKey, .missingKey],
       limit: "where a client keeps its key is its own matter"),
     Practice(
-      7, "Re-authentication on reconnect", .authentication, judged: [.keyAgain],
+      7, "Re-authentication on reconnect", .authentication, checked: [.keyAgain],
       limit: "whether a user is asked again is the client's matter"),
     Practice(
       8, "Message size limits", .mobile,
-      judged: [.sizeTaken, .truncation, .hugeFrame, .bystander]),
+      checked: [.sizeTaken, .truncation, .hugeFrame, .bystander]),
     Practice(
       9, "App lifecycle: close in the background, reconnect in the foreground", .mobile,
       observed: [.closing], limit: "only a client has a background"),
@@ -89,29 +89,29 @@ extension Practice {
       limit: "the client decides how often it wakes"),
     Practice(
       11, "Typed and versioned messages", .protocol,
-      judged: [.typed, .naming, .version, .olderHistory]),
-    Practice(12, "Idempotency", .protocol, judged: [.sameKey, .messageID]),
+      checked: [.typed, .naming, .version, .olderHistory]),
+    Practice(12, "Idempotency", .protocol, checked: [.sameKey, .messageID]),
     Practice(
       13, "Error handling", .protocol,
-      judged: [.distinctErrors, .unknownType, .oldVersion]),
+      checked: [.distinctErrors, .unknownType, .oldVersion]),
     Practice(
-      14, "Connection quality monitoring", .degraded, judged: [.roundTrips],
+      14, "Connection quality monitoring", .degraded, checked: [.roundTrips],
       limit: "what a client makes of round trips cannot be seen"),
     Practice(
-      15, "Application-level timeouts", .degraded, judged: [.strangerClosed],
+      15, "Application-level timeouts", .degraded, checked: [.strangerClosed],
       limit: "the client's own timeouts cannot be seen"),
     Practice(
-      16, "Slow is not dead", .degraded, judged: [.silentClient],
+      16, "Slow is not dead", .degraded, checked: [.silentClient],
       limit: "how a client escalates cannot be seen"),
     Practice(
-      17, "Message prioritization", .bandwidth, judged: [.congestion],
+      17, "Message prioritization", .bandwidth, checked: [.congestion],
       limit: "the order of a client's queue cannot be seen"),
-    Practice(18, "Compression", .bandwidth, judged: [.compression]),
+    Practice(18, "Compression", .bandwidth, checked: [.compression]),
     Practice(
-      19, "Adaptive payload size", .bandwidth, judged: [.sizeTaken, .truncation],
+      19, "Adaptive payload size", .bandwidth, checked: [.sizeTaken, .truncation],
       essential: [.truncation],
       limit: "whether a client adapts cannot be seen; a server has to obey the size"),
-    Practice(20, "Delta synchronization", .bandwidth, judged: [.delta]),
+    Practice(20, "Delta synchronization", .bandwidth, checked: [.delta]),
   ]
 
   private static let second = [
@@ -120,9 +120,9 @@ extension Practice {
       limit: "the queue of a client cannot be seen"),
     Practice(
       22, "Optimistic display with confirmation and rollback", .intermittent,
-      judged: [.promptAck, .promptRefused], limit: "what a client displays cannot be seen"),
-    Practice(23, "Request coalescing", .intermittent, judged: [.batch]),
-    Practice(24, "Half-open connection detection", .intermittent, judged: [.heartbeat]),
+      checked: [.promptAck, .promptRefused], limit: "what a client displays cannot be seen"),
+    Practice(23, "Request coalescing", .intermittent, checked: [.batch]),
+    Practice(24, "Half-open connection detection", .intermittent, checked: [.heartbeat]),
     Practice(
       25, "Persistence of pending messages", .lifecycle, observed: [.replay],
       limit: "whether messages survive a kill of either end cannot be seen without killing it"),
@@ -157,18 +157,18 @@ extension Practice {
       35, "Logs of the connection's lifecycle", .observability, observed: [.closing],
       limit: "logs cannot be seen"),
     Practice(
-      36, "Metrics", .observability, judged: [.metrics],
+      36, "Metrics", .observability, checked: [.metrics],
       limit: "the metrics of a client cannot be seen, and a server's may be private"),
     Practice(
       37, "Visible connection status", .observability, observed: [.typed],
       limit: "what a client displays cannot be seen"),
     Practice(
-      38, "Clock skew", .edge, judged: [.stamps, .places],
+      38, "Clock skew", .edge, checked: [.stamps, .places],
       limit: "whether a client orders by its own clock cannot be seen"),
     Practice(
-      39, "Replay protection", .edge, judged: [.challenge, .challengeTaken, .challengeOnce],
+      39, "Replay protection", .edge, checked: [.challenge, .challengeTaken, .challengeOnce],
       essential: [.challenge, .challengeTaken, .challengeOnce], observed: [.encrypted]),
     Practice(
-      40, "Corrupted messages", .edge, judged: [.malformed, .untyped, .unknownType, .binary]),
+      40, "Corrupted messages", .edge, checked: [.malformed, .untyped, .unknownType, .binary]),
   ]
 }

@@ -109,7 +109,7 @@ public struct ScriptRun: Sendable {
     let step = script.steps[next]
     next += 1
     if case .expect(let awaited, _, _, let orStop) = step {
-      note(.late(awaited.map(\.words).joined(separator: " or ")), on: socket, now)
+      note(.late(awaited.map(\.label).joined(separator: " or ")), on: socket, now)
       if orStop { return stop(isComplete: false) }
     }
     return goOn(at: now)
@@ -207,9 +207,9 @@ extension ScriptRun {
       mark = record.events.count
       note(.sent("a WebSocket ping"), on: socket, now)
       return [.ping(socket)]
-    case .raw(let bytes, let words):
+    case .raw(let bytes, let text):
       mark = record.events.count
-      note(.sent(words), on: socket, now)
+      note(.sent(text), on: socket, now)
       return [.sendRaw(socket, bytes)]
     case .drop: return open.remove(socket) == nil ? [] : [.drop(socket)]
     case .expect, .pause, .endIf: return []
@@ -222,22 +222,22 @@ extension ScriptRun {
 extension ScriptRun {
   private mutating func say(_ saying: AuditScript.Saying, at now: Instant) -> Effect {
     let bytes = content(of: saying, at: now)
-    note(.sent(words(bytes, of: saying)), on: socket, now)
+    note(.sent(text(bytes, of: saying)), on: socket, now)
     if case .binary = saying { return .sendBinary(socket, bytes) }
     return .send(socket, bytes)
   }
 
-  private func words(_ bytes: [UInt8], of saying: AuditScript.Saying) -> String {
+  private func text(_ bytes: [UInt8], of saying: AuditScript.Saying) -> String {
     switch saying {
     case .connect(let login):
-      "connect with \(words(login.proof)), version \(login.version ?? "none")"
+      "connect with \(text(login.proof)), version \(login.version ?? "none")"
     case .connectOf: "connect with the answer to the challenge of another connection"
     case .binary: "a binary message of \(bytes.count) bytes"
     case .message, .text, .ack: AuditMessage(bytes, hide: hide).excerpt
     }
   }
 
-  private func words(_ proof: AuditScript.Login.Proof) -> String {
+  private func text(_ proof: AuditScript.Login.Proof) -> String {
     switch proof {
     case .best:
       challenge == nil || key?.sign == nil ? "the key" : "an answer to the challenge"

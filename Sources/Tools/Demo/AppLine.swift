@@ -30,7 +30,7 @@ enum App: String, Sendable {
 /// A line that an app printed, as far as the demo needs it.
 enum AppLine: Sendable, Hashable {
   case status(Status)
-  case message(Judge.Shown)
+  case message(MessageChecker.Shown)
   case pair(Pair)
   /// A change of the state of a user's prompt.
   case prompt(Prompt)
@@ -77,7 +77,7 @@ enum AppLine: Sendable, Hashable {
     case "message":
       guard let id = members["id"].flatMap({ UUID128($0) }) else { return nil }
       self = .message(
-        Judge.Shown(id: id, text: members["text"] ?? "", via: members["via"] ?? ""))
+        MessageChecker.Shown(id: id, text: members["text"] ?? "", via: members["via"] ?? ""))
     case "prompt":
       self = .prompt(Prompt(text: members["text"] ?? "", state: members["state"] ?? ""))
     case "drink", "record":

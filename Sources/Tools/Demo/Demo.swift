@@ -20,10 +20,10 @@ public enum DemoFailure: Error, Sendable, Hashable, CustomStringConvertible {
 /// A demonstration in which a phone follows a shop over real sockets while faults are injected.
 public struct Demo: Sendable {
   private let program: String
-  private let chapters: [any DemoScenario]
+  private let scenarios: [any DemoScenario]
   private let seed: UInt64
   private let narrator: Narrator
-  private let tell: @Sendable (String) -> Void
+  private let output: @Sendable (String) -> Void
 
   /// Creates a demo.
   ///
@@ -32,16 +32,16 @@ public struct Demo: Sendable {
   ///   - names: The scenarios to play, of `Demo.names`; all if empty. Scenarios with the shop's
   ///     messages are played between the beginning and the end of the traffic.
   ///   - seed: The seed of the customers' texts.
-  ///   - tell: A function that receives the output line by line.
+  ///   - output: A function that receives the output line by line.
   public init(
-    program: String, chapters names: Set<String> = [], seed: UInt64, narrator: Narrator,
-    tell: @escaping @Sendable (String) -> Void
+    program: String, scenarios names: Set<String> = [], seed: UInt64, narrator: Narrator,
+    output: @escaping @Sendable (String) -> Void
   ) {
     self.program = program
-    chapters = Self.chapters(named: names)
+    scenarios = Self.scenarios(named: names)
     self.seed = seed
     self.narrator = narrator
-    self.tell = tell
+    self.output = output
   }
 
   /// Plays the scenarios in less than a minute and returns whether the ledger is clean.
@@ -51,8 +51,8 @@ public struct Demo: Sendable {
     let scratch = try DemoEnvironment.checked { () throws(any Error) in try Scratch() }
     defer { scratch.remove() }
     let environment = try await DemoEnvironment(
-      scratch: scratch, chapters: chapters, seed: seed, program: program, narrator: narrator,
-      tell: tell)
+      scratch: scratch, scenarios: scenarios, seed: seed, program: program, narrator: narrator,
+      output: output)
     do throws(DemoFailure) {
       let isClean = try await environment.play()
       await environment.clear()
@@ -73,8 +73,8 @@ public struct Demo: Sendable {
   }
 
   /// The titles of the scenarios, in order.
-  public static var titles: [String] { chapters.map(\.title) }
+  public static var titles: [String] { scenarios.map(\.title) }
 
   /// The names of the scenarios, in order.
-  public static var names: [String] { chapters.map(\.name) }
+  public static var names: [String] { scenarios.map(\.name) }
 }

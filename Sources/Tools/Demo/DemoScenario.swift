@@ -22,7 +22,7 @@ extension Demo {
   /// traffic.
   ///
   /// The token expires early, since the phone's first token must last until then.
-  static let chapters: [any DemoScenario] = [
+  static let scenarios: [any DemoScenario] = [
     SteadyTraffic(), PhoneTrouble.linkCut, TokenExpiry(), PhoneTrouble.halfOpenLink,
     PhoneTrouble.serverRestart, ServerRefusal(), PhoneTrouble.phoneKill, AssistantQuestions(),
     SessionPrompts(), HeldFeed(), HealthSyncing(), BottleDrinks(), Calm(),
@@ -31,10 +31,10 @@ extension Demo {
   /// Returns the scenarios with the given names, in order; all scenarios for no name.
   ///
   /// If one of them needs the traffic, the beginning and the end of the traffic are included.
-  static func chapters(named names: Set<String>) -> [any DemoScenario] {
-    guard !names.isEmpty else { return chapters }
-    let isTraffic = chapters.contains { names.contains($0.name) && $0.needsTraffic }
-    return chapters.filter { scenario in
+  static func scenarios(named names: Set<String>) -> [any DemoScenario] {
+    guard !names.isEmpty else { return scenarios }
+    let isTraffic = scenarios.contains { names.contains($0.name) && $0.needsTraffic }
+    return scenarios.filter { scenario in
       names.contains(scenario.name) || isTraffic && (scenario is SteadyTraffic || scenario is Calm)
     }
   }
@@ -62,10 +62,10 @@ struct Trouble: Sendable, Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
   /// The troubles of all scenarios, in order.
-  static var all: [Trouble] { of(Demo.chapters) }
+  static var all: [Trouble] { of(Demo.scenarios) }
 
   /// Returns the troubles of some scenarios, in order.
-  static func of(_ chapters: [any DemoScenario]) -> [Trouble] { chapters.flatMap(\.troubles) }
+  static func of(_ scenarios: [any DemoScenario]) -> [Trouble] { scenarios.flatMap(\.troubles) }
 }
 
 /// The outcome of one trouble.

@@ -55,7 +55,7 @@ struct Ledger: Sendable, Hashable {
   private static func mark(_ isGood: Bool) -> String { isGood ? "\u{2713}" : "\u{2717}" }
 
   private static func text(_ duration: Duration?, or none: String) -> String {
-    duration.map(\.told) ?? none
+    duration.map(\.text) ?? none
   }
 
   /// Writes the members of the JSON event.
@@ -117,17 +117,17 @@ extension Duration {
   var wholeMilliseconds: Double { Double(nanoseconds / 1_000_000) / 1000 }
 
   /// The duration in seconds with two decimals, as the demo prints it.
-  var told: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
+  var text: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
 
-  /// Returns the duration in seconds with `places` decimals, rounded.
-  func seconds(_ places: Int) -> String {
+  /// Returns the duration in seconds with `decimals` decimals, rounded.
+  func seconds(_ decimals: Int) -> String {
     var scale: Int64 = 1
-    for _ in 0..<places { scale *= 10 }
+    for _ in 0..<decimals { scale *= 10 }
     let unit = 1_000_000_000 / scale
     let count = (max(nanoseconds, 0) + unit / 2) / unit
     let digits = String(count % scale)
-    guard places > 0 else { return String(count) }
-    let fraction = String(repeating: "0", count: places - digits.count) + digits
+    guard decimals > 0 else { return String(count) }
+    let fraction = String(repeating: "0", count: decimals - digits.count) + digits
     return "\(count / scale).\(fraction)"
   }
 }

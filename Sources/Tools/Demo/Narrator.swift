@@ -7,13 +7,14 @@ import LinkWire
 struct DemoEvent: Sendable, Hashable {
   /// The party that an event is about.
   enum Who: String, Sendable, Hashable {
-    case server, network, phone, assistant, app, bottle, events
+    case server, network, phone, assistant, app, bottle
+    case narration = "story"
   }
 
   enum What: Sendable, Hashable {
     case title(String)
     case scenario(Int, String)
-    case told(Who, String)
+    case line(Who, String)
     case ledger(Ledger)
   }
 
@@ -53,9 +54,9 @@ public struct Narrator: Sendable, Hashable {
       return [style.heading(title)]
     case .scenario(let number, let title):
       return ["", style.heading("\(number). \(title)")]
-    case .told(.events, let text):
+    case .line(.narration, let text):
       return [text]
-    case .told(let who, let text):
+    case .line(let who, let text):
       return [
         Self.pad(event.at.seconds(1), to: -6) + " s  " + Self.pad(who.rawValue, to: 11) + text
       ]
@@ -82,7 +83,7 @@ public struct Narrator: Sendable, Hashable {
         writer.entry("event", "chapter")
         writer.entry("number", number)
         writer.entry("title", title)
-      case .told(let who, let text):
+      case .line(let who, let text):
         writer.entry("event", "told")
         writer.entry("who", who.rawValue)
         writer.entry("text", text)

@@ -13,18 +13,18 @@ import HoldfastTestKit
 /// It can be killed and launched again with the same data.
 actor Phone {
   private let app: App
-  private let words: [String]
+  private let arguments: [String]
   private let scene: Scene
   private var process: LabProcess?
   private var listening: Task<Void, Never>?
 
   /// Creates an app with the command line that launches it.
-  init(_ app: App, words: [String], scene: Scene) {
-    (self.app, self.words, self.scene) = (app, words, scene)
+  init(_ app: App, arguments: [String], scene: Scene) {
+    (self.app, self.arguments, self.scene) = (app, arguments, scene)
   }
 
   func launch() async throws(DemoFailure) {
-    guard let process = try? LabProcess(words, environment: Self.environment) else {
+    guard let process = try? LabProcess(arguments, environment: Self.environment) else {
       throw .setup("the phone's process could not be started")
     }
     self.process = process
@@ -37,10 +37,10 @@ actor Phone {
         return last
       }
       for await line in process.lines {
-        await scene.heard(AppLine(line), from: app)
+        await scene.receive(AppLine(line), from: app)
       }
-      let (status, words) = (await process.exit(), await complaint.value)
-      let ending = words.isEmpty ? "status \(status)" : "status \(status): \(words)"
+      let (status, reason) = (await process.exit(), await complaint.value)
+      let ending = reason.isEmpty ? "status \(status)" : "status \(status): \(reason)"
       await scene.ended(app, ending)
     }
   }

@@ -8,9 +8,9 @@ actor Scene {
 
   /// The events that scenarios inspect.
   struct Facts: Sendable {
-    var accepted: [Judge.Entry] = []
+    var accepted: [MessageChecker.Entry] = []
     /// The messages that each run of the phone showed.
-    var runs: [[Judge.Shown]] = []
+    var runs: [[MessageChecker.Shown]] = []
     /// The number of messages by the way in which they arrived. Each counts when it is first shown.
     var via: [String: Int] = [:]
     /// The messages that were accepted and have not been shown yet.
@@ -35,7 +35,7 @@ actor Scene {
       set { apps[app] = newValue }
     }
 
-    mutating func accept(_ entry: Judge.Entry) {
+    mutating func accept(_ entry: MessageChecker.Entry) {
       accepted.append(entry)
       if !seen.contains(entry.key.id) { unseen.insert(entry.key.id) }
     }
@@ -48,7 +48,7 @@ actor Scene {
       if !drinks.isEmpty { drinks[drinks.count - 1].append(id) }
     }
 
-    fileprivate mutating func show(_ shown: Judge.Shown) {
+    fileprivate mutating func show(_ shown: MessageChecker.Shown) {
       if !runs.isEmpty { runs[runs.count - 1].append(shown) }
       unseen.remove(shown.id)
       if seen.insert(shown.id).inserted { via[shown.via, default: 0] += 1 }
@@ -92,7 +92,7 @@ actor Scene {
     }
   }
 
-  func heard(_ line: AppLine?, from app: App) {
+  func receive(_ line: AppLine?, from app: App) {
     switch line {
     case .status(let status): note { $0[app].statuses.append((.now, status)) }
     case .message(let shown): if app == .messages { note { $0.show(shown) } }

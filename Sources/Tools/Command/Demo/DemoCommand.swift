@@ -37,7 +37,7 @@ enum DemoCommand {
     let console = call.console
     let narrator = Narrator(call[Shared.json] ? .json : .people(console.style))
     let demo = Demo(
-      program: try program(), chapters: Set(call[chapters]), seed: UInt64(call[seed]),
+      program: try program(), scenarios: Set(call[chapters]), seed: UInt64(call[seed]),
       narrator: narrator
     ) {
       show($0, on: console)

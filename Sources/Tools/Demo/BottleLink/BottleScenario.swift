@@ -23,16 +23,17 @@ struct BottleDrinks: DemoScenario {
   private static let (open, away, last) = (1, 40, 12)
 
   func play(on environment: isolated DemoEnvironment) async throws(DemoFailure) {
-    let place = try BottlePlace(environment)
-    let bottle = place.bottle(on: environment)
-    let phone = place.phone(on: environment)
+    let directory = try BottleDirectory(environment)
+    let bottle = directory.bottle(on: environment)
+    let phone = directory.phone(on: environment)
     try await meet(bottle, phone, on: environment)
     try await sleep(bottle, phone, on: environment)
-    try await kill(bottle, phone, place, on: environment)
+    try await kill(bottle, phone, directory, on: environment)
     await phone.quit()
     let poured = Self.open + Self.away + Self.last
     let counts = DrinkCounts(
-      poured: poured, stored: try await place.stored(), shown: await environment.scene.facts.drinks)
+      poured: poured, stored: try await directory.stored(),
+      shown: await environment.scene.facts.drinks)
     if counts.section.isClean {
       environment.say(.phone, "has stored \(poured) drinks, each once, and shown each once")
     }
@@ -76,7 +77,8 @@ struct BottleDrinks: DemoScenario {
 
   /// Kills both ends after drinks are stored and before they are acknowledged.
   private func kill(
-    _ bottle: Phone, _ phone: Phone, _ place: BottlePlace, on environment: isolated DemoEnvironment
+    _ bottle: Phone, _ phone: Phone, _ directory: BottleDirectory,
+    on environment: isolated DemoEnvironment
   ) async throws(DemoFailure) {
     let before = Self.open + Self.away
     await bottle.type("gone")
@@ -84,7 +86,7 @@ struct BottleDrinks: DemoScenario {
     await bottle.type("deaf")
     await bottle.type("back")
     try await environment.wait { $0[.bottle].ending != nil || $0.shownDrinks > before }
-    try await place.noted(on: environment)
+    try await directory.noted(on: environment)
     try await environment.play(
       .bottleKilled, of: .bottle, lasting: .zero, recovered: "has the rest"
     ) { environment throws(DemoFailure) in

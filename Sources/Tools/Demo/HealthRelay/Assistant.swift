@@ -8,7 +8,7 @@ actor Assistant {
   /// The result of a question.
   enum Answer: Sendable, Hashable {
     /// The answers that arrived to a single question.
-    case told([Set<DaySteps>])
+    case answered([Set<DaySteps>])
     case refused(String)
   }
 
@@ -60,7 +60,7 @@ actor Assistant {
     guard !results.isEmpty else { return .refused("no answer") }
     if let refusal = results.lazy.compactMap(\.refusal).first { return .refused(refusal) }
     // The ledger compares sources, and the merged value is not a source.
-    return .told(
+    return .answered(
       results.map { result in
         Set((result.structuredContent?.healthData ?? []).filter { $0.source != "merged" })
       })
@@ -171,7 +171,7 @@ struct Questions: Sendable, Hashable {
     asked += 1
     switch answer {
     case .refused: unanswered += 1
-    case .told(let answers):
+    case .answered(let answers):
       if answers.count == 1 { answeredOnce += 1 }
       if !answers.allSatisfy({ $0 == right }) || right.isEmpty { wrong += 1 }
     }

@@ -38,9 +38,9 @@ struct AssistantQuestions: DemoScenario {
     } end: { environment throws(DemoFailure) in
       try await environment.set(.pass)
       environment.say(.network, "works again")
-      return { if case .told = $0.answer { true } else { false } }
+      return { if case .answered = $0.answer { true } else { false } }
     }
-    tell(await environment.scene.facts.answer, first, data, &questions, on: environment)
+    report(await environment.scene.facts.answer, first, data, &questions, on: environment)
     try await ask(assistant, second, data, &questions, on: environment)
     await relay.quit()
     environment.ledger.sections.append(questions.section)
@@ -63,7 +63,7 @@ struct AssistantQuestions: DemoScenario {
     if refusal == nil { refusal = await assistant.signIn(word: pair.word, code: pair.code) }
     try environment.checkWanted()
     if let refusal { throw .setup("the assistant could not sign in (\(refusal))") }
-    environment.say(.assistant, "has signed in with them over MCP, in \((.now - start).told)")
+    environment.say(.assistant, "has signed in with them over MCP, in \((.now - start).text)")
   }
 
   private func ask(
@@ -72,18 +72,18 @@ struct AssistantQuestions: DemoScenario {
   ) async throws(DemoFailure) {
     let answer = await assistant.steps(from: week.start, to: week.end)
     try environment.checkWanted()
-    tell(answer, week, data, &questions, on: environment)
+    report(answer, week, data, &questions, on: environment)
   }
 
   /// Counts an answer and prints it.
-  private func tell(
+  private func report(
     _ answer: Assistant.Answer?, _ week: (start: String, end: String), _ data: HealthData,
     _ questions: inout Questions, on environment: isolated DemoEnvironment
   ) {
     questions.note(answer ?? .refused("no answer"), expecting: data.steps(of: week))
     switch answer {
     case .refused(let reason): environment.say(.assistant, "is told nothing (\(reason))")
-    case .told(let answers):
+    case .answered(let answers):
       let points = answers.first ?? []
       let watch = points.filter { $0.source.contains("Watch") }.map(\.steps).reduce(0, +)
       let days = Set(points.map(\.day)).count

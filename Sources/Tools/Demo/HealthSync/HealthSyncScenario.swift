@@ -35,7 +35,7 @@ struct HealthSyncing: DemoScenario {
     environment.note(.syncKilled, noticed: nil, whole: first == 0 ? whole : nil)
     if first == 0 {
       environment.say(
-        .phone, "is launched again, goes on where it was cut, and is done in \(whole.told)")
+        .phone, "is launched again, goes on where it was cut, and is done in \(whole.text)")
     } else {
       environment.ledger.faults.append("the first sync ended with \(first)")
     }
@@ -81,7 +81,7 @@ extension Trouble {
 
 /// The command `holdfast health sync` in a process of its own.
 private struct SyncPhone {
-  private let words: [String]
+  private let arguments: [String]
 
   /// Creates the command's arguments and the file with its secret.
   ///
@@ -92,14 +92,14 @@ private struct SyncPhone {
     let file = environment.scratch("sync/secret")
     do {
       let lines = try String(contentsOfFile: server + "/sync-secrets", encoding: .utf8)
-      let words = lines.split(separator: "\n").last?.split(separator: " ") ?? []
-      guard words.count == 2 else { throw CocoaError(.fileReadCorruptFile) }
-      try Data(words[1].utf8).write(to: URL(fileURLWithPath: file))
+      let fields = lines.split(separator: "\n").last?.split(separator: " ") ?? []
+      guard fields.count == 2 else { throw CocoaError(.fileReadCorruptFile) }
+      try Data(fields[1].utf8).write(to: URL(fileURLWithPath: file))
     } catch {
       throw .setup("the secret of the sync could not be read: \(error)")
     }
     let schedule = "100ms*1 max 100ms +-0.0 min 100ms xunlimited"
-    words = [
+    arguments = [
       environment.program, "health", "sync", "--json", "--once", "--server",
       "http://127.0.0.1:\(port)", "--secret-file", file, "--data", data, "--resume-from", "1000",
       "--set", "retry.first=\(schedule)", "--set", "retry.reconnect=\(schedule)", "--set",
@@ -109,7 +109,7 @@ private struct SyncPhone {
 
   func launch() throws(DemoFailure) -> LabProcess {
     let environment = ["no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"]
-    guard let process = try? LabProcess(words, environment: environment) else {
+    guard let process = try? LabProcess(arguments, environment: environment) else {
       throw .setup("the phone's sync could not be started")
     }
     return process

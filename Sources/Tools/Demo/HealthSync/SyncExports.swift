@@ -102,8 +102,8 @@ struct SyncExports: Sendable {
           "\(sample.type)|\(sample.source)|\(sample.start.nanoseconds)|\(sample.end.nanoseconds)"
         found[key, default: 0] += 1
       }
-      guard let place = next.next else { return found }
-      query.after = place
+      guard let position = next.next else { return found }
+      query.after = position
     }
   }
 }

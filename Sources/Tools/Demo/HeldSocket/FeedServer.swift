@@ -82,9 +82,9 @@ private struct FeedHandler: SocketHandler {
     switch event {
     case .upgrade(let id, _): hub.accept(id)
     case .text(let id, let bytes):
-      let words = String(decoding: bytes, as: UTF8.self).split(separator: " ")
-      guard words.first == "after", let last = words.last.flatMap({ Int($0) }) else {
-        return order(words.joined(separator: " "))
+      let fields = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+      guard fields.first == "after", let last = fields.last.flatMap({ Int($0) }) else {
+        return order(fields.joined(separator: " "))
       }
       readers.insert(id)
       for number in stride(from: last + 1, through: count, by: 1) {

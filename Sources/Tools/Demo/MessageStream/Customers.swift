@@ -78,7 +78,7 @@ actor Customers {
       let key = UUID128.random(using: &generator)
       while !Task.isCancelled {
         if let message = await post(text, key: key, token: token) {
-          let entry = Judge.Entry(
+          let entry = MessageChecker.Entry(
             key: message.key, text: text, offset: message.position?.offset)
           await scene.note { $0.accept(entry) }
           break

@@ -100,8 +100,8 @@ struct SessionCounts: Sendable, Hashable {
   init(_ runs: [[AppLine.Prompt]], of prompts: [String]) {
     asked = prompts.count
     for prompt in prompts {
-      let ends = runs.map { told in
-        told.filter { $0.text == prompt && Self.ends.contains($0.state) }
+      let ends = runs.map { shown in
+        shown.filter { $0.text == prompt && Self.ends.contains($0.state) }
       }
       repeated += ends.contains { $0.count > 1 } ? 1 : 0
       switch ends.joined().first?.state {

@@ -1,9 +1,9 @@
 import LinkJSON
 
 /// The values of a JSON answer by path, such as `daily.0.steps`.
-struct SyncTold {
-  private(set) var shown: [String: SyncLook.Shown] = [:]
-  private var workouts: [[SyncLook.Shown]] = []
+struct SyncAnswerValues {
+  private(set) var shown: [String: SyncExpectation.Shown] = [:]
+  private var workouts: [[SyncExpectation.Shown]] = []
 
   /// Reads an answer; returns `nil` if it is not a JSON object.
   init?(_ bytes: [UInt8]) {
@@ -25,24 +25,24 @@ struct SyncTold {
       try reader.beginObject()
       while let key = try reader.nextKey() { try read(start + reader.text(of: key), &reader) }
     case .array:
-      var place = 0
+      var index = 0
       try reader.beginArray()
       while try reader.nextElement() {
-        try read("\(start)\(place)", &reader)
-        place += 1
+        try read("\(start)\(index)", &reader)
+        index += 1
       }
     case .string: shown[path] = .text(try reader.string())
     case .number: shown[path] = .number(try reader.double())
     case .null:
       try reader.null()
-      shown[path] = SyncLook.Shown.nothing
+      shown[path] = SyncExpectation.Shown.nothing
     case .bool: shown[path] = .text(try reader.bool() ? "true" : "false")
     }
   }
 
   /// Sorts the workouts by their contents, since workouts with the same start come in any order.
   private mutating func takeWorkouts() {
-    var lines: [[SyncLook.Shown]] = []
+    var lines: [[SyncExpectation.Shown]] = []
     while shown["workouts.\(lines.count).type"] != nil {
       lines.append(
         Self.names.map { name in
@@ -61,15 +61,17 @@ struct SyncTold {
     "type", "start", "end", "distanceMeters", "energyKcal", "source",
   ]
 
-  static func put(_ lines: [[SyncLook.Shown]], _ shown: inout [String: SyncLook.Shown]) {
+  static func put(
+    _ lines: [[SyncExpectation.Shown]], _ shown: inout [String: SyncExpectation.Shown]
+  ) {
     let sorted = lines.map { (text: "\($0)", line: $0) }.sorted { $0.text < $1.text }
-    for (place, line) in sorted.map(\.line).enumerated() {
-      for (name, value) in zip(names, line) { shown["workouts.\(place).\(name)"] = value }
+    for (index, line) in sorted.map(\.line).enumerated() {
+      for (name, value) in zip(names, line) { shown["workouts.\(index).\(name)"] = value }
     }
   }
 
   /// Returns the first path whose value differs from the expected one, or `nil` if there is none.
-  func difference(from other: [String: SyncLook.Shown]) -> String? {
+  func difference(from other: [String: SyncExpectation.Shown]) -> String? {
     Set(shown.keys).union(other.keys).sorted().first { path in
       guard let one = shown[path], let two = other[path] else { return true }
       return !one.isLike(two)

@@ -5,7 +5,7 @@ import LinkWire
 
 /// The values that a person must be shown, computed second by second and independently of the
 /// server.
-struct SyncLook {
+struct SyncExpectation {
   /// A number, a text, or nothing.
   enum Shown: Equatable {
     case number(Double)
@@ -90,9 +90,9 @@ struct SyncLook {
     _ type: String, in days: ClosedRange<Int64>, as list: String, _ name: String,
     _ shown: inout [String: Shown]
   ) {
-    for (place, day) in sums(type, in: days).sorted(by: { $0.key < $1.key }).enumerated() {
-      shown["\(list).\(place).date"] = .text(SyncZone.date(day.key))
-      shown["\(list).\(place).\(name)"] = .number(day.value)
+    for (index, day) in sums(type, in: days).sorted(by: { $0.key < $1.key }).enumerated() {
+      shown["\(list).\(index).date"] = .text(SyncZone.date(day.key))
+      shown["\(list).\(index).\(name)"] = .number(day.value)
     }
   }
 
@@ -141,8 +141,8 @@ struct SyncLook {
     let rates = samples.filter { $0.type == Self.kinds[1] && days.contains(zone.day($0.start)) }
     let moments = Dictionary(grouping: rates, by: \.start).sorted { $0.key < $1.key }
     var (sum, length) = (0.0, 0.0)
-    for (place, moment) in moments.enumerated() {
-      let next = place + 1 < moments.count ? moments[place + 1].key : .max
+    for (index, moment) in moments.enumerated() {
+      let next = index + 1 < moments.count ? moments[index + 1].key : .max
       var end = min(next, moment.key + 600)
       while !days.contains(zone.day(end - 1)) { end -= 1 }
       let seconds = Double(end - moment.key)
@@ -162,11 +162,11 @@ struct SyncLook {
     shown["latest"] = Shown(latest.map(\.number).max())
     shown["avg_7d"] = Shown(rate(in: today - 6...today))
     let daily = readings(Self.kinds[1], in: days).sorted { $0.key < $1.key }
-    for (place, day) in daily.enumerated() {
-      shown["daily.\(place).date"] = .text(SyncZone.date(day.key))
-      shown["daily.\(place).avg"] = Shown(rate(in: day.key...day.key))
-      shown["daily.\(place).min"] = Shown(day.value.min())
-      shown["daily.\(place).max"] = Shown(day.value.max())
+    for (index, day) in daily.enumerated() {
+      shown["daily.\(index).date"] = .text(SyncZone.date(day.key))
+      shown["daily.\(index).avg"] = Shown(rate(in: day.key...day.key))
+      shown["daily.\(index).min"] = Shown(day.value.min())
+      shown["daily.\(index).max"] = Shown(day.value.max())
     }
   }
 
@@ -213,7 +213,7 @@ struct SyncLook {
         Shown(workout.distance), Shown(workout.energy), .text(sample.source),
       ]
     }
-    SyncTold.put(lines, &shown)
+    SyncAnswerValues.put(lines, &shown)
   }
 
   private func showNights(_ days: ClosedRange<Int64>, _ shown: inout [String: Shown]) {
@@ -228,18 +228,18 @@ struct SyncLook {
       run.append(slot)
     }
     add(run, &nights)
-    let told = nights.filter { days.contains($0.key) }.sorted { $0.key < $1.key }
-    for (place, night) in told.enumerated() {
+    let shownNights = nights.filter { days.contains($0.key) }.sorted { $0.key < $1.key }
+    for (index, night) in shownNights.enumerated() {
       let asleep = night.value["asleep"] ?? night.value["inBed"]
-      shown["daily.\(place).date"] = .text(SyncZone.date(night.key))
-      shown["daily.\(place).hours"] = Shown(asleep)
+      shown["daily.\(index).date"] = .text(SyncZone.date(night.key))
+      shown["daily.\(index).hours"] = Shown(asleep)
       for name in ["inBed", "awake", "core", "deep", "rem"] {
-        shown["daily.\(place).\(name)"] = Shown(night.value[name])
+        shown["daily.\(index).\(name)"] = Shown(night.value[name])
       }
       shown["lastNight"] = Shown(asleep)
       shown["lastNightDate"] = .text(SyncZone.date(night.key))
     }
-    guard told.isEmpty else { return }
+    guard shownNights.isEmpty else { return }
     (shown["lastNight"], shown["lastNightDate"]) = (Shown.nothing, Shown.nothing)
   }
 

@@ -1,5 +1,5 @@
 /// The result of a benchmark.
-struct Verdict: Sendable {
+struct BenchmarkResult: Sendable {
   var benchmark: Benchmark
   var subject: Figures
   var peers: [Figures]
@@ -19,18 +19,18 @@ struct Verdict: Sendable {
 
 extension Benchmark {
   /// Measures all contenders in turn in each round.
-  func run(rounds: Int, note: (String) -> Void) async -> Verdict {
+  func run(rounds: Int, note: (String) -> Void) async -> BenchmarkResult {
     var all = ([subject] + peers).map { Figures(name: $0.name, aim: $0.aim) }
     for round in 1...rounds {
-      for (place, contender) in ([subject] + peers).enumerated() where all[place].obstacle == nil {
+      for (index, contender) in ([subject] + peers).enumerated() where all[index].obstacle == nil {
         note("\(name): round \(round) of \(rounds), \(contender.name)")
         do {
-          all[place].add(try await contender.measure())
+          all[index].add(try await contender.measure())
         } catch {
-          all[place].fail("\(error)")
+          all[index].fail("\(error)")
         }
       }
     }
-    return Verdict(benchmark: self, subject: all[0], peers: Array(all.dropFirst()))
+    return BenchmarkResult(benchmark: self, subject: all[0], peers: Array(all.dropFirst()))
   }
 }

@@ -58,24 +58,26 @@ extension DemoEnvironment {
   }
 
   /// Compares all messages. The phone must have ended.
-  func judge() async {
+  func compareMessages() async {
     let facts = await scene.facts
-    var judge = Judge(accepted: facts.accepted, runs: facts.runs)
+    var checker = MessageChecker(accepted: facts.accepted, runs: facts.runs)
     do throws(StoreFailure) {
       let store = try await Platform.store(in: scratch("phone"), forReading: true)
-      let kept = try await store.load(customers.shop, limit: facts.accepted.count * 2 + 1)
+      let timeline = try await store.load(customers.shop, limit: facts.accepted.count * 2 + 1)
       await store.close()
-      judge.timeline = kept.messages.map { Judge.Entry(key: $0.key, text: $0.text) }
-      if !kept.gaps.isEmpty { ledger.faults.append("the timeline has \(kept.gaps.count) holes") }
+      checker.timeline = timeline.messages.map { MessageChecker.Entry(key: $0.key, text: $0.text) }
+      if !timeline.gaps.isEmpty {
+        ledger.faults.append("the timeline has \(timeline.gaps.count) holes")
+      }
     } catch {
       ledger.faults.append("the phone's store cannot be read: \(error)")
     }
     let count = await customers.countInLog()
-    if count != UInt64(judge.accepted.count) {
+    if count != UInt64(checker.accepted.count) {
       ledger.faults.append(
         "the server's log holds \(count.map(String.init) ?? "an unknown number of") messages")
     }
     if let strange = await customers.strangeAnswer { ledger.faults.append(strange) }
-    ledger.counts = judge.counts
+    ledger.counts = checker.counts
   }
 }

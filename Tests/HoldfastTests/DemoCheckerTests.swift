@@ -4,33 +4,35 @@ import Testing
 
 @testable import HoldfastDemo
 
-@Suite struct DemoJudgeTests {
+@Suite struct DemoCheckerTests {
   /// A checker's input without faults: five messages, stored in order, two of them of the same
   /// instant.
   ///
   /// The first run showed three of the messages, and the second run all five.
-  private var fair: Judge {
+  private var fair: MessageChecker {
     let all = (1...5).map { Self.entry($0) }
     let shown = all.map { Self.shown($0) }
-    return Judge(
+    return MessageChecker(
       accepted: all.reversed(), runs: [Array(shown[..<3]), shown], timeline: all)
   }
 
-  private static func entry(_ number: UInt64, at second: Int64? = nil) -> Judge.Entry {
+  private static func entry(_ number: UInt64, at second: Int64? = nil) -> MessageChecker.Entry {
     let time = second ?? Int64(number / 2)
-    return Judge.Entry(
+    return MessageChecker.Entry(
       key: TimelineKey(
         createdAt: Timestamp(nanoseconds: time * 1_000_000_000),
         id: UUID128(high: 7, low: number)),
       text: "message \(number)")
   }
 
-  private static func shown(_ entry: Judge.Entry, via: String = "live") -> Judge.Shown {
-    Judge.Shown(id: entry.key.id, text: entry.text, via: via)
+  private static func shown(_ entry: MessageChecker.Entry, via: String = "live")
+    -> MessageChecker.Shown
+  {
+    MessageChecker.Shown(id: entry.key.id, text: entry.text, via: via)
   }
 
   /// Returns a run that shows messages by number, each with its delivery path.
-  private static func run(_ steps: [(UInt64, String)]) -> [Judge.Shown] {
+  private static func run(_ steps: [(UInt64, String)]) -> [MessageChecker.Shown] {
     steps.map { shown(entry($0.0), via: $0.1) }
   }
 
@@ -46,67 +48,67 @@ import Testing
   }
 
   @Test func `finds a message that was never shown`() {
-    var judge = fair
-    judge.runs[1].removeLast()
-    #expect(judge.counts == Self.counts { ($0.shown, $0.lost) = (4, 1) })
-    #expect(!judge.counts.isClean)
+    var checker = fair
+    checker.runs[1].removeLast()
+    #expect(checker.counts == Self.counts { ($0.shown, $0.lost) = (4, 1) })
+    #expect(!checker.counts.isClean)
   }
 
   @Test func `finds a message that was shown but not stored`() {
-    var judge = fair
-    judge.timeline.remove(at: 2)
-    #expect(judge.counts == Self.counts { $0.lost = 1 })
-    #expect(!judge.counts.isClean)
+    var checker = fair
+    checker.timeline.remove(at: 2)
+    #expect(checker.counts == Self.counts { $0.lost = 1 })
+    #expect(!checker.counts.isClean)
   }
 
   @Test func `finds a message shown twice by one run`() {
-    var judge = fair
-    judge.runs[0].append(judge.runs[0][1])
-    #expect(judge.counts == Self.counts { $0.duplicated = 1 })
-    #expect(!judge.counts.isClean)
+    var checker = fair
+    checker.runs[0].append(checker.runs[0][1])
+    #expect(checker.counts == Self.counts { $0.duplicated = 1 })
+    #expect(!checker.counts.isClean)
   }
 
   @Test func `finds a message that was stored twice`() {
-    var judge = fair
-    judge.timeline.insert(judge.timeline[2], at: 2)
-    #expect(judge.counts == Self.counts { $0.duplicated = 1 })
-    #expect(!judge.counts.isClean)
+    var checker = fair
+    checker.timeline.insert(checker.timeline[2], at: 2)
+    #expect(checker.counts == Self.counts { $0.duplicated = 1 })
+    #expect(!checker.counts.isClean)
   }
 
   @Test(arguments: ["live", "catchUp", "poll", "history"])
   func `finds messages shown in the wrong order`(via: String) {
-    var judge = fair
-    judge.runs[1] = Self.run([(1, via), (3, via), (2, via), (4, via), (5, via)])
-    #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
-    #expect(!judge.counts.isClean)
+    var checker = fair
+    checker.runs[1] = Self.run([(1, via), (3, via), (2, via), (4, via), (5, via)])
+    #expect(checker.counts == Self.counts { $0.outOfOrder = 1 })
+    #expect(!checker.counts.isClean)
   }
 
   @Test func `accepts fetched messages that belong above live ones`() {
-    var judge = fair
-    judge.runs[1] = Self.run(
+    var checker = fair
+    checker.runs[1] = Self.run(
       [(4, "live"), (1, "catchUp"), (2, "catchUp"), (5, "live"), (3, "catchUp")])
-    #expect(judge.counts == Self.counts { _ in })
+    #expect(checker.counts == Self.counts { _ in })
   }
 
   @Test func `checks the order of live messages across fetched ones`() {
-    var judge = fair
-    judge.runs[1] = Self.run(
+    var checker = fair
+    checker.runs[1] = Self.run(
       [(5, "live"), (1, "catchUp"), (2, "catchUp"), (3, "catchUp"), (4, "live")])
-    #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
+    #expect(checker.counts == Self.counts { $0.outOfOrder = 1 })
   }
 
   @Test(arguments: [("live", 0), ("catchUp", 1)])
   func `uses the log's order for live messages when a clock went back`(
     via: String, outOfOrder: Int
   ) {
-    var judge = fair
-    for index in judge.accepted.indices {
-      judge.accepted[index].offset =
+    var checker = fair
+    for index in checker.accepted.indices {
+      checker.accepted[index].offset =
         [1: 1, 3: 2, 2: 3, 4: 4, 5: 5][
-          judge.accepted[index].key.id.low]
+          checker.accepted[index].key.id.low]
     }
-    judge.runs = [Self.run([(1, via), (3, via), (2, via), (4, via), (5, via)])]
-    #expect(judge.counts == Self.counts { $0.outOfOrder = outOfOrder })
+    checker.runs = [Self.run([(1, via), (3, via), (2, via), (4, via), (5, via)])]
+    #expect(checker.counts == Self.counts { $0.outOfOrder = outOfOrder })
   }
 
   @Test func `finds a phone that prints two messages swapped`() async {
@@ -116,38 +118,39 @@ import Testing
       await scene.note { $0.accept(Self.entry(number)) }
       let id = Self.entry(number).key.id
       let line = #"{"event":"message","id":"\#(id)","text":"message \#(number)","via":"live"}"#
-      await scene.heard(AppLine(line), from: .messages)
+      await scene.receive(AppLine(line), from: .messages)
     }
     let facts = await scene.facts
-    let judge = Judge(accepted: facts.accepted, runs: facts.runs, timeline: facts.accepted)
-    #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
+    let checker = MessageChecker(
+      accepted: facts.accepted, runs: facts.runs, timeline: facts.accepted)
+    #expect(checker.counts == Self.counts { $0.outOfOrder = 1 })
   }
 
   @Test func `orders messages of the same instant by id`() {
-    var judge = fair
-    #expect(judge.timeline[1].key.createdAt == judge.timeline[2].key.createdAt)
-    judge.runs[1].swapAt(1, 2)
-    #expect(judge.counts == Self.counts { $0.outOfOrder = 1 })
+    var checker = fair
+    #expect(checker.timeline[1].key.createdAt == checker.timeline[2].key.createdAt)
+    checker.runs[1].swapAt(1, 2)
+    #expect(checker.counts == Self.counts { $0.outOfOrder = 1 })
   }
 
   @Test func `finds a text that was changed on the screen or in the store`() {
-    var judge = fair
-    judge.runs[1][4].text = "something else"
-    judge.timeline[0].text = ""
-    #expect(judge.counts == Self.counts { $0.altered = 2 })
-    #expect(!judge.counts.isClean)
+    var checker = fair
+    checker.runs[1][4].text = "something else"
+    checker.timeline[0].text = ""
+    #expect(checker.counts == Self.counts { $0.altered = 2 })
+    #expect(!checker.counts.isClean)
   }
 
   @Test func `finds a message that nobody sent`() {
-    var judge = fair
-    judge.accepted.removeAll { $0 == Self.entry(5) }
-    #expect(judge.counts == Self.counts { ($0.sent, $0.unknown) = (4, 1) })
-    #expect(!judge.counts.isClean)
+    var checker = fair
+    checker.accepted.removeAll { $0 == Self.entry(5) }
+    #expect(checker.counts == Self.counts { ($0.sent, $0.unknown) = (4, 1) })
+    #expect(!checker.counts.isClean)
   }
 
   @Test func `does not accept a run without messages as proof`() {
-    #expect(Judge().counts == Counts())
-    #expect(!Judge().counts.isClean)
+    #expect(MessageChecker().counts == Counts())
+    #expect(!MessageChecker().counts.isClean)
   }
 }
 
@@ -246,7 +249,7 @@ import Testing
     [DaySteps(day: "2025-10-26", source: "watch", steps: steps)]
   }
 
-  private static func judged(
+  private static func checked(
     _ answer: Assistant.Answer, expecting right: Set<DaySteps> = day(7)
   ) -> Questions {
     var questions = Questions()
@@ -255,23 +258,23 @@ import Testing
   }
 
   @Test func `counts one right answer as answered once`() {
-    let questions = Self.judged(.told([Self.day(7)]))
+    let questions = Self.checked(.answered([Self.day(7)]))
     #expect(questions == Questions(asked: 1, answeredOnce: 1))
     #expect(questions.section.isClean)
   }
 
   @Test func `finds missing, repeated and wrong answers`() {
-    let refused = Self.judged(.refused("away"))
+    let refused = Self.checked(.refused("away"))
     #expect(refused == Questions(asked: 1, unanswered: 1))
-    let twice = Self.judged(.told([Self.day(7), Self.day(7)]))
+    let twice = Self.checked(.answered([Self.day(7), Self.day(7)]))
     #expect(twice == Questions(asked: 1))
-    let wrong = Self.judged(.told([Self.day(8)]))
+    let wrong = Self.checked(.answered([Self.day(8)]))
     #expect(wrong == Questions(asked: 1, answeredOnce: 1, wrong: 1))
     for questions in [refused, twice, wrong] { #expect(!questions.section.isClean) }
   }
 
   @Test func `does not accept an empty answer as proof`() {
-    #expect(Self.judged(.told([[]]), expecting: []).wrong == 1)
+    #expect(Self.checked(.answered([[]]), expecting: []).wrong == 1)
     #expect(!Questions().section.isClean)
   }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import SessionAudit
 
 /// The findings in hand-written records.
-@Suite struct JudgeTests {
+@Suite struct CheckTests {
   @Test func `the first end in a record gives the reason that no connection was established`() {
     let record = Tape.record([
       (0, .opening), (0, .opening), (1, .ended(.refused)), (2, .ended(.reset)),
@@ -20,8 +20,9 @@ import Testing
 
   @Test func `without a connection the evidence is how it ended`() {
     let record = Tape.record([(0, .opening), (1, .ended(.refused))])
-    let words = "no connection: opened a connection; the connection ended (refused) after 1.00 ms"
-    #expect(Tape.evidence([.opening: record]).finding(.protocolPing) == Finding(.unseen, words))
+    let expected =
+      "no connection: opened a connection; the connection ended (refused) after 1.00 ms"
+    #expect(Tape.evidence([.opening: record]).finding(.protocolPing) == Finding(.unseen, expected))
   }
 
   @Test(arguments: [(0, Finding.Outcome.unseen), (1, .shown), (2, .missing)])
@@ -35,11 +36,11 @@ import Testing
       (6, .sent(prompt)), (9_006, .late("`response`")),
       (9_006, .sent(#"{"type":"subscribe"}"#)), (9_007, Tape.history(count)),
     ])
-    let words =
+    let expected =
       "sent \(prompt) twice; the first response after 3.00 ms; then sent \(prompt); waited in vain "
       + "for `response` after 9.00 s; sent {\"type\":\"subscribe\"} after 9.00 s; the history has "
       + "the prompt \(count) times"
-    #expect(Tape.evidence([.main: record]).finding(.sameKey) == Finding(outcome, words))
+    #expect(Tape.evidence([.main: record]).finding(.sameKey) == Finding(outcome, expected))
   }
 
   @Test(arguments: [(1, Finding.Outcome.unseen), (2, .missing)])
@@ -51,11 +52,11 @@ import Testing
       (2, .sent(#"{"type":"subscribe","session_id":"a","last_seq":0}"#)),
       (3, Tape.history(count)), (3, .sent(again)), (3_003, .late("`session_history`")),
     ])
-    let words =
+    let expected =
       "the whole history has \(count) messages; sent \(again); waited in vain for "
       + "`session_history` after 3.00 s"
     let evidence = Tape.evidence([.main: Tape.session(), .olderHistory: older])
-    #expect(evidence.finding(.delta) == Finding(outcome, words))
+    #expect(evidence.finding(.delta) == Finding(outcome, expected))
   }
 
   @Test func `a missing delta of one version is reported although the other script was cut`() {
@@ -70,10 +71,10 @@ import Testing
     ])
     older.isComplete = false
     let evidence = Tape.evidence([.main: newer, .olderHistory: older])
-    let words =
+    let expected =
       "the whole history has 3 messages; sent \(again); waited in vain for `session_history` after "
       + "3.00 s"
-    #expect(evidence.finding(.delta) == Finding(.missing, words))
+    #expect(evidence.finding(.delta) == Finding(.missing, expected))
   }
 
   @Test(arguments: [(0, Finding.Outcome.missing), (1, .partly), (2, .shown)])
@@ -81,8 +82,8 @@ import Testing
     let record = Tape.session([
       (2, .sent(#"{"type":"subscribe"}"#)), (3, Tape.history(2, stamped: stamped)),
     ])
-    let words = "\(stamped) of 2 messages have a time; \(record.between(3, 4))"
-    #expect(Tape.evidence([.main: record]).finding(.stamps) == Finding(outcome, words))
+    let expected = "\(stamped) of 2 messages have a time; \(record.between(3, 4))"
+    #expect(Tape.evidence([.main: record]).finding(.stamps) == Finding(outcome, expected))
   }
 
   private static func answer(_ text: String, key: String? = nil) -> String {
@@ -104,16 +105,16 @@ import Testing
       (2, .sent(#"{"type":"prompt","text":"audit: two","idempotency_key":"k2"}"#)),
       (2, .sent(third)), (5, Tape.came(answers[0])), (6, Tape.came(answers[1])),
     ])
-    let words =
+    let expected =
       "sent two prompts at once; sent \(third); received \(answers[0]) after 3.00 ms; received "
       + "\(answers[1]) after 4.00 ms"
-    #expect(Tape.evidence([.main: record]).finding(.order) == Finding(outcome, words))
+    #expect(Tape.evidence([.main: record]).finding(.order) == Finding(outcome, expected))
   }
 
   @Test func `a ping that was not sent is not missing an answer`() {
     let record = Tape.record([(0, .opening), (1, .opened(headers: [:]))])
-    let words = "not sent: opened a connection; the upgrade succeeded after 1.00 ms"
-    #expect(Tape.evidence([.pings: record]).finding(.applicationPing) == Finding(.unseen, words))
+    let expected = "not sent: opened a connection; the upgrade succeeded after 1.00 ms"
+    #expect(Tape.evidence([.pings: record]).finding(.applicationPing) == Finding(.unseen, expected))
   }
 
   @Test func `without a login, findings that need one are unseen`() {
@@ -121,10 +122,10 @@ import Testing
       (0, .opening), (1, .opened(headers: [:])),
       (2, Tape.came(#"{"type":"hello","auth_version":1}"#)),
     ])
-    let words =
+    let expected =
       "`connected` did not come: opened a connection; the upgrade succeeded after 1.00 ms; "
       + #"received {"type":"hello","auth_version":1} after 2.00 ms"#
-    #expect(Tape.evidence([.main: record]).finding(.batch) == Finding(.unseen, words))
+    #expect(Tape.evidence([.main: record]).finding(.batch) == Finding(.unseen, expected))
   }
 
   @Test func `the end of another connection does not show a wait for an answer`() {
@@ -133,10 +134,10 @@ import Testing
       (1, 1, .opening), (1, 2, .opened(headers: [:])), (1, 2, .sent("the header of a frame")),
       (0, 3, .sent("a WebSocket ping")), (1, 4, .ended(.reset)),
     ])
-    let words =
+    let expected =
       "the audit ended before an answer: on another connection: sent a WebSocket ping; nothing "
       + "came back"
-    #expect(Tape.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, words))
+    #expect(Tape.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, expected))
   }
 
   @Test func `a repeated answer to a challenge counts as refused only after an error`() {
@@ -152,18 +153,18 @@ import Testing
       (1, 2, .opening), (1, 3, .opened(headers: [:])), (1, 3, hello("d")), (1, 3, .sent(again)),
       (1, 4, Tape.came(#"{"type":"auth_error","message":"no"}"#)),
     ])
-    let words = #"sent \#(again); received {"type":"auth_error","message":"no"} after 1.00 ms"#
+    let expected = #"sent \#(again); received {"type":"auth_error","message":"no"} after 1.00 ms"#
     var evidence = Tape.evidence([.login: Tape.session(), .challengeTwice: record])
     evidence.records[.takeover] = Tape.cut([
       (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 2, Tape.connected),
       (1, 3, .opening), (1, 4, .opened(headers: [:])), (1, 4, .sent("connect")),
       (1, 5, Tape.connected),
     ])
-    #expect(evidence.finding(.challengeOnce) == Finding(.shown, words))
+    #expect(evidence.finding(.challengeOnce) == Finding(.shown, expected))
     // A server that refuses every second connection of a session refuses a new answer as well.
     evidence.records[.takeover]?.events.removeLast()
     let reason = "a second connection of a session is refused in any case; "
-    #expect(evidence.finding(.challengeOnce) == Finding(.unseen, reason + words))
+    #expect(evidence.finding(.challengeOnce) == Finding(.unseen, reason + expected))
   }
 
   @Test func `a message that the server sends on its own is not taken for an answer to a fault`() {
@@ -172,10 +173,10 @@ import Testing
       (3, Tape.came(#"{"type":"error","message":"no"}"#)), (3, .sent(#"{"type":"ping"}"#)),
       (4, Tape.came(#"{"type":"pong"}"#)),
     ])
-    let words =
+    let expected =
       #"sent nonsense; received {"type":"error","message":"no"} after 1.00 ms; the connection "#
       + "stayed"
-    #expect(Tape.evidence([.faults: record]).finding(.malformed) == Finding(.shown, words))
+    #expect(Tape.evidence([.faults: record]).finding(.malformed) == Finding(.shown, expected))
   }
 
   @Test func `a plain server may end a connection that does not log in`() {
@@ -213,11 +214,11 @@ import Testing
     let record = Tape.session([
       (2, prompt), (3, Self.response(whole)), (4, set), (5, prompt), (8, Self.response(count)),
     ])
-    let words =
+    let expected =
       "set 50 KiB and sent a prompt of 60000 bytes; the response has \(count) bytes, 3.00 ms; "
       + "without the size it had \(whole) bytes"
       + (outcome == .unseen ? "; the handler's answer is too short to be cut" : "")
-    #expect(Tape.evidence([.size: record]).finding(.truncation) == Finding(outcome, words))
+    #expect(Tape.evidence([.size: record]).finding(.truncation) == Finding(outcome, expected))
   }
 
   @Test func `a refusal that leaves the connection open is partly met`() {
@@ -228,15 +229,15 @@ import Testing
       ])
       return Tape.evidence([.wrongKey: record]).finding(.wrongKey)
     }
-    let words =
+    let expected =
       "sent connect with a wrong key; received "
       + #"{"type":"auth_error","message":"no"} after 1.00 ms; "#
     #expect(
       finding(.late("the end of the connection"))
-        == Finding(.partly, words + "waited in vain for the end of the connection after 5.00 s"))
+        == Finding(.partly, expected + "waited in vain for the end of the connection after 5.00 s"))
     #expect(
       finding(.ended(.reset))
-        == Finding(.shown, words + "the connection ended (reset) after 5.00 s"))
+        == Finding(.shown, expected + "the connection ended (reset) after 5.00 s"))
   }
 
   private static let busy = LinkFailure.http(status: 429, retryAfter: .seconds(1), detail: "")
@@ -254,8 +255,8 @@ import Testing
     (0, [.reset], burst(.missing, "0 opened within 0.00 ms, 0 refused with Retry-After, 1")),
   ]
 
-  private static func burst(_ outcome: Finding.Outcome, _ words: String) -> Finding {
-    Finding(outcome, "20 connections at once: \(words) ended otherwise")
+  private static func burst(_ outcome: Finding.Outcome, _ counts: String) -> Finding {
+    Finding(outcome, "20 connections at once: \(counts) ended otherwise")
   }
 
   @Test(arguments: bursts)
@@ -274,8 +275,8 @@ import Testing
       (0, .opening), (1, .opened(headers: [:])), (1, ping), (2, pong), (2, ping), (3, pong),
       (3, ping), (3_003, .late("`pong`")),
     ])
-    let words = "3 `ping` sent, 2 answered after 1.00 ms to 1.00 ms, median 1.00 ms"
-    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(.partly, words))
+    let expected = "3 `ping` sent, 2 answered after 1.00 ms to 1.00 ms, median 1.00 ms"
+    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(.partly, expected))
   }
 
   @Test(arguments: [(1_999, Finding.Outcome.shown), (2_000, .partly)])
@@ -284,8 +285,8 @@ import Testing
       (0, .opening), (0, .opened(headers: [:])), (0, .sent(#"{"type":"ping"}"#)),
       (milliseconds, Tape.came(#"{"type":"pong"}"#)),
     ])
-    let words = "1 `ping` sent, 1 answered after 2.00 s to 2.00 s, median 2.00 s"
-    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(outcome, words))
+    let expected = "1 `ping` sent, 1 answered after 2.00 s to 2.00 s, median 2.00 s"
+    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(outcome, expected))
   }
 
   @Test(arguments: [Probe.announced, .challenge])
@@ -294,10 +295,10 @@ import Testing
       (0, .opening), (1, .opened(headers: [:])), (1, .sent(#"{"type":"ping"}"#)),
       (2, Tape.came(#"{"type":"pong"}"#)),
     ])
-    let words =
+    let expected =
       "no `hello`: opened a connection; the upgrade succeeded after 1.00 ms; sent "
       + #"{"type":"ping"} after 1.00 ms; received {"type":"pong"} after 2.00 ms"#
     let evidence = Tape.evidence([.pings: record, .login: Tape.session()])
-    #expect(evidence.finding(probe) == Finding(.missing, words))
+    #expect(evidence.finding(probe) == Finding(.missing, expected))
   }
 }

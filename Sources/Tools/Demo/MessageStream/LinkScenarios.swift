@@ -105,7 +105,7 @@ struct Calm: DemoScenario {
     }
     await environment.phone.quit()
     try environment.checkWanted()
-    await environment.judge()
+    await environment.compareMessages()
   }
 }
 

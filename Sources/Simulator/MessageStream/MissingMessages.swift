@@ -8,7 +8,7 @@ import MessageStream
 ///
 /// A commit of `n` messages costs `n` binary searches, so the value can be queried after every
 /// commit.
-struct Absent: Sendable {
+struct MissingMessages: Sendable {
   /// Whether messages are ordered by stamp rather than by log order, as on a plain server that
   /// sorts its pages by stamp.
   private(set) var isByStamp = false
@@ -17,31 +17,31 @@ struct Absent: Sendable {
   /// The keys of all messages in the log.
   private var keys: [MessageID: TimelineKey] = [:]
   /// The key of the first message in the log that the phone stores.
-  private(set) var lowestKept: TimelineKey?
+  private(set) var lowestStored: TimelineKey?
 
   /// Starts over with the messages of a log.
   mutating func reset(to log: [Message], isByStamp: Bool, keeping disk: StoredTimeline) {
-    self = Absent()
+    self = MissingMessages()
     self.isByStamp = isByStamp
-    for message in log { accept(message, isKept: disk.messages[message.id] != nil) }
+    for message in log { accept(message, isStored: disk.messages[message.id] != nil) }
   }
 
   /// Adds a message of the log.
-  mutating func accept(_ message: Message, isKept: Bool) {
+  mutating func accept(_ message: Message, isStored: Bool) {
     let key = key(of: message)
     keys[message.id] = key
-    guard !isKept else { return note(key) }
+    guard !isStored else { return note(key) }
     let isLast = missing.last.map { $0.key < key } ?? true
     missing.insert((key, message), at: isLast ? missing.count : missing.end { $0.key < key })
   }
 
   /// Removes messages that the phone now stores.
-  mutating func keep(_ messages: [Message]) {
+  mutating func markStored(_ messages: [Message]) {
     for message in messages {
       guard let key = keys[message.id] else { continue }
       note(key)
-      let place = missing.end { $0.key < key }
-      if missing.indices.contains(place), missing[place].key == key { missing.remove(at: place) }
+      let index = missing.end { $0.key < key }
+      if missing.indices.contains(index), missing[index].key == key { missing.remove(at: index) }
     }
   }
 
@@ -52,7 +52,7 @@ struct Absent: Sendable {
   }
 
   private mutating func note(_ key: TimelineKey) {
-    lowestKept = min(lowestKept ?? key, key)
+    lowestStored = min(lowestStored ?? key, key)
   }
 
   /// Returns the key that orders a message.
@@ -60,7 +60,7 @@ struct Absent: Sendable {
   /// The order of the log is that of the offsets, or that of arrival if there are none.
   private func key(of message: Message) -> TimelineKey {
     guard !isByStamp else { return message.key }
-    let place = message.position.map { Int64(clamping: $0.offset) } ?? Int64(keys.count)
-    return TimelineKey(createdAt: Timestamp(nanoseconds: place), id: message.id)
+    let order = message.position.map { Int64(clamping: $0.offset) } ?? Int64(keys.count)
+    return TimelineKey(createdAt: Timestamp(nanoseconds: order), id: message.id)
   }
 }

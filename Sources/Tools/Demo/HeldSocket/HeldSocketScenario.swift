@@ -91,7 +91,7 @@ struct HeldFeed: DemoScenario {
       options.language.hello = { .text("after \($0.position ?? "0")") }
       let socket = try await HeldSocket(
         "ws://127.0.0.1:\(proxy.port)/", policy: FeedPolicy.policy(), options: options)
-      Task { for await event in socket { await scene.heard(event) } }
+      Task { for await event in socket { await scene.receive(event) } }
       return socket
     } catch {
       throw .setup("the app's socket could not be set up: \(error)")
@@ -100,11 +100,11 @@ struct HeldFeed: DemoScenario {
 }
 
 extension Scene {
-  fileprivate func heard(_ event: HeldSocket.Event) {
+  fileprivate func receive(_ event: HeldSocket.Event) {
     switch event {
     case .status(let status):
       let isConnected = status.phase == .connected
-      heard(
+      receive(
         .status(AppLine.Status(status: isConnected ? "CONNECTED" : "RECONNECTING")), from: .feed)
     case .text(let text):
       guard let number = text.split(separator: " ").first.flatMap({ Int($0) }) else { return }

@@ -2,7 +2,7 @@ import CommandKit
 import LinkJSON
 import LinkWire
 
-extension Verdict {
+extension BenchmarkResult {
   /// Returns the result as a table for people.
   func lines(_ style: Style) -> [String] {
     var table = Table("", benchmark.unit, "least", "most", "ratio", "aim")

@@ -3,7 +3,7 @@ import HoldfastTestKit
 import LinkCore
 
 /// A directory with a bottle's radio socket, the bottle's flash, and the data of its phone.
-struct BottlePlace: Sendable {
+struct BottleDirectory: Sendable {
   private let directory: String
   private let program: String
 
@@ -20,8 +20,8 @@ struct BottlePlace: Sendable {
   /// Returns the `holdfast bottle` command with these arguments.
   ///
   /// It runs in the directory, since the path of a socket has at most 100 bytes.
-  private func words(_ words: [String]) -> [String] {
-    ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program, "bottle"] + words
+  private func arguments(_ arguments: [String]) -> [String] {
+    ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", directory, program, "bottle"] + arguments
   }
 
   /// Returns a bottle that sleeps until it is moved. One notification carries four of its records.
@@ -49,7 +49,7 @@ struct BottlePlace: Sendable {
 
   private func app(_ app: App, _ more: [String], on environment: isolated DemoEnvironment) -> Phone
   {
-    let phone = Phone(app, words: words(more), scene: environment.scene)
+    let phone = Phone(app, arguments: arguments(more), scene: environment.scene)
     environment.atEnd { await phone.quit() }
     return phone
   }
@@ -73,7 +73,7 @@ struct BottlePlace: Sendable {
   }
 
   private func run(_ more: [String]) async throws(DemoFailure) -> [String] {
-    guard let process = try? LabProcess(words(more)) else {
+    guard let process = try? LabProcess(arguments(more)) else {
       throw .setup("the phone's data could not be read")
     }
     return await process.lines.reduce(into: []) { $0.append($1) }

@@ -5,9 +5,9 @@ import LinkStorage
 import LinkWire
 
 /// A copy of a run's backend with the same rules and samples, in which nothing takes time.
-struct SyncDesk {
+struct SyncServerCopy {
   var server: SyncServer
-  var kept: StoredSync
+  var stored: StoredSync
   var defect: SyncFeature.Defect?
   var zone: SyncZone
   var now: Instant
@@ -31,10 +31,10 @@ struct SyncDesk {
   private var lastRequest: UInt64 = 1 << 50
 
   init(
-    _ server: SyncServer, _ kept: StoredSync, _ defect: SyncFeature.Defect?, _ zone: SyncZone,
+    _ server: SyncServer, _ stored: StoredSync, _ defect: SyncFeature.Defect?, _ zone: SyncZone,
     at now: Instant, _ wall: Timestamp
   ) {
-    (self.server, self.kept, self.defect, self.zone) = (server, kept, defect, zone)
+    (self.server, self.stored, self.defect, self.zone) = (server, stored, defect, zone)
     (self.now, self.wall) = (now, wall)
   }
 
@@ -87,9 +87,9 @@ struct SyncDesk {
       if defect == .hidesRetryAfter { answer.retryAfter = nil }
       answers[id] = answer
     case .tell(let token, let user, let path, let span, let wall):
-      return (token, tell(path, span, user, wall))
+      return (token, outcome(path, span, user, wall))
     case .stamp(let token, let user, let device):
-      let stamp = kept.newestStamp(of: user.name, device: device)
+      let stamp = stored.newestStamp(of: user.name, device: device)
       return (token, failure.map { .failed($0) } ?? .stamped(stamp))
     case .check(let token): return (token, failure.map { .failed($0) } ?? .checked)
     case .ingest(let token, let user, let body, let isGzip):
@@ -122,25 +122,25 @@ struct SyncDesk {
     guard let delivery = read else {
       return .refused(reason: "it cannot be read")
     }
-    return .stored(kept.apply(delivery))
+    return .stored(stored.apply(delivery))
   }
 
-  private func tell(
+  private func outcome(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp
   ) -> SyncOutcome {
-    Self.tell(path, span, user, wall, from: kept, zone, defect)
+    Self.outcome(path, span, user, wall, from: stored, zone, defect)
   }
 
   /// Computes an answer from the stored samples.
-  static func tell(
+  static func outcome(
     _ path: SyncPath, _ span: SyncSpan, _ user: SyncUser, _ wall: Timestamp,
-    from kept: StoredSync, _ zone: SyncZone, _ defect: SyncFeature.Defect?
+    from stored: StoredSync, _ zone: SyncZone, _ defect: SyncFeature.Defect?
   ) -> SyncOutcome {
     var report = SyncReport(
-      path, span, zone: zone.rules, now: wall, stored: kept.summary(of: user.name))
+      path, span, zone: zone.rules, now: wall, stored: stored.summary(of: user.name))
     while var query = report.wanted {
       query.limit = min(query.limit, 100)
-      var page = kept.samples(query, of: user.name)
+      var page = stored.samples(query, of: user.name)
       if defect == .countsTwice {
         for index in page.samples.indices where page.samples[index].type.contains("Quantity") {
           page.samples[index].source = "Watch"

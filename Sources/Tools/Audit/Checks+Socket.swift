@@ -59,16 +59,16 @@ extension AuditEvidence {
       // Without pongs of the application, WebSocket pongs can be measured.
       let (finding, time) = try protocolTrip()
       let isLate = time.map { $0 >= Self.late } ?? false
-      let words = "\(sent) sent, no `pong`; " + finding.evidence
-      return isLate ? .partly(words) : Finding(finding.outcome, words)
+      let evidence = "\(sent) sent, no `pong`; " + finding.evidence
+      return isLate ? .partly(evidence) : Finding(finding.outcome, evidence)
     }
-    let words =
+    let evidence =
       "\(sent) `ping` sent, \(times.count) answered after \(least.shown) to \(most.shown), "
       + "median \(times[times.count / 2].shown)"
     // Unsolicited pongs cannot be distinguished from answers.
     let pongs = record.messages().count { $0.1.type == "pong" }
-    if pongs > sent || unaskedPong != nil { return .partly(words + "; \(pongs) `pong` came") }
-    return times.count == sent && most < Self.late ? .shown(words) : .partly(words)
+    if pongs > sent || unaskedPong != nil { return .partly(evidence + "; \(pongs) `pong` came") }
+    return times.count == sent && most < Self.late ? .shown(evidence) : .partly(evidence)
   }
 
   /// The round-trip times of the pings on one connection, in ascending order.
@@ -100,10 +100,10 @@ extension AuditEvidence {
     let record = try record(.opening)
     for event in record.events {
       guard case .opened(let headers) = event.kind else { continue }
-      let words = "offered permessage-deflate; the upgrade after \(event.at.shown) "
+      let evidence = "offered permessage-deflate; the upgrade after \(event.at.shown) "
       guard let taken = headers["sec-websocket-extensions"], taken.contains("permessage-deflate")
-      else { return .missing(words + "took no extension") }
-      return compressed(words + "took \(taken.prefix(80)); ")
+      else { return .missing(evidence + "took no extension") }
+      return compressed(evidence + "took \(taken.prefix(80)); ")
     }
     throw .unseen(record.outline)
   }
@@ -112,15 +112,15 @@ extension AuditEvidence {
   private static let long = 1_024
 
   /// Finds whether the extension is used. RFC 7692 leaves that to the sender of each message.
-  private func compressed(_ words: String) -> Finding {
+  private func compressed(_ evidence: String) -> Finding {
     let messages = records.values.flatMap { $0.messages().map(\.1) }
     let count = records.values.flatMap(\.compressed.values).reduce(0, +)
     let long = messages.count { $0.count >= Self.long }
-    if count > 0 { return .shown(words + "\(count) messages came compressed") }
+    if count > 0 { return .shown(evidence + "\(count) messages came compressed") }
     let found = "none of \(messages.count) messages came compressed, "
     return long > 0
-      ? .partly(words + found + "\(long) of 1 KiB or more")
-      : .unseen(words + found + "and none of 1 KiB that shows whether any would")
+      ? .partly(evidence + found + "\(long) of 1 KiB or more")
+      : .unseen(evidence + found + "and none of 1 KiB that shows whether any would")
   }
 
   func typed() throws(Finding) -> Finding {
@@ -135,11 +135,11 @@ extension AuditEvidence {
 
   /// Finds whether all messages have a property.
   private func all(
-    _ words: String, _ isFine: (AuditMessage) -> Bool
+    _ evidence: String, _ isFine: (AuditMessage) -> Bool
   ) throws(Finding) -> Finding {
     let messages = records.values.flatMap { $0.messages().map(\.1) }
     let bad = messages.filter { !isFine($0) }
-    let text = "\(messages.count - bad.count) of \(messages.count) messages \(words)"
+    let text = "\(messages.count - bad.count) of \(messages.count) messages \(evidence)"
     guard let example = bad.map(\.excerpt).min() else { return .shown(text) }
     return Finding(bad.count < messages.count ? .partly : .missing, "\(text); one is \(example)")
   }
@@ -212,23 +212,23 @@ extension AuditEvidence {
     guard let start = record.sent(sent, on: socket) else {
       throw .unseen("not sent: " + record.outline)
     }
-    let words = record.aftermath(of: start)
+    let evidence = record.aftermath(of: start)
     let granted = ["connected", "session_history"]
     if granted.contains(where: { record.first($0, on: socket, after: start) != nil }) {
-      return .missing(words)
+      return .missing(evidence)
     }
     let hasError = record.first("auth_error", on: socket, after: start) != nil
     let hasEnd = record.end(of: socket).map { $0 > start } ?? false
-    if hasError, hasEnd { return .shown(words) }
+    if hasError, hasEnd { return .shown(evidence) }
     let absence = record.absence(after: start)
-    return hasError || hasEnd || absence.outcome == .missing ? .partly(words) : absence
+    return hasError || hasEnd || absence.outcome == .missing ? .partly(evidence) : absence
   }
 
   func oldVersion() throws(Finding) -> Finding {
     _ = try session(.login)
     let record = try record(.oldVersion)
     guard let start = record.sent("connect") else { throw .unseen("not sent: " + record.outline) }
-    let words = record.aftermath(of: start)
+    let evidence = record.aftermath(of: start)
     let isCoded = record.messages(after: start).contains {
       if case .error(let error) = $0.1.content {
         error.code == SessionError.unsupportedVersion
@@ -237,18 +237,18 @@ extension AuditEvidence {
       }
     }
     let hasEnd = record.end(of: 0) != nil
-    if isCoded { return hasEnd ? .shown(words) : .partly(words) }
-    if record.first("connected", after: start) != nil { return .missing(words) }
+    if isCoded { return hasEnd ? .shown(evidence) : .partly(evidence) }
+    if record.first("connected", after: start) != nil { return .missing(evidence) }
     // The server then refused something other than the version.
-    if record.first("auth_error", after: start) != nil { return .unseen(words) }
-    return hasEnd ? .partly(words) : record.absence(after: start)
+    if record.first("auth_error", after: start) != nil { return .unseen(evidence) }
+    return hasEnd ? .partly(evidence) : record.absence(after: start)
   }
 
   func olderHistory() throws(Finding) -> Finding {
     let record = try session(.olderHistory)
     guard let start = record.sent("connect"), let end = record.first("connected", after: start)
     else { throw .unseen(record.outline) }
-    let words = record.between(start, end)
+    let evidence = record.between(start, end)
     let isOlder = record.messages(after: start).contains {
       if case .connected(let connected) = $0.1.content {
         connected.version == .oldest
@@ -256,18 +256,19 @@ extension AuditEvidence {
         false
       }
     }
-    guard isOlder else { return .missing(words) }
+    guard isOlder else { return .missing(evidence) }
     let histories = Self.histories(of: record)
     guard let history = histories.first(where: { !$0.entries.isEmpty }) ?? histories.first else {
       let asked = record.sent("{\"type\":\"subscribe\"")
       let isPartly = asked.map { record.hasWaited(after: $0) } ?? false
-      return Finding(isPartly ? .partly : .unseen, words + "; no history came")
+      return Finding(isPartly ? .partly : .unseen, evidence + "; no history came")
     }
     guard case .sequence = history.place else {
-      return .partly(words + "; its history has offsets")
+      return .partly(evidence + "; its history has offsets")
     }
     let numbered = history.entries.count { $0.place != nil }
-    let text = words + "; of a history of \(history.entries.count) messages \(numbered) have `seq`"
+    let text =
+      evidence + "; of a history of \(history.entries.count) messages \(numbered) have `seq`"
     guard !history.entries.isEmpty else {
       // A history may be empty if no prompt was completed.
       return Finding(record.first("response") == nil ? .unseen : .partly, text)
@@ -335,14 +336,14 @@ extension AuditEvidence {
     guard let start = record.sent("connect with the answer", on: 1) else {
       throw .unseen(record.outline)
     }
-    let words = record.aftermath(of: start)
-    guard record.first("connected", on: 1) == nil else { return .missing(words) }
+    let evidence = record.aftermath(of: start)
+    guard record.first("connected", on: 1) == nil else { return .missing(evidence) }
     // A server that never admits a second connection of a session would also refuse a new answer.
     guard finding(.takeover).outcome == .shown else {
-      return .unseen("a second connection of a session is refused in any case; " + words)
+      return .unseen("a second connection of a session is refused in any case; " + evidence)
     }
     let hasAnswer = record.first("auth_error", on: 1) != nil || record.end(of: 1) != nil
-    return hasAnswer ? .shown(words) : .partly(words)
+    return hasAnswer ? .shown(evidence) : .partly(evidence)
   }
 }
 
@@ -362,20 +363,20 @@ extension AuditEvidence {
     else { throw .unseen("no response: " + record.aftermath(of: start)) }
     let most = AuditPlan.size.kilobytes * 1_024
     let whole = record.messages().first { $0.at < set && $0.1.type == "response" }?.1.count
-    let words =
+    let evidence =
       "set \(AuditPlan.size.kilobytes) KiB and sent a prompt of \(AuditPlan.size.text) bytes; "
       + "the response has \(message.count) bytes, "
       + (record.events[end].at - record.events[start].at).shown
       + (whole.map { "; without the size it had \($0) bytes" } ?? "")
-    if message.count > most { return .missing(words) }
+    if message.count > most { return .missing(evidence) }
     // Only the full answer to the same prompt shows that this one was cut.
     guard let whole, whole > most else {
-      return .unseen(words + "; the handler's answer is too short to be cut")
+      return .unseen(evidence + "; the handler's answer is too short to be cut")
     }
     guard case .response(let response) = message.content, case .success = response.result else {
-      return .partly(words + ", and now it is a failure")
+      return .partly(evidence + ", and now it is a failure")
     }
-    return .shown(words)
+    return .shown(evidence)
   }
 
   func hugeFrame() throws(Finding) -> Finding {
@@ -384,16 +385,16 @@ extension AuditEvidence {
     guard let end = record.end(of: 1), end > start else {
       return record.absence(after: start)
     }
-    let words = record.between(start, end)
-    if case .ended(.closed(1009, _)) = record.events[end].kind { return .shown(words) }
+    let evidence = record.between(start, end)
+    if case .ended(.closed(1009, _)) = record.events[end].kind { return .shown(evidence) }
     // A connection that sends nothing may end as early.
     let lifetime = record.events[end].at + .seconds(1)
     if let silent = records[.stranger], let other = silent.end(of: 0),
       silent.events[other].at <= lifetime
     {
-      return .unseen(words + "; one that sent nothing: " + silent.between(0, other))
+      return .unseen(evidence + "; one that sent nothing: " + silent.between(0, other))
     }
-    return .shown(words)
+    return .shown(evidence)
   }
 
   /// Whether a connection may have ended because a frame on another one ended all of them.
@@ -417,14 +418,14 @@ extension AuditEvidence {
     guard let start = record.sent("{\"type\":\"prompt\""),
       let ping = record.sent("{\"type\":\"ping\"}", after: start)
     else { throw .unseen(record.outline) }
-    let words = "sent 8 prompts of 20 kB, then `ping`; "
+    let evidence = "sent 8 prompts of 20 kB, then `ping`; "
     guard let end = record.first("pong", after: ping) else {
-      return record.absence(after: ping, words)
+      return record.absence(after: ping, evidence)
     }
     let time = record.events[end].at - record.events[ping].at
     let taken = record.messages(after: start).filter { $0.1.isTaken }
     let answers = taken.count { $0.1.type == "response" && $0.at < end }
-    let text = words + "`pong` after \(time.shown), behind \(answers) of the 8 responses"
+    let text = evidence + "`pong` after \(time.shown), behind \(answers) of the 8 responses"
     guard !taken.isEmpty else { return .unseen(text + "; no prompt was taken") }
     if time >= .seconds(1) { return Finding(time < Self.late ? .partly : .missing, text) }
     guard answers > 0 else { return .shown(text) }
@@ -432,8 +433,8 @@ extension AuditEvidence {
     guard let handler = handlerTime, handler >= Self.noticeable else {
       return .unseen(text + "; handlers that answer at once leave nothing to overtake")
     }
-    let took = text + "; the handler of a prompt takes \(handler.shown)"
-    return answers >= 8 ? .missing(took) : .unseen(took)
+    let detail = text + "; the handler of a prompt takes \(handler.shown)"
+    return answers >= 8 ? .missing(detail) : .unseen(detail)
   }
 
   /// The shortest time of a handler that shows whether a ping overtakes its prompt.
@@ -459,9 +460,9 @@ extension AuditEvidence {
     // an error.
     let isAlive =
       isAnswered || error != nil && record.end(of: socket) == nil && !answersPings
-    let words = error.map { record.between(start, $0) } ?? record.aftermath(of: start)
-    if error != nil, isAlive { return .shown(words + "; the connection stayed") }
-    return error != nil || isAlive ? .partly(words) : record.absence(after: start)
+    let evidence = error.map { record.between(start, $0) } ?? record.aftermath(of: start)
+    if error != nil, isAlive { return .shown(evidence + "; the connection stayed") }
+    return error != nil || isAlive ? .partly(evidence) : record.absence(after: start)
   }
 
   /// Returns the indices of an invalid message and of the error that it caused.
@@ -487,13 +488,13 @@ extension AuditEvidence {
     }
     let record = try record(.garbage)
     guard let start = record.sent("{\"type\":\"prompt\"") else { throw .unseen(record.outline) }
-    let words = record.aftermath(of: start)
+    let evidence = record.aftermath(of: start)
     if let end = record.end(of: 0), record.events[end].kind.isAbrupt,
       !isSweptAway(record.events[end])
     {
-      return .missing(words)
+      return .missing(evidence)
     }
-    return .unseen("an error of its own protocol is not known; " + words)
+    return .unseen("an error of its own protocol is not known; " + evidence)
   }
 
   func distinctErrors() throws(Finding) -> Finding {
@@ -521,9 +522,9 @@ extension AuditEvidence {
     guard let start = record.sent("connect") else { throw .unseen(record.outline) }
     if let found = beats(in: record, after: start) { return found }
     let time = record.events.last.map { $0.at - record.events[start].at } ?? .zero
-    let words = "nothing came by itself in \(time.shown): " + record.aftermath(of: start)
+    let evidence = "nothing came by itself in \(time.shown): " + record.aftermath(of: start)
     // If the connection or the audit ended earlier, a later heartbeat is still possible.
-    return time >= AuditPlan.heartbeat ? .missing(words) : .unseen(words)
+    return time >= AuditPlan.heartbeat ? .missing(evidence) : .unseen(evidence)
   }
 
   /// The time within which messages may belong to the greeting.
@@ -534,18 +535,18 @@ extension AuditEvidence {
   /// A sign of life that came only once, although it was due again, counts in part.
   private func beats(in record: AuditRecord, after start: Int) -> Finding? {
     let next = record.sent("", after: start) ?? record.events.count
-    let places = (start..<next).filter { place in
-      let event = record.events[place]
+    let indices = (start..<next).filter { index in
+      let event = record.events[index]
       guard event.at - record.events[start].at >= Self.greeting else { return false }
       if case .received(let message) = event.kind { return message.type == "heartbeat" }
       return event.kind == .serverPing
     }
-    guard let first = places.first, let last = record.events.last else { return nil }
-    let words = "without a word of ours " + record.between(start, first)
+    guard let first = indices.first, let last = record.events.last else { return nil }
+    let evidence = "without a word of ours " + record.between(start, first)
     let (period, seen) = (record.events[first].at - record.events[start].at, last.at)
     let isDue = seen - record.events[start].at >= period * 5 / 2
-    return places.count > 1 || !isDue
-      ? .shown(words) : .partly(words + ", and no other in \(seen.shown)")
+    return indices.count > 1 || !isDue
+      ? .shown(evidence) : .partly(evidence + ", and no other in \(seen.shown)")
   }
 
   /// The shortest silence that is conclusive.
@@ -557,30 +558,30 @@ extension AuditEvidence {
     guard let start = record.sent("connect") else { throw .unseen(record.outline) }
     let found = record.sent("{\"type\":\"ping\"}", after: start)
     if let end = record.end(of: 0), end < found ?? .max {
-      let words = record.aftermath(of: start, most: 8)
-      return isSweptAway(record.events[end]) ? .unseen(words) : .missing(words)
+      let evidence = record.aftermath(of: start, most: 8)
+      return isSweptAway(record.events[end]) ? .unseen(evidence) : .missing(evidence)
     }
     guard let ping = found else { return record.absence(after: start, most: 8) }
     let quiet = record.events[ping].at - record.events[start].at
     let silence = "said nothing for \(quiet.shown), then "
-    let words = silence + record.aftermath(of: ping, most: 1)
+    let evidence = silence + record.aftermath(of: ping, most: 1)
     guard record.first("pong", after: ping) != nil else {
       // If the server answers no pings at all, it is unknown whether the connection works.
       let isUnknown = record.end(of: 0) == nil && !answersPings
-      return isUnknown ? .unseen(words) : record.absence(after: ping, silence, most: 1)
+      return isUnknown ? .unseen(evidence) : record.absence(after: ping, silence, most: 1)
     }
-    return quiet >= Self.silence ? .shown(words) : .unseen(words)
+    return quiet >= Self.silence ? .shown(evidence) : .unseen(evidence)
   }
 
   private func silentStranger() throws(Finding) -> Finding {
     let record = try record(.stranger)
     guard let ping = record.sent("a WebSocket ping") else { return .unseen(record.outline) }
     let quiet = record.events[ping].at
-    let words = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
+    let evidence = "said nothing for \(quiet.shown), then " + record.aftermath(of: ping, most: 1)
     let isAnswered = record.first(after: ping) { $0.kind == .pong } != nil
-    if isAnswered, quiet >= Self.silence { return .shown(words) }
+    if isAnswered, quiet >= Self.silence { return .shown(evidence) }
     // The server may end a connection that does not log in, however a login works.
-    return .unseen(record.end(of: 0) == nil ? words : record.outline)
+    return .unseen(record.end(of: 0) == nil ? evidence : record.outline)
   }
 
   func strangerClosed() throws(Finding) -> Finding {
@@ -588,11 +589,11 @@ extension AuditEvidence {
     let record = try record(.stranger)
     guard let end = record.end(of: 0) else {
       let time = record.events.last?.at ?? .zero
-      let words = "a connection that sent nothing was open after \(time.shown)"
-      return time >= AuditPlan.stranger ? .missing(words) : .unseen(words)
+      let evidence = "a connection that sent nothing was open after \(time.shown)"
+      return time >= AuditPlan.stranger ? .missing(evidence) : .unseen(evidence)
     }
-    let words = record.between(0, end)
-    return isSweptAway(record.events[end]) ? .unseen(words) : .shown(words)
+    let evidence = record.between(0, end)
+    return isSweptAway(record.events[end]) ? .unseen(evidence) : .shown(evidence)
   }
 
   func takeover() throws(Finding) -> Finding {
@@ -601,29 +602,29 @@ extension AuditEvidence {
     guard let end = record.first("connected", on: 1) else {
       return record.absence(after: start)
     }
-    let words = "the same `session_id` from a second connection: " + record.between(start, end)
-    return .shown(words)
+    let evidence = "the same `session_id` from a second connection: " + record.between(start, end)
+    return .shown(evidence)
   }
 
   func burst() throws(Finding) -> Finding {
     guard let record = records[.burst] else { throw .unseen("no burst was sent") }
-    var (opened, told, other) = (0, 0, 0)
+    var (opened, refused, other) = (0, 0, 0)
     var last = Duration.zero
     for event in record.events {
       switch event.kind {
       case .opened:
         opened += 1
         last = event.at
-      case .ended(.http(429, _?, _)), .ended(.http(503, _?, _)): told += 1
+      case .ended(.http(429, _?, _)), .ended(.http(503, _?, _)): refused += 1
       case .ended: other += 1
       case .opening, .sent, .received, .binary, .serverPing, .pong, .late: break
       }
     }
-    let words =
-      "\(AuditPlan.burst) connections at once: \(opened) opened within \(last.shown), \(told) "
+    let evidence =
+      "\(AuditPlan.burst) connections at once: \(opened) opened within \(last.shown), \(refused) "
       + "refused with Retry-After, \(other) ended otherwise"
-    if opened + told >= AuditPlan.burst, other == 0 { return .shown(words) }
-    return opened + told > 0 ? .partly(words) : .missing(words)
+    if opened + refused >= AuditPlan.burst, other == 0 { return .shown(evidence) }
+    return opened + refused > 0 ? .partly(evidence) : .missing(evidence)
   }
 
   /// Finds metrics at the usual path.
@@ -639,15 +640,18 @@ extension AuditEvidence {
   }
 
   func page(_ paths: [String]) -> Finding {
-    var words: [String] = []
+    var evidence: [String] = []
     for path in paths {
       guard let page = pages[path] else { continue }
       let status = page.status.map { "\($0)" } ?? "nothing"
-      words.append("GET \(path) was answered by \(status) \(page.excerpt) after \(page.time.shown)")
-      if let status = page.status, (200..<300).contains(status) { return .shown(words.last ?? "") }
+      evidence.append(
+        "GET \(path) was answered by \(status) \(page.excerpt) after \(page.time.shown)")
+      if let status = page.status, (200..<300).contains(status) {
+        return .shown(evidence.last ?? "")
+      }
     }
-    return words.isEmpty
-      ? .unseen("no page was requested") : .missing(words.joined(separator: "; "))
+    return evidence.isEmpty
+      ? .unseen("no page was requested") : .missing(evidence.joined(separator: "; "))
   }
 }
 

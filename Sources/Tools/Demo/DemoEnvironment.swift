@@ -24,10 +24,10 @@ actor DemoEnvironment {
   var ledger = Ledger(counts: Counts(), outcomes: [], sections: [])
   /// The messages that scenarios have waited for. Later scenarios do not wait for them again.
   var awaited: Set<MessageID> = []
-  private let chapters: [any DemoScenario]
+  private let scenarios: [any DemoScenario]
   let program: String
   private let narrator: Narrator
-  private let tell: @Sendable (String) -> Void
+  private let output: @Sendable (String) -> Void
   private let began = Scene.Moment.now
   private var endings: [@Sendable () async -> Void] = []
 
@@ -35,15 +35,15 @@ actor DemoEnvironment {
   private static let tokenLife = Duration.seconds(10)
 
   init(
-    scratch: Scratch, chapters: [any DemoScenario], seed: UInt64, program: String,
+    scratch: Scratch, scenarios: [any DemoScenario], seed: UInt64, program: String,
     narrator: Narrator,
-    tell: @escaping @Sendable (String) -> Void
+    output: @escaping @Sendable (String) -> Void
   ) async throws(DemoFailure) {
-    self.chapters = chapters
-    ledger.expected = Trouble.of(chapters)
-    ledger.hasTraffic = chapters.contains { $0.needsTraffic }
+    self.scenarios = scenarios
+    ledger.expected = Trouble.of(scenarios)
+    ledger.hasTraffic = scenarios.contains { $0.needsTraffic }
     (self.scratch, self.seed, self.program) = (scratch, seed, program)
-    (self.narrator, self.tell) = (narrator, tell)
+    (self.narrator, self.output) = (narrator, output)
     // The expiration time of a token is in whole seconds.
     let wall = BootClock().wall.advanced(by: Self.tokenLife).nanoseconds
     tokenEnd = Timestamp(nanoseconds: wall - wall % 1_000_000_000)
@@ -56,12 +56,12 @@ actor DemoEnvironment {
     customers = try Customers(http: http, scene: scene, server: await server.url, seed: seed)
     phone = Phone(
       .messages,
-      words: Self.words(program, .messages, proxy, scratch) + [
+      arguments: Self.arguments(program, .messages, proxy, scratch) + [
         "--shop", Customers.shop, "--token-command", "cat \(scratch("token"))",
       ] + DemoPolicy.arguments, scene: scene)
   }
 
-  private static func words(
+  private static func arguments(
     _ program: String, _ app: App, _ proxy: FaultProxy, _ scratch: Scratch
   ) -> [String] {
     [
@@ -82,20 +82,20 @@ actor DemoEnvironment {
   }
 
   /// Returns an app of the phone behind the proxy, with additional arguments.
-  func app(_ app: App, _ words: [String]) -> Phone {
+  func app(_ app: App, _ arguments: [String]) -> Phone {
     let phone = Phone(
-      app, words: Self.words(program, app, proxy, scratch) + words, scene: scene)
+      app, arguments: Self.arguments(program, app, proxy, scratch) + arguments, scene: scene)
     atEnd { await phone.quit() }
     return phone
   }
 
   /// Returns an app that talks to a server of its own.
-  func app(_ app: App, at server: String, _ words: [String]) -> Phone {
+  func app(_ app: App, at server: String, _ arguments: [String]) -> Phone {
     let phone = Phone(
       app,
-      words: [
+      arguments: [
         program, app.rawValue, "--json", "--server", server, "--data", scratch("phone-\(app)"),
-      ] + words, scene: scene)
+      ] + arguments, scene: scene)
     atEnd { await phone.quit() }
     return phone
   }
@@ -118,15 +118,15 @@ actor DemoEnvironment {
     if ledger.hasTraffic {
       say(.title("A phone follows a shop's messages while everything under it breaks."))
       say(
-        .events,
+        .narration,
         "Waits are cut to fit a minute: the phone takes 3 s of silence for a dead link where")
       say(
-        .events,
+        .narration,
         "it would take 90 s, polls every 1.5 s instead of 30 s, and retries ten times as fast.")
     } else {
       say(.title("A part of the demo, with waits cut to fit a minute."))
     }
-    for (index, scenario) in chapters.enumerated() {
+    for (index, scenario) in scenarios.enumerated() {
       try checkWanted()
       say(.scenario(index + 1, scenario.title))
       try await scenario.play(on: self)
@@ -136,12 +136,12 @@ actor DemoEnvironment {
   }
 
   func say(_ who: DemoEvent.Who, _ text: String) {
-    say(.told(who, text))
+    say(.line(who, text))
   }
 
   private func say(_ what: DemoEvent.What) {
     let event = DemoEvent(at: Scene.Moment.now - began, what: what)
-    for line in narrator.lines(for: event) { tell(line) }
+    for line in narrator.lines(for: event) { output(line) }
   }
 
   // MARK: - Acting
@@ -201,7 +201,7 @@ actor DemoEnvironment {
     let whole = try await heal(app, since: moment ?? .now, isWhole)
     note(trouble, noticed: noticed, whole: whole)
     guard let whole else { return }
-    var text = "\(recovered) after \(whole.told)"
+    var text = "\(recovered) after \(whole.text)"
     if app == .messages {
       let fetched = await caughtUp() - before
       text += fetched == 0 ? "; nothing was missed" : "; \(fetched) missed messages are there"
@@ -228,7 +228,7 @@ actor DemoEnvironment {
     }
     let time = max(loss.at - start, .zero)
     let reason = loss.status.reason.isEmpty ? "" : " (\(loss.status.reason))"
-    say(app.who, "notices after \(time.told): \(loss.status.status)\(reason)")
+    say(app.who, "notices after \(time.text): \(loss.status.status)\(reason)")
     return time
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import SessionAudit
 
 /// The findings about a server before a login in hand-written records.
-@Suite struct JudgeSocketTests {
+@Suite struct SocketCheckTests {
   @Test(arguments: [
     (Probe.ackQuiet, AuditScript.Name.main), (.malformed, .faults), (.protocolPing, .opening),
     (.early, .early), (.oldVersion, .oldVersion), (.closing, .opening),
@@ -21,8 +21,8 @@ import Testing
       [(10 * number, Tape.ping), (11 * number, Tape.pong)]
     }
     let record = Tape.record([(0, .opening), (1, .opened(headers: [:]))] + pings)
-    let words = "5 `ping` sent, 5 answered after 1.00 ms to 5.00 ms, median 3.00 ms"
-    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(.shown, words))
+    let expected = "5 `ping` sent, 5 answered after 1.00 ms to 5.00 ms, median 3.00 ms"
+    #expect(Tape.evidence([.pings: record]).finding(.roundTrips) == Finding(.shown, expected))
   }
 
   @Test func `a connection that ended before the close frame was sent does not answer it`() {
@@ -30,17 +30,17 @@ import Testing
       (0, .opening), (1, .opened(headers: [:])), (2, .ended(.closed(code: 1000, reason: ""))),
       (3, .sent("a close frame with code 1000")),
     ])
-    let words = "sent a close frame with code 1000; nothing came back"
-    #expect(Tape.evidence([.opening: record]).finding(.closing) == Finding(.missing, words))
+    let expected = "sent a close frame with code 1000; nothing came back"
+    #expect(Tape.evidence([.opening: record]).finding(.closing) == Finding(.missing, expected))
   }
 
   @Test func `only permessage-deflate counts as compression`() {
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: ["sec-websocket-extensions": "x-webkit-mux"])),
     ])
-    let words = "offered permessage-deflate; the upgrade after 1.00 ms took no extension"
+    let expected = "offered permessage-deflate; the upgrade after 1.00 ms took no extension"
     #expect(
-      Tape.evidence([.opening: record]).finding(.compression) == Finding(.missing, words))
+      Tape.evidence([.opening: record]).finding(.compression) == Finding(.missing, expected))
   }
 
   /// The arguments are the number of compressed messages, the length of the only message, the
@@ -64,9 +64,9 @@ import Testing
       (2, Tape.came(String(repeating: "a", count: count))),
     ])
     record.compressed = [0: compressed]
-    let words = "offered permessage-deflate; the upgrade after 1.00 ms took \(taken); \(found)"
+    let expected = "offered permessage-deflate; the upgrade after 1.00 ms took \(taken); \(found)"
     #expect(
-      Tape.evidence([.opening: record]).finding(.compression) == Finding(outcome, words))
+      Tape.evidence([.opening: record]).finding(.compression) == Finding(outcome, expected))
   }
 
   @Test func `names that are all in another form are missing, not partly met`() {
@@ -74,8 +74,8 @@ import Testing
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (2, Tape.came(text)),
     ])
-    let words = "0 of 1 messages with members in snake_case; one is \(text)"
-    #expect(Tape.evidence([.pings: record]).finding(.naming) == Finding(.missing, words))
+    let expected = "0 of 1 messages with members in snake_case; one is \(text)"
+    #expect(Tape.evidence([.pings: record]).finding(.naming) == Finding(.missing, expected))
   }
 
   @Test func `an old version that was accepted was not refused, whatever followed`() {
@@ -84,11 +84,11 @@ import Testing
       (0, .opening), (1, .opened(headers: [:])), (1, .sent("connect with the key")),
       (2, Tape.came(connected)), (3, .ended(.reset)),
     ])
-    let words =
+    let expected =
       "sent connect with the key; received \(connected) after 1.00 ms; the connection ended "
       + "(reset) after 2.00 ms"
     let evidence = Tape.evidence([.login: Tape.session(), .oldVersion: record])
-    #expect(evidence.finding(.oldVersion) == Finding(.missing, words))
+    #expect(evidence.finding(.oldVersion) == Finding(.missing, expected))
   }
 
   @Test(arguments: [true, false])
@@ -104,10 +104,10 @@ import Testing
         (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 1, .sent("connect with the key")),
         (0, 2, Tape.came(connected)),
       ] + (isAsked ? asked : []))
-    let words = "sent connect with the key; received \(connected) after 1.00 ms; no history came"
+    let expected = "sent connect with the key; received \(connected) after 1.00 ms; no history came"
     #expect(
       Tape.evidence([.olderHistory: record]).finding(.olderHistory)
-        == Finding(isAsked ? .partly : .unseen, words))
+        == Finding(isAsked ? .partly : .unseen, expected))
   }
 
   @Test func `a history with offsets is not one of the older version`() {
@@ -117,10 +117,10 @@ import Testing
       (0, 2, Tape.came(connected)), (0, 2, .sent(#"{"type":"subscribe"}"#)),
       (0, 3, Tape.history(1)),
     ])
-    let words =
+    let expected =
       "sent connect with the key; received \(connected) after 1.00 ms; its history has offsets"
     #expect(
-      Tape.evidence([.olderHistory: record]).finding(.olderHistory) == Finding(.partly, words))
+      Tape.evidence([.olderHistory: record]).finding(.olderHistory) == Finding(.partly, expected))
   }
 
   @Test func `without a login the single use of a challenge is unseen`() {

@@ -4,7 +4,7 @@ import Testing
 @testable import SessionAudit
 
 /// The findings about prompts, responses and histories in hand-written records.
-@Suite struct JudgeDeliveryTests {
+@Suite struct DeliveryCheckTests {
   private static let prompt = #"{"type":"prompt","text":"audit: one"}"#
   private static let second = #"{"type":"prompt","text":"audit: two"}"#
   private static let third = #"{"type":"prompt","text":"audit: three"}"#
@@ -28,11 +28,11 @@ import Testing
         (2, .sent(Self.prompt)), (5, Self.response("m")), (6, .sent(Self.acknowledgment)),
         (7, Tape.came(#"{"type":"ack","message":"ok"}"#)),
       ])
-    let words =
+    let expected =
       #"sent \#(Self.prompt); received {"type":"response","message_id":"m","success":true,"#
       + #""text":"x"} after 3.00 ms; sent \#(Self.acknowledgment) after 4.00 ms; received "#
       + #"{"type":"ack","message":"ok"} after 5.00 ms"#
-    #expect(found == Finding(.partly, words))
+    #expect(found == Finding(.partly, expected))
   }
 
   @Test func `a pong after the next message does not show that an ack caused no error`() {
@@ -42,10 +42,10 @@ import Testing
         (2, Self.response("m")), (2, .sent(Self.acknowledgment)), (2, Tape.ping),
         (3, .sent(Self.prompt)), (4, Tape.pong),
       ])
-    let words =
+    let expected =
       #"sent \#(Self.acknowledgment); sent {"type":"ping"} after 0.00 ms; sent \#(Self.prompt) "#
       + #"after 1.00 ms; received {"type":"pong"} after 2.00 ms"#
-    #expect(found == Finding(.unseen, words))
+    #expect(found == Finding(.unseen, expected))
   }
 
   /// Returns the evidence of a prompt whose response is delivered to a second connection.
@@ -75,19 +75,20 @@ import Testing
 
   /// A response on the connection that is open when the handler ends is not a replay yet.
   @Test(arguments: [true, false])
-  func `a response that arrives on two connections is kept until it is acknowledged`(isKept: Bool) {
+  func `a response that arrives on two connections is kept until it is acknowledged`(isStored: Bool)
+  {
     let again: [(Int, Int, AuditRecord.Kind)] =
-      isKept ? [(2, 13, Self.response("m"))] : [(2, 3_010, .late("`replay`"))]
+      isStored ? [(2, 13, Self.response("m"))] : [(2, 3_010, .late("`replay`"))]
     let evidence = Self.replay(Self.returning(2, at: 8) + again)
     let end =
-      isKept
+      isStored
       ? #"received {"type":"response","message_id":"m","success":true,"text":"x"} after 4.00 ms"#
       : #"received {"type":"connected","message":"hi","session_id":"a"} after 1.00 ms; waited in "#
         + "vain for `replay` after 3.00 s"
     #expect(
       evidence.finding(.replay)
         == Finding(
-          isKept ? .shown : .missing, Self.delivered + "sent connect with the key; " + end))
+          isStored ? .shown : .missing, Self.delivered + "sent connect with the key; " + end))
   }
 
   @Test func `the response to another prompt is not a replay`() {
@@ -109,18 +110,18 @@ import Testing
       (0, 2, .sent(Self.prompt)), (1, 4, .opening), (1, 5, .opened(headers: [:])),
       (1, 5, .sent("connect with the key")), (1, 6, connected),
     ])
-    let words = "no prompt was taken: \(record.outline)"
-    #expect(Tape.evidence([.replay: record]).finding(.replay) == Finding(.unseen, words))
+    let expected = "no prompt was taken: \(record.outline)"
+    #expect(Tape.evidence([.replay: record]).finding(.replay) == Finding(.unseen, expected))
   }
 
   @Test func `a fourth connection that was not accepted does not show the effect of an ack`() {
     let evidence = Self.replay(
       Self.returning(2, at: 8) + [(2, 11, Self.response("m")), (2, 11, .sent(Self.acknowledgment))]
         + Self.returning(3, at: 12).dropLast())
-    let words =
+    let expected =
       "there was no fourth connection: \(Tape.outline); sent \(Self.prompt) after 2.00 ms; "
       + #"received {"type":"ack","message":"ok"} after 3.00 ms"#
-    #expect(evidence.finding(.ackEnds) == Finding(.unseen, words))
+    #expect(evidence.finding(.ackEnds) == Finding(.unseen, expected))
   }
 
   /// The arguments are the time of the response on the third connection, the end of the wait on the
@@ -185,12 +186,12 @@ import Testing
         (2, .sent(Self.second)), (2, .sent(Self.third)), (5, Self.response("a")),
         (6, Self.response("b")),
       ])
-    let words =
+    let expected =
       "responses do not tell which prompt they answer: sent two prompts at once; sent "
       + #"\#(Self.third); received {"type":"response","message_id":"a","success":true,"text":"x"} "#
       + #"after 3.00 ms; received {"type":"response","message_id":"b","success":true,"text":"x"} "#
       + "after 4.00 ms"
-    #expect(found == Finding(.unseen, words))
+    #expect(found == Finding(.unseen, expected))
   }
 
   @Test func `if one history is empty, the other one is used`() {
@@ -199,8 +200,8 @@ import Testing
       .main: Tape.session([(2, .sent(Self.subscription)), (3, Tape.history(0))]),
       .olderHistory: older,
     ])
-    let words = "2 of 2 messages have a time; \(older.between(3, 4))"
-    #expect(evidence.finding(.stamps) == Finding(.shown, words))
+    let expected = "2 of 2 messages have a time; \(older.between(3, 4))"
+    #expect(evidence.finding(.stamps) == Finding(.shown, expected))
   }
 
   @Test func `without an answered prompt a history may be empty`() {
@@ -220,22 +221,22 @@ import Testing
       ([nil, nil], .missing),
     ] as [([UInt64?], Finding.Outcome)])
   func `all messages of a history must be numbered in ascending order`(
-    places: [UInt64?], outcome: Finding.Outcome
+    positions: [UInt64?], outcome: Finding.Outcome
   ) {
     let record = Tape.session([
-      (2, .sent(Self.subscription)), (3, Tape.history(places: places)),
+      (2, .sent(Self.subscription)), (3, Tape.history(positions: positions)),
     ])
-    let count = places.compactMap(\.self).count
-    let words = "\(count) of 2 messages are numbered; \(record.between(3, 4))"
-    #expect(Tape.evidence([.main: record]).finding(.places) == Finding(outcome, words))
+    let count = positions.compactMap(\.self).count
+    let expected = "\(count) of 2 messages are numbered; \(record.between(3, 4))"
+    #expect(Tape.evidence([.main: record]).finding(.places) == Finding(outcome, expected))
   }
 
   @Test func `a prompt that was sent once does not show the effect of its key`() {
     let found = Self.finding(.sameKey, [(2, .sent(Self.prompt)), (5, Self.response("a"))])
-    let words =
+    let expected =
       "not sent twice: \(Tape.outline); sent \(Self.prompt) after 2.00 ms; received "
       + #"{"type":"response","message_id":"a","success":true,"text":"x"} after 5.00 ms"#
-    #expect(found == Finding(.unseen, words))
+    #expect(found == Finding(.unseen, expected))
   }
 
   @Test func `a response after the next prompt does not answer a repetition`() {

@@ -4,7 +4,7 @@ import Testing
 @testable import SessionAudit
 
 /// The texts of failures and times in a report.
-@Suite struct WordsTests {
+@Suite struct FailureSummaryTests {
   @Test(arguments: [
     (LinkFailure.closed(code: 1000, reason: ""), "close code 1000"),
     (.closed(code: 4401, reason: "no"), "close code 4401, no"),
@@ -15,9 +15,9 @@ import Testing
     ),
   ])
   func `a failure is described with everything that the server sent`(
-    failure: LinkFailure, words: String
+    failure: LinkFailure, summary: String
   ) {
-    #expect(failure.words == words)
+    #expect(failure.summary == summary)
   }
 
   @Test(arguments: [

@@ -12,8 +12,8 @@ extension AuditEvidence {
   private static func responses(
     in record: AuditRecord, after start: Int
   ) -> [(at: Int, SessionResponse)] {
-    record.messages(after: start).compactMap { place, message in
-      if case .response(let response) = message.content { (place, response) } else { nil }
+    record.messages(after: start).compactMap { index, message in
+      if case .response(let response) = message.content { (index, response) } else { nil }
     }
   }
 
@@ -57,9 +57,9 @@ extension AuditEvidence {
 
   func messageID() throws(Finding) -> Finding {
     let (record, start, end, response) = try firstResponse()
-    let words = record.between(start, end)
-    guard let id = response.id else { return .missing(words) }
-    guard let third = record.sent(Self.thirdPrompt) else { return .shown(words) }
+    let evidence = record.between(start, end)
+    guard let id = response.id else { return .missing(evidence) }
+    guard let third = record.sent(Self.thirdPrompt) else { return .shown(evidence) }
     let later = Self.responses(in: record, after: third).map(\.1)
     let ids = later.compactMap(\.id)
     // The first response may arrive again, since its prompt was sent twice.
@@ -68,7 +68,8 @@ extension AuditEvidence {
         && ($0.result != response.result || $0.idempotencyKey != response.idempotencyKey)
     }
     let isRepeated = isReused || ids.count > 1 && Set(ids).count == 1
-    return isRepeated ? .missing("the same id names several responses; " + words) : .shown(words)
+    return isRepeated
+      ? .missing("the same id names several responses; " + evidence) : .shown(evidence)
   }
 
   func ackQuiet() throws(Finding) -> Finding {
@@ -118,22 +119,22 @@ extension AuditEvidence {
       throw .unseen("no prompt was taken: " + record.outline)
     }
     guard let start = record.sent("connect", on: 1) else { throw .unseen(record.outline) }
-    var words = "a prompt was sent and the connection dropped without `message_ack`; "
+    var evidence = "a prompt was sent and the connection dropped without `message_ack`; "
     guard let first = delivery(on: 1, in: record) else {
       // A handler that takes longer than the wait leaves nothing to replay.
       let isAnswered = (try? firstResponse()) != nil
-      guard isAnswered else { return .unseen(words + record.aftermath(of: start)) }
-      return record.absence(after: start, words)
+      guard isAnswered else { return .unseen(evidence + record.aftermath(of: start)) }
+      return record.absence(after: start, evidence)
     }
     // The first delivery may not be a replay, if the handler ended while this connection was open.
-    words += record.between(start, first.at) + "; without `message_ack` again, "
+    evidence += record.between(start, first.at) + "; without `message_ack` again, "
     guard let again = record.sent("connect", on: 2), record.first("connected", on: 2) != nil else {
-      throw .unseen(words + "there was no third connection: " + record.outline)
+      throw .unseen(evidence + "there was no third connection: " + record.outline)
     }
     guard let second = delivery(on: 2, in: record), second.id == first.id else {
-      return record.absence(after: again, words)
+      return record.absence(after: again, evidence)
     }
-    return .shown(words + record.between(again, second.at))
+    return .shown(evidence + record.between(again, second.at))
   }
 
   func ackEnds() throws(Finding) -> Finding {
@@ -148,9 +149,9 @@ extension AuditEvidence {
     if let again { return .missing("acknowledged \(id); " + record.between(start, again.at)) }
     let next = record.next(after: start)
     let wait = record.events[min(next, record.events.count - 1)].at - record.events[start].at
-    let words = "acknowledged \(id); it did not come to a fourth connection within \(wait.shown)"
+    let evidence = "acknowledged \(id); it did not come to a fourth connection within \(wait.shown)"
     let time = record.events[delivered.at].at - record.events[asked].at
-    return time < wait ? .shown(words) : .unseen(words + ", and before after \(time.shown)")
+    return time < wait ? .shown(evidence) : .unseen(evidence + ", and before after \(time.shown)")
   }
 
   func order() throws(Finding) -> Finding {
@@ -159,37 +160,37 @@ extension AuditEvidence {
       let third = record.sent(Self.thirdPrompt, after: second)
     else { throw .unseen(record.outline) }
     let responses = Self.responses(in: record, after: third).map(\.1)
-    let words = "sent two prompts at once; \(record.aftermath(of: third, most: 6))"
+    let evidence = "sent two prompts at once; \(record.aftermath(of: third, most: 6))"
     // Handlers may take longer than the wait.
-    guard responses.count > 1 else { return .unseen(words) }
-    var places: [Int] = []
+    guard responses.count > 1 else { return .unseen(evidence) }
+    var indices: [Int] = []
     for response in responses {
-      let place = place(of: response, among: [record.text(second), record.text(third)])
-      if let place, !places.contains(place) { places.append(place) }
+      let index = index(of: response, among: [record.text(second), record.text(third)])
+      if let index, !indices.contains(index) { indices.append(index) }
     }
-    guard places.count == 2 else {
+    guard indices.count == 2 else {
       // A prompt that was refused at once need not wait for the other one.
       let hasFailed = responses.contains {
         if case .failure = $0.result { true } else { false }
       }
       let reason = hasFailed ? "a prompt failed" : "responses do not tell which prompt they answer"
-      throw .unseen("\(reason): \(words)")
+      throw .unseen("\(reason): \(evidence)")
     }
-    return Finding(places == [0, 1] ? .shown : .missing, words)
+    return Finding(indices == [0, 1] ? .shown : .missing, evidence)
   }
 
   /// Returns the index of the prompt that a response answers, by its key or, for an echo, by its
   /// text.
   ///
   /// Returns `nil` for a failure.
-  private func place(of response: SessionResponse, among prompts: [String]) -> Int? {
+  private func index(of response: SessionResponse, among prompts: [String]) -> Int? {
     guard case .success(let text) = response.result else { return nil }
     if let key = response.idempotencyKey {
       return prompts.firstIndex { $0.contains("\"idempotency_key\":\"\(key)\"") }
     }
-    let places = ["audit: two", "audit: three"].map { text.contains($0) }
+    let matches = ["audit: two", "audit: three"].map { text.contains($0) }
     // A text that quotes both prompts is not conclusive.
-    return places == [true, false] ? 0 : places == [false, true] ? 1 : nil
+    return matches == [true, false] ? 0 : matches == [false, true] ? 1 : nil
   }
 
   func sameKey() throws(Finding) -> Finding {
@@ -201,18 +202,20 @@ extension AuditEvidence {
     let second = Self.responses(in: record, after: again).first { $0.at < third }?.1
     let history = Self.histories(of: record).first
     let effects = history?.entries.count { $0.role == .user && $0.text == "audit: one" }
-    let words =
+    let evidence =
       "\(record.text(start)) twice; the first response after "
       + "\((record.events[end].at - record.events[start].at).shown); then "
       + record.aftermath(of: again, most: 2)
       + (effects.map { "; the history has the prompt \($0) times" } ?? "")
-    if let effects, effects > 1 { return .missing(words) }
+    if let effects, effects > 1 { return .missing(evidence) }
     // A window that omits messages may omit the second copy.
     let isOnce = effects == 1 && history?.isComplete == true && history?.gap == nil
-    guard let second else { return isOnce ? .shown(words) : .unseen(words) }
-    guard second.result == first.result else { return isOnce ? .partly(words) : .missing(words) }
-    if isOnce || first.id != nil && second.id == first.id { return .shown(words) }
-    return first.id == nil ? .unseen(words) : .missing(words)
+    guard let second else { return isOnce ? .shown(evidence) : .unseen(evidence) }
+    guard second.result == first.result else {
+      return isOnce ? .partly(evidence) : .missing(evidence)
+    }
+    if isOnce || first.id != nil && second.id == first.id { return .shown(evidence) }
+    return first.id == nil ? .unseen(evidence) : .missing(evidence)
   }
 }
 
@@ -251,7 +254,7 @@ extension AuditEvidence {
 
   /// Returns the first history with messages, its record and its description.
   private func filledHistory() throws(Finding) -> (
-    record: AuditRecord, SessionHistory, words: String
+    record: AuditRecord, SessionHistory, evidence: String
   ) {
     for name in [AuditScript.Name.main, .olderHistory] {
       let record = try session(name)
@@ -274,12 +277,12 @@ extension AuditEvidence {
   }
 
   func places() throws(Finding) -> Finding {
-    let (record, history, words) = try filledHistory()
-    let places = history.entries.compactMap(\.place)
-    let isRising = zip(places, places.dropFirst()).allSatisfy { $0 < $1 }
-    let isWhole = places.count == history.entries.count
-    let text = "\(places.count) of \(history.entries.count) messages are numbered; \(words)"
-    guard !places.isEmpty else { return .missing(text) }
+    let (record, history, evidence) = try filledHistory()
+    let numbers = history.entries.compactMap(\.place)
+    let isRising = zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
+    let isWhole = numbers.count == history.entries.count
+    let text = "\(numbers.count) of \(history.entries.count) messages are numbered; \(evidence)"
+    guard !numbers.isEmpty else { return .missing(text) }
     // An ID that several messages share identifies none of them.
     let known = Dictionary(grouping: history.entries, by: \.id)
       .compactMapValues { $0.count == 1 ? $0[0].place : nil }
@@ -297,9 +300,9 @@ extension AuditEvidence {
   }
 
   func stamps() throws(Finding) -> Finding {
-    let (record, history, words) = try filledHistory()
+    let (record, history, evidence) = try filledHistory()
     let stamps = history.entries.compactMap(\.timestamp)
-    let text = "\(stamps.count) of \(history.entries.count) messages have a time; \(words)"
+    let text = "\(stamps.count) of \(history.entries.count) messages have a time; \(evidence)"
     guard !stamps.isEmpty else { return .missing(text) }
     let isNear = stamps.allSatisfy {
       let skew = record.wall.duration(to: $0)
@@ -337,21 +340,21 @@ extension AuditEvidence {
       let second = record.sent("{\"type\":\"subscribe\"", after: start)
     else { return nil }
     let skipped = record.text(second).contains("\"from_offset\":2") ? 2 : 1
-    let words =
+    let evidence =
       "the whole history has \(whole.entries.count) messages; "
       + record.aftermath(of: second, most: 1)
     // The history must be longer than the part before the cursor.
-    guard whole.entries.count > skipped else { return .unseen(words) }
+    guard whole.entries.count > skipped else { return .unseen(evidence) }
     let wanted = Array(whole.entries.dropFirst(skipped))
     let next = record.next(after: second)
-    for (place, message) in record.messages(after: second) where place < next {
+    for (index, message) in record.messages(after: second) where index < next {
       // Messages may have been added.
       guard case .history(let rest) = message.content, rest.entries.starts(with: wanted) else {
         continue
       }
-      return .shown("behind the cursor came \(rest.entries.count); " + words)
+      return .shown("behind the cursor came \(rest.entries.count); " + evidence)
     }
-    return record.hasWaited(after: second) ? .missing(words) : .unseen(words)
+    return record.hasWaited(after: second) ? .missing(evidence) : .unseen(evidence)
   }
 
   func batch() throws(Finding) -> Finding {
@@ -367,11 +370,11 @@ extension AuditEvidence {
         counts[history.conversation, default: 0] += history.entries.count
       }
     }
-    let words = "of two conversations \(counts.count) came; " + answer.evidence
-    guard !counts.isEmpty else { return .missing(words) }
-    guard counts.count > 1 else { return .partly(words) }
-    if counts.values.contains(where: { $0 > 0 }) { return .shown(words) }
+    let evidence = "of two conversations \(counts.count) came; " + answer.evidence
+    guard !counts.isEmpty else { return .missing(evidence) }
+    guard counts.count > 1 else { return .partly(evidence) }
+    if counts.values.contains(where: { $0 > 0 }) { return .shown(evidence) }
     let isFilled = (try? filledHistory()) != nil
-    return Finding(isFilled ? .partly : .unseen, words + "; no window has a message")
+    return Finding(isFilled ? .partly : .unseen, evidence + "; no window has a message")
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import SessionAudit
 
 /// The findings about sizes, load and silence in hand-written records.
-@Suite struct JudgeLimitTests {
+@Suite struct LimitCheckTests {
   private static let hello = #"{"type":"hello","auth_version":1}"#
 
   @Test func `a connection that ended before the frame was sent does not answer it`() {
@@ -12,8 +12,8 @@ import Testing
       (1, 0, .opening), (1, 1, .opened(headers: [:])), (1, 2, .ended(.reset)),
       (1, 3, .sent("the header of a frame")),
     ])
-    let words = "the audit ended before an answer: sent the header of a frame; nothing came back"
-    #expect(Tape.evidence([.huge: record]).finding(.hugeFrame) == Finding(.unseen, words))
+    let expected = "the audit ended before an answer: sent the header of a frame; nothing came back"
+    #expect(Tape.evidence([.huge: record]).finding(.hugeFrame) == Finding(.unseen, expected))
   }
 
   @Test func `without the frame a pong on another connection shows nothing`() {
@@ -21,10 +21,10 @@ import Testing
       (0, 0, .opening), (0, 1, .opened(headers: [:])), (0, 2, .sent("a WebSocket ping")),
       (0, 3, .pong),
     ])
-    let words =
+    let expected =
       "opened a connection; the upgrade succeeded after 1.00 ms; sent a WebSocket ping after "
       + "2.00 ms; received a WebSocket pong after 3.00 ms"
-    #expect(Tape.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, words))
+    #expect(Tape.evidence([.huge: record]).finding(.bystander) == Finding(.unseen, expected))
   }
 
   @Test(arguments: [
@@ -38,15 +38,15 @@ import Testing
       (2, .sent(#"{"type":"prompt"}"#)), (2, Tape.ping), (2, Tape.came(#"{"type":"ack"}"#)),
       (2 + milliseconds, Tape.pong),
     ])
-    let words =
+    let expected =
       "sent 8 prompts of 20 kB, then `ping`; `pong` after \(time), behind 0 of the 8 responses"
-    #expect(Tape.evidence([.congestion: record]).finding(.congestion) == Finding(outcome, words))
+    #expect(Tape.evidence([.congestion: record]).finding(.congestion) == Finding(outcome, expected))
   }
 
   @Test func `an unanswered fault is missing, even if pings are not answered`() {
     let record = Tape.session([(2, .sent("nonsense")), (3_002, .late("`error`"))])
-    let words = "sent nonsense; waited in vain for `error` after 3.00 s"
-    #expect(Tape.evidence([.faults: record]).finding(.malformed) == Finding(.missing, words))
+    let expected = "sent nonsense; waited in vain for `error` after 3.00 s"
+    #expect(Tape.evidence([.faults: record]).finding(.malformed) == Finding(.missing, expected))
   }
 
   @Test func `an error without a pong does not show that the connection stayed`() {
@@ -55,10 +55,10 @@ import Testing
       (2, .sent("nonsense")), (3, Tape.came(error)), (3, Tape.ping), (3_003, .late("`pong`")),
     ])
     let pings = Tape.session([(2, Tape.ping), (3, Tape.pong)])
-    let words = "sent nonsense; received \(error) after 1.00 ms"
+    let expected = "sent nonsense; received \(error) after 1.00 ms"
     #expect(
       Tape.evidence([.pings: pings, .faults: record]).finding(.malformed)
-        == Finding(.partly, words))
+        == Finding(.partly, expected))
   }
 
   @Test(arguments: [(49_999, Finding.Outcome.unseen), (50_000, .missing)])
@@ -68,26 +68,26 @@ import Testing
     let record = Tape.session([
       (2_000, .sent("connect with the key")), (milliseconds, .late("`heartbeat`")),
     ])
-    let words =
+    let expected =
       "nothing came by itself in 48.00 s: sent connect with the key; waited in vain for "
       + "`heartbeat` after 48.00 s"
-    #expect(Tape.evidence([.idle: record]).finding(.heartbeat) == Finding(outcome, words))
+    #expect(Tape.evidence([.idle: record]).finding(.heartbeat) == Finding(outcome, expected))
   }
 
   @Test func `a heartbeat without a login is timed from the start`() {
     let record = Tape.record([
       (0, .opening), (1, .opened(headers: [:])), (30_000, .serverPing),
     ])
-    let words = "without a word of ours \(record.between(0, 2))"
-    #expect(Tape.evidence([.stranger: record]).finding(.heartbeat) == Finding(.shown, words))
+    let expected = "without a word of ours \(record.between(0, 2))"
+    #expect(Tape.evidence([.stranger: record]).finding(.heartbeat) == Finding(.shown, expected))
   }
 
   @Test func `without a ping after a silence the evidence is the first eight messages`() {
     let beats = (1...9).map { (2_000 + $0, Tape.came(#"{"type":"heartbeat"}"#)) }
     let record = Tape.session([(2_000, .sent("connect with the key"))] + beats)
-    let told = (1...8).map { #"received {"type":"heartbeat"} after \#($0).00 ms"# }
-    let words = "sent connect with the key; " + told.joined(separator: "; ")
-    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, words))
+    let replies = (1...8).map { #"received {"type":"heartbeat"} after \#($0).00 ms"# }
+    let expected = "sent connect with the key; " + replies.joined(separator: "; ")
+    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, expected))
   }
 
   @Test func `an unanswered ping after a silence is missing if other pings are answered`() {
@@ -95,12 +95,12 @@ import Testing
       (2_000, .sent("connect with the key")), (47_000, Tape.ping), (50_000, .late("`pong`")),
     ])
     let pings = Tape.session([(2, Tape.ping), (3, Tape.pong)])
-    let words =
+    let expected =
       #"said nothing for 45.00 s, then sent {"type":"ping"}; waited in vain for `pong` after "#
       + "3.00 s"
     #expect(
       Tape.evidence([.pings: pings, .idle: record]).finding(.silentClient)
-        == Finding(.missing, words))
+        == Finding(.missing, expected))
   }
 
   @Test(arguments: [(11_999, Finding.Outcome.unseen), (12_000, .shown)])
@@ -111,20 +111,20 @@ import Testing
       (2_000, .sent("connect with the key")), (milliseconds, Tape.ping),
       (milliseconds + 1, Tape.pong), (milliseconds + 2, Tape.came(#"{"type":"heartbeat"}"#)),
     ])
-    let words =
+    let expected =
       #"said nothing for 10.00 s, then sent {"type":"ping"}; received {"type":"pong"} after "#
       + "1.00 ms"
-    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(outcome, words))
+    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(outcome, expected))
   }
 
   @Test func `a silent connection that ended was closed, even if pings are not answered`() {
     let record = Tape.session([
       (2_000, .sent("connect with the key")), (47_000, Tape.ping), (47_001, .ended(.reset)),
     ])
-    let words =
+    let expected =
       #"said nothing for 45.00 s, then sent {"type":"ping"}; the connection ended (reset) after "#
       + "1.00 ms"
-    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, words))
+    #expect(Tape.evidence([.idle: record]).finding(.silentClient) == Finding(.missing, expected))
   }
 
   @Test func `a plain server that answers after a silence keeps the connection`() {
@@ -132,10 +132,10 @@ import Testing
       (0, .opening), (1, .opened(headers: [:])), (50_001, .sent("a WebSocket ping")),
       (50_002, .pong), (50_003, .serverPing),
     ])
-    let words =
+    let expected =
       "said nothing for 50.00 s, then sent a WebSocket ping; received a WebSocket pong after "
       + "1.00 ms"
-    #expect(Tape.evidence([.stranger: record]).finding(.silentClient) == Finding(.shown, words))
+    #expect(Tape.evidence([.stranger: record]).finding(.silentClient) == Finding(.shown, expected))
   }
 
   @Test(arguments: [(49_999, Finding.Outcome.unseen), (50_000, .missing)])
@@ -146,9 +146,9 @@ import Testing
       (0, .opening), (1, .opened(headers: [:])), (1, Tape.came(Self.hello)),
       (milliseconds, .late("the end of the connection")),
     ])
-    let words = "a connection that sent nothing was open after 50.00 s"
+    let expected = "a connection that sent nothing was open after 50.00 s"
     #expect(
-      Tape.evidence([.stranger: record]).finding(.strangerClosed) == Finding(outcome, words))
+      Tape.evidence([.stranger: record]).finding(.strangerClosed) == Finding(outcome, expected))
   }
 
   @Test func `an error does not show that the connection stayed if it ended afterwards`() {
@@ -156,9 +156,9 @@ import Testing
     let record = Tape.session([
       (2, .sent("nonsense")), (3, Tape.came(error)), (4, .ended(.reset)),
     ])
-    let words = "sent nonsense; received \(error) after 1.00 ms"
+    let expected = "sent nonsense; received \(error) after 1.00 ms"
     #expect(
-      Tape.evidence([.faults: record]).finding(.malformed) == Finding(.partly, words))
+      Tape.evidence([.faults: record]).finding(.malformed) == Finding(.partly, expected))
   }
 
   @Test func `after an unanswered ping the evidence is the first message that arrived`() {
@@ -168,12 +168,12 @@ import Testing
       (47_001, Tape.came(heartbeat)), (50_000, .late("`pong`")),
     ])
     let pings = Tape.session([(2, Tape.ping), (3, Tape.pong)])
-    let words =
+    let expected =
       #"said nothing for 45.00 s, then sent {"type":"ping"}; received \#(heartbeat) after "#
       + "1.00 ms"
     #expect(
       Tape.evidence([.pings: pings, .idle: record]).finding(.silentClient)
-        == Finding(.missing, words))
+        == Finding(.missing, expected))
   }
 
   @Test func `messages after an event are those that arrived later`() {

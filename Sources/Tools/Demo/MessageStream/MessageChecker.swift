@@ -2,7 +2,7 @@ import LinkWire
 
 /// A checker that compares the messages that the server accepted with those that the phone showed
 /// and stored.
-struct Judge: Sendable {
+struct MessageChecker: Sendable {
   /// A message and its text.
   struct Entry: Sendable, Hashable {
     /// The message's place in the order of creation.
@@ -32,19 +32,19 @@ struct Judge: Sendable {
   var counts: Counts {
     let sent = Dictionary(accepted.map { ($0.key.id, $0.text) }) { first, _ in first }
     let shown = Set(runs.joined().map(\.id))
-    let kept = Set(timeline.map(\.key.id))
+    let stored = Set(timeline.map(\.key.id))
     var counts = Counts()
     counts.sent = sent.count
     counts.shown = shown.count
-    counts.lost = sent.keys.count { !shown.contains($0) || !kept.contains($0) }
+    counts.lost = sent.keys.count { !shown.contains($0) || !stored.contains($0) }
     // Each launch shows the stored messages again; only repetitions within one run count.
     counts.duplicated =
-      runs.map { $0.count - Set($0.map(\.id)).count }.reduce(0, +) + timeline.count - kept.count
+      runs.map { $0.count - Set($0.map(\.id)).count }.reduce(0, +) + timeline.count - stored.count
     counts.outOfOrder = runs.map(misplaced).reduce(0, +)
-    counts.unknown = shown.union(kept).count { sent[$0] == nil }
+    counts.unknown = shown.union(stored).count { sent[$0] == nil }
     let shownAltered = runs.joined().filter { sent[$0.id] != nil && sent[$0.id] != $0.text }
-    let keptAltered = timeline.filter { sent[$0.key.id] != nil && sent[$0.key.id] != $0.text }
-    counts.altered = Set(shownAltered.map(\.id) + keptAltered.map(\.key.id)).count
+    let storedAltered = timeline.filter { sent[$0.key.id] != nil && sent[$0.key.id] != $0.text }
+    counts.altered = Set(shownAltered.map(\.id) + storedAltered.map(\.key.id)).count
     return counts
   }
 

@@ -13,7 +13,7 @@ struct TokenExpiry: DemoScenario {
     guard left > .zero else {
       environment.note(.expiry, noticed: nil, whole: nil)
       return environment.say(
-        .events, "The token ran out in an earlier chapter, which took too long.")
+        .narration, "The token ran out in an earlier chapter, which took too long.")
     }
     environment.say(.phone, "stays connected; its token has \(left.seconds(1)) s left")
     try await environment.play(

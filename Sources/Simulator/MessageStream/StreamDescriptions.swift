@@ -77,7 +77,7 @@ extension TraceText {
     case .fetchFailed(let fetch, let cause): answer(fetch, failure(cause))
     case .posted(_, let message): (.network, "the post is accepted: \(name(message))")
     case .postFailed(_, _, let cause): (.network, "the post is answered with \(failure(cause))")
-    case .loaded(let snapshot): (.disk, "gives back \(describe(for: snapshot))")
+    case .loaded(let snapshot): (.disk, "gives back \(describe(snapshot))")
     case .loadFailed(let cause): (.disk, "cannot be read: \(failure(cause))")
     case .committed: (.disk, "has it")
     case .commitFailed(_, let cause): (.disk, "did not take it: \(failure(cause))")

@@ -40,7 +40,7 @@ struct Refusal {
     if answer.isLoginPage(from: url) { return .captivePortal }
     let retryAfter = RetryAfter.duration(
       head.first("retry-after"), date: head.first("date"), now: RetryAfter.now)
-    let detail = answer.words ?? bodyMessage ?? head.reason
+    let detail = answer.summary ?? bodyMessage ?? head.reason
     return .http(
       status: head.status, retryAfter: retryAfter, detail: String(detail.prefix(Self.maxDetail)))
   }

@@ -4,8 +4,8 @@ import Testing
 
 /// Tests of the data that a session server stores, change by change.
 @Suite struct StoredSessionsTests {
-  private static func entry(_ place: UInt64?) -> SessionEntry {
-    SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", place: place)
+  private static func entry(_ position: UInt64?) -> SessionEntry {
+    SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", position: position)
   }
 
   private static func kept(_ changes: SessionChange...) -> StoredSessions {
@@ -27,11 +27,11 @@ import Testing
 
   @Test(arguments: [(nil, []), (1, []), (2, [entry(2)])] as [(UInt64?, [SessionEntry])])
   func `removes entries below a place, and first those without one`(
-    place: UInt64?, left: [SessionEntry]
+    position: UInt64?, left: [SessionEntry]
   ) {
-    for below in [1, 2] as [UInt64] where place == nil || below == 2 {
+    for below in [1, 2] as [UInt64] where position == nil || below == 2 {
       let kept = Self.kept(
-        .conversation("c", signature: "s"), .entry(Self.entry(place)),
+        .conversation("c", signature: "s"), .entry(Self.entry(position)),
         .prune("c", below: below))
       #expect(kept.conversations["c"]?.entries == left)
     }

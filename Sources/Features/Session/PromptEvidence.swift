@@ -243,7 +243,7 @@ struct PromptEvidence: Sendable, Hashable {
   /// Records a message at a new position; returns whether it repeats text that was shown.
   mutating func take(_ entry: SessionEntry, at now: Instant) -> Bool {
     guard rows[entry.id] == nil else { return isRepetition(entry) }
-    var row = Row(place: entry.place)
+    var row = Row(place: entry.position)
     switch entry.role {
     case .user: row.isRepetition = asked(entry, at: now)
     case .assistant:
@@ -258,9 +258,9 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   private mutating func asked(_ entry: SessionEntry, at now: Instant) -> Bool {
-    if let own, own.text == entry.text, entry.place ?? own.floor >= own.floor {
+    if let own, own.text == entry.text, entry.position ?? own.floor >= own.floor {
       self.own?.count += 1
-      self.own?.place = entry.place
+      self.own?.place = entry.position
       self.own?.spoken = nil
       return true
     }
@@ -270,7 +270,7 @@ struct PromptEvidence: Sendable, Hashable {
       if knowsLast, !echoes.contains(where: { $0.role == .user }) { lastEnd = nil }
       return true
     }
-    add(Other(place: entry.place, sign: now))
+    add(Other(place: entry.position, sign: now))
     return false
   }
 
@@ -280,7 +280,7 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   private mutating func spoke(_ entry: SessionEntry, at now: Instant) -> Bool {
-    if entry.id == lastEnd { pass(entry.place) }
+    if entry.id == lastEnd { pass(entry.position) }
     let index =
       echoes.firstIndex { $0.id == entry.id }
       ?? echoes.firstIndex { $0.role == .assistant && $0.text == entry.text }

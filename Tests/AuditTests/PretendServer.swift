@@ -329,7 +329,7 @@ extension PretendServer {
     let entries = [(SessionRole.user, key), (.assistant, id)].enumerated().map { index, part in
       SessionEntry(
         id: part.1, role: part.0, text: prompt.text, conversation: prompt.conversation,
-        timestamp: stamp, place: start + UInt64(index))
+        timestamp: stamp, position: start + UInt64(index))
     }
     histories[prompt.conversation, default: []] += entries
     if !faults.contains(.neverAnswers) {
@@ -357,14 +357,15 @@ extension PretendServer {
     let isEmpty = faults.contains(.emptyOlder) && isOlder
     let entries = (isEmpty ? [] : all[...]).dropFirst(start).enumerated().map { index, entry in
       var entry = entry
-      if faults.contains(.restartsPlaces) { entry.place = UInt64(index) }
-      entry.place = faults.contains(.noPlaces) ? nil : entry.place.map { $0 + (isOlder ? 1 : 0) }
+      if faults.contains(.restartsPlaces) { entry.position = UInt64(index) }
+      entry.position =
+        faults.contains(.noPlaces) ? nil : entry.position.map { $0 + (isOlder ? 1 : 0) }
       return entry
     }
     let next = UInt64(all.count)
     return SessionHistory(
       conversation: subscription.conversation, entries: entries,
-      place: isOlder
+      extent: isOlder
         ? .sequence(first: nil, last: nil, next: next + 1)
         : .offset(next: next, signature: "0:", isReplaced: false), isComplete: true)
   }

@@ -61,7 +61,7 @@ enum Tape {
   /// Returns a history whose messages have these places.
   static func history(positions: [UInt64?]) -> AuditRecord.Kind {
     let entries = positions.enumerated().map { number, position in
-      SessionEntry(id: "\(number)", role: .user, text: "a", conversation: "a", place: position)
+      SessionEntry(id: "\(number)", role: .user, text: "a", conversation: "a", position: position)
     }
     return history(entries)
   }
@@ -69,7 +69,7 @@ enum Tape {
   private static func history(_ entries: [SessionEntry]) -> AuditRecord.Kind {
     let history = SessionHistory(
       conversation: "a", entries: entries,
-      place: .offset(next: UInt64(entries.count), signature: "0:", isReplaced: false),
+      extent: .offset(next: UInt64(entries.count), signature: "0:", isReplaced: false),
       isComplete: true)
     return .received(AuditMessage(SessionServerMessage.history(history).bytes, hide: { $0 }))
   }

@@ -55,8 +55,8 @@ actor BackendClient {
     _ shop: ShopID = BackendRig.shop, token: String?, query: String = "", after: String? = nil
   ) throws -> SocketsClient.Response {
     let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-    let place = after.map { "\(StreamHeader.after): \($0)\r\n" } ?? ""
-    return try socket.upgrade(ShopRoute.stream(shop).path + query, field + place)
+    let position = after.map { "\(StreamHeader.after): \($0)\r\n" } ?? ""
+    return try socket.upgrade(ShopRoute.stream(shop).path + query, field + position)
   }
 
   /// Requests a WebSocket upgrade on a path.

@@ -9,11 +9,11 @@ import Testing
   @Test func `drops log lines beyond the queue limit and logs their number`() async throws {
     let lines = LineLog()
     let gate = DispatchSemaphore(value: 0)
-    let (writings, told) = AsyncStream<Void>.makeStream()
+    let (writings, continuation) = AsyncStream<Void>.makeStream()
     let log = BackendLog(rate: LogRate(limit: .max)) { line in
       if lines.all.isEmpty { gate.wait() }
       lines.append(line)
-      told.yield()
+      continuation.yield()
     }
     let noted = BackendLog.maxWaiting + 100
     for _ in 0..<noted { log.note(LogLine(.request)) }
@@ -48,7 +48,7 @@ import Testing
     line.names = [("user", "a\"b"), ("shop", BackendRig.shop.text)]
     line.code = 1001
     line.detail = "x\n"
-    line.took = .milliseconds(12)
+    line.elapsed = .milliseconds(12)
     #expect(
       line.text(at: .init(nanoseconds: 0), as: .json)
         == #"{"at":"1970-01-01T00:00:00Z","event":"closed","connection":7,"user":"a\"b","#

@@ -235,7 +235,7 @@ extension Probe {
   ) -> ProbeRules.Input? {
     switch event {
     case .request(let id, let route, _, _): .request(id, isLater: route.isLater)
-    case .upgrade, .abandoned, .heard, .text, .binary, .overflow, .drained, .closed, .announced,
+    case .upgrade, .abandoned, .received, .text, .binary, .overflow, .drained, .closed, .announced,
       .cut:
       nil
     }

@@ -62,11 +62,11 @@ import Testing
   }
 
   @Test(arguments: ["nonsense", "", "e:5", "another:1"])
-  func `ignores an unknown position`(place: String) async throws {
+  func `ignores an unknown position`(position: String) async throws {
     try await BackendRig.run { rig in
       let token = try await rig.token()
       _ = try await rig.client().post("before", token: token).message()
-      let answer = try await rig.client().follow(token: token, after: place)
+      let answer = try await rig.client().follow(token: token, after: position)
       #expect(answer.status == 101)
       #expect(answer.headers["holdfast-after"] == nil)
     }
@@ -126,8 +126,8 @@ import Testing
       #expect(try await follower.close() == .close(4403, "removed from the shop"))
       #expect(try await rig.client().follow(token: token).status == 403)
       let poster = try rig.client()
-      let kept = try await poster.post("x", token: try await rig.token("bob")).message()
-      #expect(try await bystander.message() == .message(kept))
+      let message = try await poster.post("x", token: try await rig.token("bob")).message()
+      #expect(try await bystander.message() == .message(message))
       await rig.backend.kill()
       try await BackendRig.run(in: rig.configuration.dataDirectory) { again in
         #expect(try await again.client().follow(token: token).status == 403)

@@ -14,8 +14,8 @@ struct LogRateTests {
     let taken = (0..<noted).filter { _ in rate.takes(.refused, at: .zero) }.count
     #expect(taken == min(noted, 100))
     #expect(rate.ended(by: Self.second.advanced(by: .nanoseconds(-1))) == [])
-    let told = leftOut > 0 ? [LogRate.LeftOut(event: .refused, count: leftOut)] : []
-    #expect(rate.ended(by: Self.second) == told)
+    let expected = leftOut > 0 ? [LogRate.LeftOut(event: .refused, count: leftOut)] : []
+    #expect(rate.ended(by: Self.second) == expected)
     #expect(rate.ended(by: Self.second) == [])
   }
 
@@ -26,8 +26,8 @@ struct LogRateTests {
     let taken = (0..<noted).filter { _ in rate.takes(.storeFailure, at: .zero) }.count
     #expect(taken == min(noted, 10))
     #expect(rate.ended(by: minute.advanced(by: .nanoseconds(-1))) == [])
-    let told = leftOut > 0 ? [LogRate.LeftOut(event: .storeFailure, count: leftOut)] : []
-    #expect(rate.ended(by: minute) == told)
+    let expected = leftOut > 0 ? [LogRate.LeftOut(event: .storeFailure, count: leftOut)] : []
+    #expect(rate.ended(by: minute) == expected)
   }
 
   @Test func `resets the limit after one second and limits each event separately`() {

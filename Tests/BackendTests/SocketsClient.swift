@@ -164,8 +164,8 @@ final class SocketsClient {
       while line.suffix(2) != [13, 10] { line += try take(1) }
       lines.append(String(decoding: line.dropLast(2), as: UTF8.self))
     }
-    let words = lines[0].split(separator: " ")
-    guard words.count > 1, let status = Int(words[1]) else {
+    let fields = lines[0].split(separator: " ")
+    guard fields.count > 1, let status = Int(fields[1]) else {
       throw Failure(call: "read a status line from \(lines)", errno: 0)
     }
     var headers: [String: String] = [:]

@@ -63,7 +63,7 @@ struct `Sockets speak HTTP` {
       let late = try await rig.next {
         if case .request(let id, let head, _) = $0, head.path == "/later" { id } else { nil }
       }
-      #expect(await rig.server.run { handler, _ in handler.kept } == [late])
+      #expect(await rig.server.run { handler, _ in handler.pending } == [late])
       rig.server.inject { _, hub in
         hub.respond(to: late, status: 202, headers: [], body: Array("late".utf8))
         hub.respond(to: late, status: 500, headers: [], body: Array("twice".utf8))
@@ -148,7 +148,7 @@ struct `Sockets speak HTTP` {
       #expect(answer.status == 400)
       #expect(answer.headers["connection"] == "close")
       #expect(client.isAtEnd())
-      #expect(await rig.server.run { handler, _ in handler.kept } == [])
+      #expect(await rig.server.run { handler, _ in handler.pending } == [])
     }
   }
 }

@@ -58,14 +58,14 @@ struct `Parts of the sockets` {
 
   @Test func `a loop runs jobs in order on one thread despite many wake-ups`() async throws {
     try await SocketsRig.run { rig in
-      let (order, told) = AsyncStream<Int>.makeStream()
+      let (order, continuation) = AsyncStream<Int>.makeStream()
       await withTaskGroup { group in
         for _ in 0..<4 {
           group.addTask {
             for _ in 0..<200 { await rig.server.run { _, _ in } }
           }
         }
-        for index in 0..<1000 { rig.server.inject { _, _ in told.yield(index) } }
+        for index in 0..<1000 { rig.server.inject { _, _ in continuation.yield(index) } }
       }
       var expected = 0
       for await index in order {

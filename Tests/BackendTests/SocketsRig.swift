@@ -8,14 +8,14 @@ struct SocketsHandler: SocketHandler {
   typealias Answer = @Sendable (SocketEvent, SocketHub) -> Void
 
   let answer: Answer
-  let told: AsyncStream<SocketEvent>.Continuation
+  let continuation: AsyncStream<SocketEvent>.Continuation
   /// The requests and upgrades received so far.
-  var kept: [RequestID] = []
+  var pending: [RequestID] = []
   var open: [ConnectionID] = []
 
   mutating func handle(_ event: SocketEvent, on hub: SocketHub) {
     switch event {
-    case .request(let id, _, _), .upgrade(let id, _): kept.append(id)
+    case .request(let id, _, _), .upgrade(let id, _): pending.append(id)
     case .opened(let id): open.append(id)
     case .closed(let id, _): open.removeAll { $0 == id }
     case .abandoned, .received, .text, .binary, .pong, .overflow, .drained, .starved, .crowded,
@@ -24,7 +24,7 @@ struct SocketsHandler: SocketHandler {
       break
     }
     answer(event, hub)
-    told.yield(event)
+    continuation.yield(event)
   }
 
   /// Echoes requests and texts, refuses upgrades of `/no`, and leaves `/later` unanswered.
@@ -61,9 +61,9 @@ struct SocketsRig {
   ) async throws {
     var configuration = SocketServerConfiguration()
     configure(&configuration)
-    let (events, told) = AsyncStream<SocketEvent>.makeStream()
+    let (events, continuation) = AsyncStream<SocketEvent>.makeStream()
     let server = try SocketServer(
-      configuration, handler: SocketsHandler(answer: answer, told: told))
+      configuration, handler: SocketsHandler(answer: answer, continuation: continuation))
     let bound = try BoundPort(configuration)
     let port = bound.number
     try await server.start(on: bound)

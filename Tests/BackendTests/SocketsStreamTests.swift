@@ -36,7 +36,7 @@ struct `Sockets speak WebSocket` {
         "/stream", "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 8\r\n")
       #expect(answer.status == 426)
       #expect(answer.headers["sec-websocket-version"] == "13")
-      #expect(await rig.server.run { handler, _ in handler.kept } == [])
+      #expect(await rig.server.run { handler, _ in handler.pending } == [])
     }
   }
 
@@ -65,12 +65,12 @@ struct `Sockets speak WebSocket` {
       try client.send(Client.frame(10, [1, 2]) + Client.text("a") + Client.frame(9, [3]))
       #expect(try client.frame() == Client.Frame(opcode: 10, payload: [3]))
       #expect(try client.frame() == .text("a"))
-      var told: [SocketEvent] = []
+      var received: [SocketEvent] = []
       try await rig.next { event in
-        told.append(event)
+        received.append(event)
         if case .text = event { return true } else { return nil }
       }
-      #expect(told == [.received(id), .pong(id, [1, 2]), .text(id, [97])])
+      #expect(received == [.received(id), .pong(id, [1, 2]), .text(id, [97])])
     }
   }
 

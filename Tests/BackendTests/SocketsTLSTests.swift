@@ -185,10 +185,11 @@ struct `Sockets speak TLS` {
   @Test func `refuses a missing certificate file`() async throws {
     var configuration = SocketServerConfiguration()
     configuration.tls = TLSFiles(certificatePath: "/nowhere", keyPath: "/nowhere")
-    let (_, told) = AsyncStream<SocketEvent>.makeStream()
+    let (_, continuation) = AsyncStream<SocketEvent>.makeStream()
     #expect(throws: SocketServerError.tls(detail: "/nowhere: No such file or directory")) {
       _ = try SocketServer(
-        configuration, handler: SocketsHandler(answer: SocketsHandler.echo, told: told))
+        configuration,
+        handler: SocketsHandler(answer: SocketsHandler.echo, continuation: continuation))
     }
     #expect(throws: SocketServerError.tls(detail: "/nowhere: No such file or directory")) {
       _ = try BoundPort(configuration)

@@ -10,8 +10,8 @@ struct Broken: Error, Equatable, CustomStringConvertible {
 }
 
 /// Checks that a promise is kept.
-func hold(_ isKept: Bool, _ promise: @autoclosure () -> String) throws(Broken) {
-  guard isKept else { throw Broken(promise()) }
+func hold(_ isTrue: Bool, _ promise: @autoclosure () -> String) throws(Broken) {
+  guard isTrue else { throw Broken(promise()) }
 }
 
 /// Checks that a decoder's result does not depend on how its input is split.

@@ -12,11 +12,11 @@ extension RandomInputs {
   ) {
     let outcome = run()
     #expect(outcome.failures == [], sourceLocation: sourceLocation)
-    #expect(outcome.inputs.sorted() == words(of: inputs), sourceLocation: sourceLocation)
-    #expect(outcome.effects.sorted() == words(of: effects), sourceLocation: sourceLocation)
+    #expect(outcome.inputs.sorted() == names(of: inputs), sourceLocation: sourceLocation)
+    #expect(outcome.effects.sorted() == names(of: effects), sourceLocation: sourceLocation)
   }
 
-  private func words(of text: String) -> [String] {
+  private func names(of text: String) -> [String] {
     text.split(whereSeparator: \.isWhitespace).map { String($0) }.sorted()
   }
 

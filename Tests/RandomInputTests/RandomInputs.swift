@@ -137,9 +137,9 @@ extension RandomRun {
       if ticks == 100 { return fail("deadlines move on") }
     }
     if let due = copy.deadline, due <= now { return }
-    let settled = copy
+    let before = copy
     if !copy.tick(at: now).isEmpty { fail("an early or repeated tick asks for nothing") }
-    if copy.deadline != settled.deadline || differ(copy, settled) {
+    if copy.deadline != before.deadline || differ(copy, before) {
       fail("an early or repeated tick changes nothing")
     }
   }
@@ -297,18 +297,18 @@ struct RandomInputs<Generator: InputGenerator> {
   private func fewest(
     _ given: [RandomRun<Generator.Subject>.Given], breaking property: String, seed: UInt64
   ) -> [RandomRun<Generator.Subject>.Given] {
-    var kept = given
-    var length = kept.count / 2
+    var remaining = given
+    var length = remaining.count / 2
     while length > 0 {
       var start = 0
-      while start < kept.count {
-        var fewer = kept
-        fewer.removeSubrange(start..<min(start + length, kept.count))
-        if replay(fewer, seed: seed) == property { kept = fewer } else { start += length }
+      while start < remaining.count {
+        var fewer = remaining
+        fewer.removeSubrange(start..<min(start + length, remaining.count))
+        if replay(fewer, seed: seed) == property { remaining = fewer } else { start += length }
       }
       length /= 2
     }
-    return kept
+    return remaining
   }
 
   /// Replays recorded inputs and returns the first property that does not hold.

@@ -49,8 +49,8 @@ import Testing
   {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer)
-    let told = await run.line(with: "-- tell your assistant")
-    #expect(told == "-- tell your assistant: word harbour, code 123456, within 10 minutes")
+    let lines = await run.line(with: "-- tell your assistant")
+    #expect(lines == "-- tell your assistant: word harbour, code 123456, within 10 minutes")
     peer.say(.steps("a"))
     let asked = await run.line(with: "STEPS")
     #expect(asked.contains("  STEPS  2020-05-04T00:00:00Z to 2020-05-05T00:00:00Z  0 points  "))
@@ -77,12 +77,12 @@ import Testing
   {
     let peer = try await RelayPeer(.say(.code()))
     let run = try RelayRun(peer, "--json")
-    var told: [String] = []
+    var lines: [String] = []
     for await line in run.process.diagnostics {
-      told.append(line)
+      lines.append(line)
       break
     }
-    #expect(told.first?.contains(" contains no health data, so every answer is empty; ") == true)
+    #expect(lines.first?.contains(" contains no health data, so every answer is empty; ") == true)
     _ = await run.line(with: #""event":"pair""#)
     run.process.signal(SIGTERM)
     _ = await run.rest()

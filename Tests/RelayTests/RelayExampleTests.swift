@@ -33,20 +33,20 @@ private func answer(
   @Test func `the relay example of the documentation pairs and answers`() async throws {
     let scratch = try Scratch()
     let peer = try await RelayPeer(.say(.code()))
-    var words: [String] = []
+    var texts: [String] = []
     try await answer(on: peer.url, from: scratch("phone")) { update in
       switch update {
       case .pair(let pair):
-        words.append(pair.word.text)
+        texts.append(pair.word.text)
         peer.say(.steps("a"))
       case .ended(let receipt):
-        words.append(receipt.id.text)
+        texts.append(receipt.id.text)
         return false
       case .status, .problem: break
       }
       return true
     }
-    #expect(words == ["harbour", "a"])
+    #expect(texts == ["harbour", "a"])
     await peer.stop()
   }
 
@@ -70,8 +70,8 @@ private func answer(
         let name = try? Platform.phoneName(in: scratch("\(round)"))
         _ = names.withLock { $0.insert(name ?? UUID128(high: 0, low: 0)) }
       }
-      let kept = try Platform.phoneName(in: scratch("\(round)"))
-      #expect(names.withLock(\.self) == [kept])
+      let name = try Platform.phoneName(in: scratch("\(round)"))
+      #expect(names.withLock(\.self) == [name])
     }
   }
 

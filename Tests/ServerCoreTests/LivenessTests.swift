@@ -11,7 +11,7 @@ struct LivenessTests {
     #expect(served.server.deadline == .second(54))
     #expect(served.tick(at: .second(53.999)) == [])
     #expect(served.tick(at: .second(54)) == [.ping(ConnectionID(1))])
-    #expect(served.take(.heard(ConnectionID(1))) == [])
+    #expect(served.take(.received(ConnectionID(1))) == [])
     #expect(served.tick(at: .second(107.999)) == [])
     #expect(served.tick(at: .second(108)) == [.ping(ConnectionID(1))])
   }
@@ -33,7 +33,7 @@ struct LivenessTests {
   @Test func `keeps a socket whose last byte arrived 59.999 seconds ago`() {
     var served = Served.opened()
     served.pass(.milliseconds(1))
-    _ = served.take(.heard(ConnectionID(1)))
+    _ = served.take(.received(ConnectionID(1)))
     _ = served.tick(at: .second(54))
     #expect(served.tick(at: .second(60)) == [])
     #expect(served.server.deadline == .second(60.001))
@@ -94,7 +94,7 @@ struct LivenessTests {
       served.take(.overflowed(ConnectionID(1))) == [
         .close(ConnectionID(1), Closure(1013, "slow reader"))
       ])
-    #expect(served.take(.heard(ConnectionID(1))) == [])
+    #expect(served.take(.received(ConnectionID(1))) == [])
     #expect(served.tick(at: .second(second)) == effects)
   }
 
@@ -113,7 +113,7 @@ struct LivenessTests {
     #expect(served.server.deadline == nil)
     #expect(served.tick(at: .second(600)) == [])
     #expect(served.take(.gone(ConnectionID(1), code: 1001)) == [])
-    #expect(served.take(.heard(ConnectionID(1))) == [])
+    #expect(served.take(.received(ConnectionID(1))) == [])
     #expect(served.take(.overflowed(ConnectionID(1))) == [])
   }
 

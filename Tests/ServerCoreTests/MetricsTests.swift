@@ -81,9 +81,9 @@ struct MetricsTests {
     let text = Served().server.metricsText
     var explained: [Substring] = []
     for line in text.split(separator: "\n") {
-      let words = line.split(separator: " ")
+      let text = line.split(separator: " ")
       if line.hasPrefix("# TYPE") {
-        explained.append(words[2])
+        explained.append(text[2])
       } else if !line.hasPrefix("#") {
         let family = explained.last ?? ""
         #expect(line.hasPrefix(family))

@@ -33,7 +33,7 @@ struct PlainDialectTests {
     let append = try #require(served.ask(.send(Stage.draft("x", key: key))).first?.appends.first)
     #expect(append.key == nil)
     var (token, message) = (append.token, append.message)
-    let heard = message
+    let spoken = message
     var written = message
     written.username = nil
     message.position = Stage.position(1)
@@ -41,7 +41,7 @@ struct PlainDialectTests {
       served.take(.stored(token, .appended(message, isNew: true))) == [
         .answer(
           RequestID(1), Answer(201, .message(written, note: "Message created successfully"))),
-        .send(.message(heard), to: [ConnectionID(1)]),
+        .send(.message(spoken), to: [ConnectionID(1)]),
       ])
   }
 

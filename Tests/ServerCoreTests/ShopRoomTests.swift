@@ -14,7 +14,7 @@ struct ShopRoomTests {
 
   @Test func `the newest messages are kept, up to the limit`() {
     var room = ShopRoom()
-    room.creditors = [ConnectionID(1)]
+    room.backlogWaiters = [ConnectionID(1)]
     for count in UInt64(1)...3 {
       room.remember(Self.message(count), atMost: 2)
       #expect(room.recent == (max(count, 2) - 1...count).map(Self.message))

@@ -11,19 +11,19 @@ struct WorldTests {
   func `sends every socket exactly the messages after its start position`(seed: UInt64) {
     var world = World(seed: seed)
     for _ in 0..<400 { world.step() }
-    world.settle()
+    world.finish()
     #expect(world.faults == [])
     #expect(world.delivered > 0)
-    #expect(world.settled > 0)
+    #expect(world.recovered > 0)
     #expect(world.longest > 1)
   }
 
   @Test func `the check detects a socket that misses one message`() {
     var world = World(seed: 1)
     for _ in 0..<400 { world.step() }
-    world.settle()
+    world.finish()
     world.loseOne()
-    world.judge()
+    world.check()
     #expect(world.faults.count == 1)
   }
 
@@ -81,7 +81,7 @@ private struct World {
   private(set) var journal: [Entry] = []
   private(set) var faults: [String] = []
   /// The number of sockets that received a backlog first.
-  private(set) var settled = 0
+  private(set) var recovered = 0
 
   private static let shops = ["a", "b"].map(Stage.id)
 
@@ -107,9 +107,9 @@ private struct World {
     switch Int.random(in: 0..<10, using: &generator) {
     case 0, 1:
       let after = Int.random(in: -3...logs[shop, default: []].count, using: &generator)
-      let place = after < 0 ? nil : Stage.position(UInt64(after))
-      upgrades[ConnectionID(lastID)] = (shop, place)
-      feed(.upgrade(ConnectionID(lastID), shop, after: place, token, wall: Stage.dawn))
+      let position = after < 0 ? nil : Stage.position(UInt64(after))
+      upgrades[ConnectionID(lastID)] = (shop, position)
+      feed(.upgrade(ConnectionID(lastID), shop, after: position, token, wall: Stage.dawn))
     case 2, 3, 4:
       let key = UUID128(high: 0, low: UInt64.random(in: 0..<30, using: &generator))
       posted.insert(RequestID(lastID))
@@ -125,9 +125,9 @@ private struct World {
     }
   }
 
-  mutating func settle() {
+  mutating func finish() {
     while !waiting.isEmpty { storeAnswers() }
-    judge()
+    check()
   }
 
   mutating func loseOne() {
@@ -136,7 +136,7 @@ private struct World {
     sockets[id]?.received.removeFirst()
   }
 
-  mutating func judge() {
+  mutating func check() {
     for (id, socket) in sockets.sorted(by: { $0.key < $1.key }) {
       let end = UInt64(logs[socket.shop, default: []].count)
       let last = socket.isOpen ? end : socket.start + UInt64(socket.received.count)
@@ -177,7 +177,7 @@ private struct World {
         faults.append("\(id) accepted without asking")
         return
       }
-      if after != nil { settled += 1 }
+      if after != nil { recovered += 1 }
       if isRead, after == nil { faults.append("\(id) was not sent what the store had read for it") }
       sockets[id] = Socket(shop: asked.shop, start: (after ?? head).offset)
     case .refuse(let id, _):

@@ -251,7 +251,7 @@ import Testing
     }
     let history = SessionHistory(
       conversation: SessionHarness.conversation, entries: entries,
-      place: .sequence(first: nil, last: nil, next: 1), isComplete: true)
+      extent: .sequence(first: nil, last: nil, next: 1), isComplete: true)
     let before = harness.messages
     for _ in 1...2 { harness.say(.history(history)) }
     #expect(harness.messages == before)

@@ -151,7 +151,7 @@ import Testing
       SessionHistory(
         conversation: SessionHarness.conversation,
         entries: [.one("u", .user, at: 1), .one("m0", at: 2)],
-        place: .sequence(first: first, last: last, next: next), isComplete: true))
+        extent: .sequence(first: first, last: last, next: next), isComplete: true))
   }
 
   @Test func `a window without a range begins with its first message`() {

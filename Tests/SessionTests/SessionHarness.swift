@@ -272,7 +272,7 @@ extension SessionEntry {
     _ id: String, _ role: SessionRole = .assistant, _ text: String = "text", at position: UInt64?
   ) -> SessionEntry {
     SessionEntry(
-      id: id, role: role, text: text, conversation: SessionHarness.conversation, place: position)
+      id: id, role: role, text: text, conversation: SessionHarness.conversation, position: position)
   }
 }
 
@@ -284,7 +284,7 @@ extension SessionServerMessage {
     .history(
       SessionHistory(
         conversation: SessionHarness.conversation, entries: entries,
-        place: .offset(next: next, signature: "s", isReplaced: isReplaced),
+        extent: .offset(next: next, signature: "s", isReplaced: isReplaced),
         isComplete: isComplete))
   }
 
@@ -296,8 +296,8 @@ extension SessionServerMessage {
     .history(
       SessionHistory(
         conversation: SessionHarness.conversation, entries: entries,
-        place: .sequence(
-          first: entries.first?.place, last: entries.last?.place, next: next),
+        extent: .sequence(
+          first: entries.first?.position, last: entries.last?.position, next: next),
         isComplete: isComplete, gap: gap))
   }
 }

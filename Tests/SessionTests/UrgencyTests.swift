@@ -80,7 +80,7 @@ import Testing
     let entries = [30, 10, 20].enumerated().map { index, second in
       SessionEntry(
         id: "x\(index)", role: .assistant, text: "t", conversation: SessionHarness.conversation,
-        timestamp: Timestamp(nanoseconds: Int64(second) * 1_000_000_000), place: UInt64(index))
+        timestamp: Timestamp(nanoseconds: Int64(second) * 1_000_000_000), position: UInt64(index))
     }
     harness.say(.window(entries, next: 3))
     #expect(harness.messages.suffix(3).map { $0.prefix(2) } == ["x0", "x1", "x2"])

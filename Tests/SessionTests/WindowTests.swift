@@ -23,7 +23,7 @@ import Testing
       .history(
         SessionHistory(
           conversation: SessionHarness.conversation, entries: [.one("x1", at: nil)],
-          place: .sequence(first: 1, last: 2, next: 3), isComplete: true)))
+          extent: .sequence(first: 1, last: 2, next: 3), isComplete: true)))
     #expect(harness.model.conversations[SessionHarness.conversation]?.sequence == 2)
   }
 

@@ -46,7 +46,7 @@ import Testing
     (
       "another place", .untrue,
       said { message in
-        changed(message) { $0.place = .offset(next: 9, signature: "x", isReplaced: false) }
+        changed(message) { $0.extent = .offset(next: 9, signature: "x", isReplaced: false) }
       }
     ),
     (
@@ -168,7 +168,7 @@ private struct LedgerScript {
     say(.connect(connect))
     for message in messages { say(.messageAck(message)) }
     pass(.seconds(100))
-    give(.heard(Self.line))
+    give(.received(Self.line))
     // A second client that sends nothing.
     give(.opened(ConnectionID(2), .init(address: "a", challenge: "d"), wall: clock))
     pass(.seconds(31))
@@ -185,7 +185,7 @@ private struct LedgerScript {
   }
 
   private mutating func say(_ message: SessionClientMessage, proof: SessionServer.Proof = .none) {
-    give(.heard(Self.line))
+    give(.received(Self.line))
     give(.said(Self.line, message, proof: proof, wall: clock))
   }
 
@@ -201,7 +201,7 @@ private struct LedgerScript {
       if lastReceived.advanced(by: .seconds(20)) <= due {
         lastReceived = lastReceived.advanced(by: .seconds(20))
         now = lastReceived
-        give(.heard(Self.line))
+        give(.received(Self.line))
         continue
       }
       now = max(now, due)

@@ -5,7 +5,7 @@ import Testing
 /// Tests of the data that a session server stores, change by change.
 @Suite struct StoredSessionsTests {
   private static func entry(_ position: UInt64?) -> SessionEntry {
-    SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", place: position)
+    SessionEntry(id: "m", role: .user, text: "hi", conversation: "c", position: position)
   }
 
   private static func stored(_ changes: SessionChange...) -> StoredSessions {

@@ -16,9 +16,9 @@ import Testing
 
   @Test(arguments: errors)
   func `an error has a description, and its texts can be changed`(
-    error: MessageError, words: String, changed: MessageError
+    error: MessageError, text: String, changed: MessageError
   ) throws {
-    #expect(error.description == words)
+    #expect(error.description == text)
     #expect(error.mapText { $0 + "x" } == changed)
     let declared = try EnumCases.declared(
       "MessageError", in: "Wire/MessageStream/MessageError.swift")

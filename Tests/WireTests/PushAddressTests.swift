@@ -55,9 +55,9 @@ import Testing
   @Test func `the address of a hook has 1 to 1,024 bytes and no control characters`() throws {
     let longest = String(repeating: "a", count: 1_024)
     #expect(try read(#"{"kind":"hook","address":"\#(longest)"}"#) == .hook(longest))
-    for word in ["", longest + "a", #"\n"#, #"\u007f"#] {
+    for address in ["", longest + "a", #"\n"#, #"\u007f"#] {
       #expect(throws: MessageError.badIdentifier(field: "address")) {
-        try read(#"{"kind":"hook","address":"\#(word)"}"#)
+        try read(#"{"kind":"hook","address":"\#(address)"}"#)
       }
     }
   }

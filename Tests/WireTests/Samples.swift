@@ -4,8 +4,8 @@ import LinkWire
 
 /// Values that the tests share.
 enum Sample {
-  static let shop = word("123e4567-e89b-12d3-a456-426614174000")
-  static let otherShop = word("123e4567-e89b-12d3-a456-426614174001")
+  static let shop = shopID("123e4567-e89b-12d3-a456-426614174000")
+  static let otherShop = shopID("123e4567-e89b-12d3-a456-426614174001")
   static let id = uuid("550e8400-e29b-41d4-a716-446655440000")
   static let parent = uuid("6ba7b810-9dad-41d1-80b4-00c04fd430c8")
   /// 2026-01-03T15:30:00Z.
@@ -45,7 +45,7 @@ enum Sample {
     return Array("{\(members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ","))}".utf8)
   }
 
-  private static func word(_ text: String) -> ShopID {
+  private static func shopID(_ text: String) -> ShopID {
     // A literal of allowed characters.
     ShopID(text) ?? { preconditionFailure("no shop id: \(text)") }()
   }

@@ -117,8 +117,8 @@ import Testing
     func isFine(_ text: String) -> Bool {
       (try? SessionServerMessage.read(Array(text.utf8))) != nil
     }
-    let words = Array(repeating: "\"x\"", count: count).joined(separator: ",")
-    #expect(isFine(#"{"type":"hello","features":[\#(words)]}"#) == isRead)
+    let elements = Array(repeating: "\"x\"", count: count).joined(separator: ",")
+    #expect(isFine(#"{"type":"hello","features":[\#(elements)]}"#) == isRead)
     let window = #"{"session_id":"c","next_seq":1}"#
     let windows = Array(repeating: window, count: count).joined(separator: ",")
     #expect(isFine(#"{"type":"session_history_batch","histories":[\#(windows)]}"#) == isRead)
@@ -145,7 +145,7 @@ import Testing
       try SessionServerMessage.read(Array(numbered.utf8))
         == .history(
           SessionHistory(
-            conversation: "c", entries: [], place: .sequence(first: nil, last: nil, next: 4),
+            conversation: "c", entries: [], extent: .sequence(first: nil, last: nil, next: 4),
             isComplete: true)))
     let filed = #"{"type":"session_history","session_id":"c","next_offset":4}"#
     #expect(
@@ -153,7 +153,7 @@ import Testing
         == .history(
           SessionHistory(
             conversation: "c", entries: [],
-            place: .offset(next: 4, signature: "", isReplaced: false), isComplete: true)))
+            extent: .offset(next: 4, signature: "", isReplaced: false), isComplete: true)))
   }
 
   @Test func `a time in milliseconds lies in the years 1970 to 2255`() throws {
@@ -182,8 +182,9 @@ import Testing
 
   @Test(arguments: [-1_500, -1_000, -500, -1, 0, 1, 1_500])
   func `a time below 0 is written as 0`(milliseconds: Int) throws {
-    let told = Duration.milliseconds(milliseconds)
-    let message = SessionServerMessage.draining(message: "m", retryAfter: told, window: told)
+    let retryAfter = Duration.milliseconds(milliseconds)
+    let message = SessionServerMessage.draining(
+      message: "m", retryAfter: retryAfter, window: retryAfter)
     let read = Duration.milliseconds(max(0, milliseconds))
     #expect(
       try SessionServerMessage.read(message.bytes)

@@ -116,11 +116,13 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
     #expect(throws: FieldFault.outOfBounds(field: "sessions")) {
       try SessionClientMessage.read(batch(101))
     }
-    func place(_ place: UInt64) -> String {
-      #"{"type":"subscribe","session_id":"c","last_seq":\#(place)}"#
+    func subscribe(_ number: UInt64) -> String {
+      #"{"type":"subscribe","session_id":"c","last_seq":\#(number)}"#
     }
-    #expect(throws: Never.self) { try readClient(place((1 << 53) - 1)) }
-    #expect(throws: FieldFault.outOfBounds(field: "last_seq")) { try readClient(place(1 << 53)) }
+    #expect(throws: Never.self) { try readClient(subscribe((1 << 53) - 1)) }
+    #expect(throws: FieldFault.outOfBounds(field: "last_seq")) {
+      try readClient(subscribe(1 << 53))
+    }
   }
 
   @Test(arguments: [(-1, false), (0, true), (1_000, true), (1_001, false)])
@@ -135,7 +137,7 @@ private func ids(_ count: Int) -> String { String(repeating: "i", count: count) 
       let entries = Array(repeating: SessionSample.entry, count: count)
       return SessionServerMessage.history(
         SessionHistory(
-          conversation: "c", entries: entries, place: .sequence(first: nil, last: nil, next: 1),
+          conversation: "c", entries: entries, extent: .sequence(first: nil, last: nil, next: 1),
           isComplete: true)
       ).bytes
     }

@@ -6,16 +6,16 @@ enum SessionSample {
   static let conversation = "7f0c1a52-5b0e-4c3e-9a51-0c1f7a3d2b10"
   static let entry = SessionEntry(
     id: "a-1", role: .assistant, text: "Hé \"you\"\n", conversation: conversation,
-    timestamp: Sample.time, place: 7)
+    timestamp: Sample.time, position: 7)
   static let numbered = SessionHistory(
-    conversation: conversation, entries: [entry], place: .sequence(first: 7, last: 7, next: 8),
+    conversation: conversation, entries: [entry], extent: .sequence(first: 7, last: 7, next: 8),
     isComplete: false)
   static let pruned = SessionHistory(
-    conversation: conversation, entries: [], place: .sequence(first: nil, last: nil, next: 1),
+    conversation: conversation, entries: [], extent: .sequence(first: nil, last: nil, next: 1),
     isComplete: true, gap: .init(requested: 9, oldest: 3, reason: .clientAhead))
   static let filed = SessionHistory(
     conversation: conversation, entries: [entry],
-    place: .offset(next: 8, signature: "12:a-1", isReplaced: true), isComplete: true)
+    extent: .offset(next: 8, signature: "12:a-1", isReplaced: true), isComplete: true)
 
   static let client: [SessionClientMessage] = [
     .connect(SessionConnect(session: "s", key: Secret("untethered-0"))),

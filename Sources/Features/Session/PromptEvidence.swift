@@ -243,7 +243,7 @@ struct PromptEvidence: Sendable, Hashable {
   /// Records a message at a new position; returns whether it repeats text that was shown.
   mutating func take(_ entry: SessionEntry, at now: Instant) -> Bool {
     guard rows[entry.id] == nil else { return isRepetition(entry) }
-    var row = Row(position: entry.place)
+    var row = Row(position: entry.position)
     switch entry.role {
     case .user: row.isRepetition = noteUserText(entry, at: now)
     case .assistant:
@@ -258,9 +258,9 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   private mutating func noteUserText(_ entry: SessionEntry, at now: Instant) -> Bool {
-    if let own, own.text == entry.text, entry.place ?? own.floor >= own.floor {
+    if let own, own.text == entry.text, entry.position ?? own.floor >= own.floor {
       self.own?.count += 1
-      self.own?.position = entry.place
+      self.own?.position = entry.position
       self.own?.spoken = nil
       return true
     }
@@ -270,7 +270,7 @@ struct PromptEvidence: Sendable, Hashable {
       if knowsLast, !echoes.contains(where: { $0.role == .user }) { lastEnd = nil }
       return true
     }
-    add(Other(position: entry.place, sign: now))
+    add(Other(position: entry.position, sign: now))
     return false
   }
 
@@ -280,7 +280,7 @@ struct PromptEvidence: Sendable, Hashable {
   }
 
   private mutating func noteAssistantText(_ entry: SessionEntry, at now: Instant) -> Bool {
-    if entry.id == lastEnd { discardEvidence(entry.place) }
+    if entry.id == lastEnd { discardEvidence(entry.position) }
     let index =
       echoes.firstIndex { $0.id == entry.id }
       ?? echoes.firstIndex { $0.role == .assistant && $0.text == entry.text }

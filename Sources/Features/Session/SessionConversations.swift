@@ -93,8 +93,8 @@ enum HistoryReach: Sendable, Hashable {
 extension KnownConversation {
   /// Returns whether a message lies before the cursor.
   func isBehind(_ entry: SessionEntry, of window: SessionHistory) -> Bool {
-    guard let position = entry.place else { return false }
-    return switch window.place {
+    guard let position = entry.position else { return false }
+    return switch window.extent {
     case .sequence: position <= sequence
     case .offset: position < offset
     }
@@ -102,7 +102,7 @@ extension KnownConversation {
 
   /// Returns whether a message leaves a hole after the cursor.
   func leavesHole(before position: UInt64, of window: SessionHistory) -> Bool {
-    switch window.place {
+    switch window.extent {
     case .sequence: position > sequence + 1
     case .offset: position > offset
     }
@@ -113,7 +113,7 @@ extension KnownConversation {
   /// - Parameter asksForHole: Called for a hole; returns whether the missing messages are
   ///   requested. If the server leaves them out again, they do not exist.
   mutating func advance(behind window: SessionHistory, asksForHole: () -> Bool) -> HistoryReach {
-    switch window.place {
+    switch window.extent {
     case .sequence(let first, let last, _): advance(window, first, last, asksForHole)
     case .offset(let next, let signature, let isReplaced):
       advance(window, next, signature, isReplaced, asksForHole)
@@ -127,8 +127,8 @@ extension KnownConversation {
       sequence = max(gap.oldest, 1) - 1
       return .gap(gap.reason == .pruned ? .pruned : .clientAhead)
     }
-    guard let first = first ?? window.entries.first?.place,
-      let last = last ?? window.entries.last?.place
+    guard let first = first ?? window.entries.first?.position,
+      let last = last ?? window.entries.last?.position
     else { return .whole }
     guard first > sequence + 1 else {
       sequence = max(sequence, last)
@@ -149,7 +149,7 @@ extension KnownConversation {
       return isEmpty ? .whole : .gap(isReplaced ? .replaced : .clientAhead)
     }
     var reach = HistoryReach.whole
-    if let first = window.entries.first?.place, first > offset {
+    if let first = window.entries.first?.position, first > offset {
       guard !asksForHole() else { return .hole }
       reach = .gap(.hole)
     }

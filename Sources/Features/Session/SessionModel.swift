@@ -736,7 +736,7 @@ extension SessionModel {
 
   /// Whether a window of one message lies beyond the response to a pending subscription.
   private func isAhead(_ window: SessionHistory, of known: KnownConversation) -> Bool {
-    guard let connection, window.entries.count == 1, let first = window.entries.first?.place,
+    guard let connection, window.entries.count == 1, let first = window.entries.first?.position,
       connection.subscriptions.isFetching(window.conversation),
       connection.isIdempotent || !connection.subscriptions.hasHole(window.conversation)
     else { return false }

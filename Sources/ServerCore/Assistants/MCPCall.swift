@@ -15,7 +15,7 @@ public enum MCPRoute: String, Sendable, Hashable, Codable, CaseIterable {
   case logout = "/logout"
 
   /// The name of the route in metrics and logs.
-  public var word: String {
+  public var name: String {
     switch self {
     case .mcp: "mcp"
     case .toolList: "mcp_tools"

@@ -10,10 +10,10 @@ struct MCPMetrics: Sendable {
     var outcome: String
 
     static func < (left: Call, right: Call) -> Bool {
-      (left.word, left.outcome) < (right.word, right.outcome)
+      (left.name, left.outcome) < (right.name, right.outcome)
     }
 
-    var word: String { tool?.rawValue ?? "unknown" }
+    var name: String { tool?.rawValue ?? "unknown" }
   }
 
   var requests: [MCPRoute: UInt64] = [:]
@@ -26,7 +26,7 @@ struct MCPMetrics: Sendable {
   }
 
   /// Counts the responses among effects.
-  mutating func told(_ effects: [MCPServer.Effect]) {
+  mutating func counted(_ effects: [MCPServer.Effect]) {
     for effect in effects {
       switch effect {
       case .answer(_, let reply): answers[reply.status, default: 0] += 1
@@ -55,7 +55,7 @@ extension MCPServer {
       UInt64(conversations.count))
     page.one("mcp_waiting", .gauge, "Calls that wait for the relay.", UInt64(waiting.count))
     page.one("mcp_streams", .gauge, "Open streams without a call.", UInt64(streams.count))
-    let requests = metrics.requests.map { ($0.key.word, $0.value) }
+    let requests = metrics.requests.map { ($0.key.name, $0.value) }
     page.counters(
       "mcp_requests", "Requests of assistants.", by: "route",
       Dictionary(requests, uniquingKeysWith: +))
@@ -64,7 +64,7 @@ extension MCPServer {
     page.many(
       "mcp_tool_calls_total", .counter, "Calls of tools that ended.",
       metrics.calls.sorted { $0.key < $1.key }.map {
-        ("tool=\"\($0.key.word)\",outcome=\"\($0.key.outcome)\"", $0.value)
+        ("tool=\"\($0.key.name)\",outcome=\"\($0.key.outcome)\"", $0.value)
       })
   }
 }

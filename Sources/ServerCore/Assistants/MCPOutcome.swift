@@ -21,7 +21,7 @@ extension MCPCallResult {
   }
 
   init(_ refusal: RelayRefusal) {
-    self = .refused(refusal.word, refusal.description)
+    self = .refused(refusal.name, refusal.description)
   }
 
   private static func said(_ message: String) -> [UInt8] {

@@ -146,7 +146,7 @@ public struct MCPServer: ServerRules {
   private mutating func takeEffects() -> [Effect] {
     var found = batches.gather(frame.takeEffects())
     nameOrigins(in: &found)
-    metrics.told(found)
+    metrics.counted(found)
     return found
   }
 
@@ -167,16 +167,16 @@ extension MCPServer {
     do throws(MCPArguments.Fault) {
       (call, rejected) = try RelayCall.read(tool, arguments, of: assistant)
     } catch {
-      let word = "invalid_arguments"
-      metrics.called(tool, word)
+      let name = "invalid_arguments"
+      metrics.called(tool, name)
       guard case .call = form else {
-        return finish(request, form, .refused(word, error.message), status: 400)
+        return finish(request, form, .refused(name, error.message), status: 400)
       }
-      return answer(request, MCPReply(400, PlainToolCall.detail(word, error.message)))
+      return answer(request, MCPReply(400, PlainToolCall.detail(name, error.message)))
     }
     guard hasRoom(for: form) else {
       let refusal = RelayRefusal.tooManyWaiting(retryAfter: policy.busyRetry)
-      metrics.called(tool, refusal.word)
+      metrics.called(tool, refusal.name)
       return finish(request, form, MCPCallResult(refusal), refusal: refusal)
     }
     waiting[request] = Waiting(tool: tool, form: form, since: now, rejected: rejected)
@@ -199,8 +199,8 @@ extension MCPServer {
     _ request: RequestID, _ outcome: RelayOutcome, token: TokenHash?, wall: Timestamp
   ) {
     guard let call = forget(request) else { return }
-    metrics.called(call.tool, outcome.word)
-    keep(outcome, token, of: call.form)
+    metrics.called(call.tool, outcome.name)
+    remember(outcome, token, of: call.form)
     let asked = wall.advanced(by: now.duration(to: call.since))
     let result = MCPCallResult(
       outcome, of: call.tool, rejected: call.rejected, window: min(asked, wall)...wall)
@@ -210,7 +210,7 @@ extension MCPServer {
   }
 
   /// Updates the token of the session or conversation of a call.
-  private mutating func keep(_ outcome: RelayOutcome, _ token: TokenHash?, of form: Form) {
+  private mutating func remember(_ outcome: RelayOutcome, _ token: TokenHash?, of form: Form) {
     let bearer: TokenHash?
     switch outcome {
     case .loggedIn: bearer = token
@@ -260,7 +260,7 @@ extension MCPServer {
   /// Abandons the call of a client that disconnected.
   mutating func abandon(_ request: RequestID) {
     guard let call = forget(request) else { return forgetStream(request) }
-    metrics.called(call.tool, RelayRefusal.cancelled.word)
+    metrics.called(call.tool, RelayRefusal.cancelled.name)
     frame.emit(.abandon(request))
   }
 
@@ -274,7 +274,7 @@ extension MCPServer {
   /// Cancels a call and reports this as the response to its request.
   mutating func cancel(_ request: RequestID) {
     guard let call = forget(request) else { return }
-    metrics.called(call.tool, RelayRefusal.cancelled.word)
+    metrics.called(call.tool, RelayRefusal.cancelled.name)
     frame.emit(.abandon(request))
     guard case .rpc(let rpc) = call.form else { return }
     let json = RPCError(.cancelled, "Request cancelled").response(to: rpc.id)
@@ -554,12 +554,12 @@ extension MCPServer {
       return answer(id, MCPReply(200, PlainToolCall.answer(result, refusal: nil)))
     }
     guard refusal != .wrongPair, refusal.status == 401 || refusal.status == 429 else {
-      return answer(id, MCPReply(200, PlainToolCall.answer(result, refusal: refusal.word)))
+      return answer(id, MCPReply(200, PlainToolCall.answer(result, refusal: refusal.name)))
     }
     answer(
       id,
       MCPReply(
-        refusal.status, PlainToolCall.detail(refusal.word, refusal.description),
+        refusal.status, PlainToolCall.detail(refusal.name, refusal.description),
         retryAfter: refusal.retryAfter))
   }
 
@@ -569,7 +569,7 @@ extension MCPServer {
       isDraining || !conversations.insert(name, .newestWithSessions, at: now)
     {
       let refusal = RelayRefusal.tooManyWaiting(retryAfter: policy.busyRetry)
-      metrics.called(.directLogin, refusal.word)
+      metrics.called(.directLogin, refusal.name)
       return finish(id, .object(conversation: nil), MCPCallResult(refusal), refusal: refusal)
     }
     ask(
@@ -583,10 +583,10 @@ extension MCPServer {
       conversations.touch(name, at: now)
       if call.fields.bearer != nil { conversations.showedToken(name) }
     }
-    let kept = name.flatMap { conversations[$0]?.bearer }
+    let stored = name.flatMap { conversations[$0]?.bearer }
     ask(
       id, tool, arguments(of: call), .object(conversation: name),
-      bearer: (call.fields.bearer ?? kept).map(Bearer.hash), from: call.address,
+      bearer: (call.fields.bearer ?? stored).map(Bearer.hash), from: call.address,
       of: call.fields.client)
   }
 

@@ -12,7 +12,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   /// The methods that the route accepts, for status 405.
   public var allow: String?
   /// Whether the response lists the accepted encodings (RFC 9110 section 12.5.3).
-  public var tellsEncodings: Bool
+  public var listsEncodings: Bool
   /// The header fields about an upload.
   public var fields: [UploadField]
   /// The origin of the web page that may read the response.
@@ -25,10 +25,10 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
   /// Creates a response from its parts.
   init(
     _ status: Int, _ body: [UInt8], retryAfter: Duration? = nil, allow: String? = nil,
-    tellsEncodings: Bool = false, fields: [UploadField] = []
+    listsEncodings: Bool = false, fields: [UploadField] = []
   ) {
     (self.status, self.body, self.retryAfter) = (status, body, retryAfter)
-    (self.allow, self.tellsEncodings) = (allow, tellsEncodings)
+    (self.allow, self.listsEncodings) = (allow, listsEncodings)
     self.fields = fields
   }
 
@@ -41,11 +41,11 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
 
   /// Returns an error response with a constant short text and the details of this error.
   static func error(
-    _ status: Int, _ words: String, _ details: String? = nil, retryAfter: Duration? = nil,
+    _ status: Int, _ text: String, _ details: String? = nil, retryAfter: Duration? = nil,
     allow: String? = nil
   ) -> SyncAnswer {
     SyncAnswer(
-      status, SyncReply.error(words, details: details), retryAfter: retryAfter, allow: allow)
+      status, SyncReply.error(text, details: details), retryAfter: retryAfter, allow: allow)
   }
 
   /// The header fields, except the length.
@@ -54,7 +54,7 @@ public struct SyncAnswer: Sendable, Hashable, Codable {
     var fields = body.isEmpty ? [("Cache-Control", "no-store")] : HTTPFields.json
     fields += self.fields.map { ($0.name, $0.value) }
     fields += HTTPFields.of(status: status, retryAfter: retryAfter, allow: allow)
-    if tellsEncodings { fields.append(("Accept-Encoding", "gzip")) }
+    if listsEncodings { fields.append(("Accept-Encoding", "gzip")) }
     guard let origin else { return fields }
     fields += [
       ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),

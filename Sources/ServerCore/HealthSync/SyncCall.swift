@@ -15,7 +15,7 @@ public enum SyncPath: String, Sendable, Hashable, Codable, CaseIterable {
   case dashboard = "/health"
 
   /// The name of the route in metrics and logs.
-  public var word: String {
+  public var name: String {
     switch self {
     case .sync: "sync"
     case .refresh: "sync_refresh"
@@ -147,14 +147,14 @@ public enum SyncOutcome: Sendable, Hashable, Codable {
   /// The store works.
   case checked
   /// The body of a report.
-  case told([UInt8])
+  case reported([UInt8])
   /// The request is invalid, for a reason that people can read.
   case refused(reason: String)
   /// The decompressed body is longer than `limit` bytes.
   case tooLong(limit: Int)
   case failed(StoreFailure)
   /// The bytes of an upload are stored, which now has the given size.
-  case kept(Int)
+  case written(Int)
   /// The given number of bytes of an upload are stored, but its batch is not.
   case unfinished(Int, StoreFailure)
 }

@@ -79,7 +79,7 @@ public struct SyncReport: Sendable {
   public var outcome: SyncOutcome {
     if let refusal { return .refused(reason: refusal) }
     do throws(FieldFault) {
-      return .told(try object())
+      return .reported(try object())
     } catch {
       return .refused(reason: error.description)
     }

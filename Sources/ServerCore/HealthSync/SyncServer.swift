@@ -37,9 +37,9 @@ public struct SyncServer: ServerRules {
     /// Check that the store works.
     case check(StoreToken)
     /// Compute a report from stored samples.
-    case tell(StoreToken, SyncUser, SyncPath, SyncSpan, wall: Timestamp)
+    case report(StoreToken, SyncUser, SyncPath, SyncSpan, wall: Timestamp)
     /// Write bytes at an offset of an upload's file, which is created if it is missing.
-    case keep(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
+    case write(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
     /// Write the last bytes of an upload, and store the batch in its file.
     case finish(StoreToken, UUID128, SyncUploadRecord, at: Int, [UInt8])
     /// Remove the file of an upload.
@@ -105,7 +105,7 @@ public struct SyncServer: ServerRules {
       _ = frame.drain(within: window, grace: policy.drainLimit, limit: policy.drainLimit)
       // The bytes that arrived are stored.
       for id in uploads.announced.keys.sorted() { frame.emit(.interrupt(id)) }
-    case .restored(let kept): restore(kept)
+    case .restored(let uploads): restore(uploads)
     case .announced(let id, let call, let user): announce(id, call, user)
     case .cut(let id, let call): cut(id, call)
     }
@@ -213,7 +213,7 @@ extension SyncServer {
         let reason = "from and to are dates such as 2026-01-31."
         return answer(id, .error(400, Self.badRequest, reason))
       }
-      frame.emit(.tell(begin(id), user, call.path, span, wall: wall))
+      frame.emit(.report(begin(id), user, call.path, span, wall: wall))
     }
   }
 
@@ -300,14 +300,14 @@ extension SyncServer {
       answer(id, SyncAnswer(200, SyncIdentity.ready(epoch: epoch, user: user, stamp: stamp)))
     case .checked:
       storeFailure = nil
-      let took = requests[id].map { $0.since.duration(to: now) } ?? .zero
-      answer(id, SyncAnswer(200, SyncReply.refreshed(in: took)))
-    case .told(let object): answer(id, SyncAnswer(200, object))
+      let elapsed = requests[id].map { $0.since.duration(to: now) } ?? .zero
+      answer(id, SyncAnswer(200, SyncReply.refreshed(in: elapsed)))
+    case .reported(let object): answer(id, SyncAnswer(200, object))
     case .refused(let reason): answer(id, .error(400, Self.badRequest, reason))
     case .tooLong(let limit):
       answer(id, .error(413, "Too large", "A body has at most \(limit) bytes. Split the batch."))
     case .failed(let failure), .unfinished(_, let failure): fail(id, failure)
-    case .kept: break  // of uploads alone
+    case .written: break  // of uploads alone
     }
   }
 
@@ -324,7 +324,7 @@ extension SyncServer {
   mutating func answer(_ id: RequestID, _ answer: SyncAnswer) {
     guard let pending = requests.removeValue(forKey: id) else { return }
     var answer = answer
-    if pending.path == .sync { answer.tellsEncodings = true }
+    if pending.path == .sync { answer.listsEncodings = true }
     if pending.user != nil, !epoch.isEmpty, pending.path.isOfPhones {
       answer.fields.append(UploadField(SyncIdentity.epochField, epoch))
     }
@@ -335,7 +335,7 @@ extension SyncServer {
     if pending.isTus, !answer.fields.contains(tus[0]) { answer.fields += tus }
     if answer.status != 403, answer.status != 421 { answer.origin = pending.origin }
     metrics.requests.answered(
-      pending.path.word, status: answer.status, after: pending.since.duration(to: now))
+      pending.path.name, status: answer.status, after: pending.since.duration(to: now))
     frame.emit(.answer(id, answer))
   }
 }
@@ -349,7 +349,7 @@ struct SyncMetrics: Sendable {
   var refused: UInt64 = 0
   var strangers: UInt64 = 0
   var storeFailures: UInt64 = 0
-  var keptBytes: UInt64 = 0
+  var storedBytes: UInt64 = 0
 
   mutating func count(_ counts: IngestCounts) {
     batches += 1
@@ -364,7 +364,7 @@ struct SyncMetrics: Sendable {
     page.counters(
       of: self,
       [
-        ("sync_upload_bytes", "Bytes of uploads that were kept before their end.", \.keptBytes),
+        ("sync_upload_bytes", "Bytes of uploads that were kept before their end.", \.storedBytes),
         ("sync_batches", "Batches stored.", \.batches),
         ("sync_samples", "Samples that were new.", \.samples),
         ("sync_duplicates", "Samples that were not new.", \.duplicates),
@@ -383,29 +383,29 @@ extension SyncServer {
     if work.isLast {
       finished(id, work.upload, work.dialect, outcome)
     } else {
-      kept(id, work.upload, work.dialect, outcome)
+      appended(id, work.upload, work.dialect, outcome)
     }
     resume(work.upload)
   }
 
-  private mutating func kept(
+  private mutating func appended(
     _ id: RequestID, _ name: UUID128, _ dialect: UploadDialect, _ outcome: SyncOutcome
   ) {
     let isCreation = requests[id]?.path == .sync
     switch outcome {
-    case .kept(let offset):
+    case .written(let offset):
       storeFailure = nil
-      metrics.keptBytes += UInt64(max(0, offset - (uploads.all[name]?.offset ?? offset)))
+      metrics.storedBytes += UInt64(max(0, offset - (uploads.all[name]?.offset ?? offset)))
       note(name, offset)
       let fields = UploadFields(dialect, offset: offset, isComplete: false).fields
-      let place = isCreation ? [Self.place(of: name), Self.limit()] : []
-      answer(id, SyncAnswer(isCreation ? 201 : 204, [], fields: fields + place))
+      let location = isCreation ? [Self.location(of: name), Self.limit()] : []
+      answer(id, SyncAnswer(isCreation ? 201 : 204, [], fields: fields + location))
     case .failed(let failure), .unfinished(_, let failure):
       if uploads.all[name]?.isStored == false, uploads.all[name]?.waiting.isEmpty == true {
         uploads.all[name] = nil
       }
       fail(id, failure)
-    case .stored, .stamped, .checked, .told, .refused, .tooLong: break  // answers to other work
+    case .stored, .stamped, .checked, .reported, .refused, .tooLong: break  // answers to other work
     }
   }
 
@@ -417,8 +417,8 @@ extension SyncServer {
       note(name, offset)
       fail(id, failure)
     case .failed(let failure): fail(id, failure)
-    case .kept: break  // an answer to other work
-    case .stored, .stamped, .checked, .told, .refused, .tooLong:
+    case .written: break  // an answer to other work
+    case .stored, .stamped, .checked, .reported, .refused, .tooLong:
       if dialect == .tus, case .stored(let counts) = outcome {
         storeFailure = nil
         metrics.count(counts)
@@ -480,7 +480,7 @@ extension SyncServer {
       maxSize: SyncServerPolicy.maxBodyBytes, seconds: left.components.seconds)
   }
 
-  static func place(of name: UUID128) -> UploadField {
+  static func location(of name: UUID128) -> UploadField {
     UploadField("Location", "\(SyncPath.upload.rawValue)?id=\(name)")
   }
 
@@ -495,8 +495,8 @@ extension SyncServer {
 // Uploads that resume after an interruption.
 extension SyncServer {
   /// Restores the uploads of an earlier process.
-  mutating func restore(_ kept: [StoredUpload]) {
-    for upload in kept.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
+  mutating func restore(_ stored: [StoredUpload]) {
+    for upload in stored.sorted(by: { ($0.age, $0.id) < ($1.age, $1.id) }) {
       guard upload.age < SyncUploads.age, uploads.all.count < SyncUploads.most else {
         frame.emit(.forget(upload.id))
         continue
@@ -534,7 +534,7 @@ extension SyncServer {
         creationFault(fields) == nil, Self.isGzip(call.encoding) != nil, makeRoom(for: user)
       else { return }
       open(id, candidate, call, user)
-      let fields = fields.dialect.fields + [Self.place(of: candidate), Self.limit()]
+      let fields = fields.dialect.fields + [Self.location(of: candidate), Self.limit()]
       frame.emit(.inform(id, fields))
     } else if call.method == "PATCH" {
       guard let (name, upload) = uploads.find(call.uploadID, of: user), upload.busy == nil,
@@ -576,7 +576,7 @@ extension SyncServer {
       if isCreation, upload.waiting.isEmpty { uploads.all[name] = nil }
       return resume(name)
     }
-    keep(id, name, body, dialect)
+    write(id, name, body, dialect)
   }
 
   // MARK: Complete requests
@@ -613,7 +613,7 @@ extension SyncServer {
       open(id, name, call, user)
       endAnnouncement(of: id)
     }
-    keep(id, name, call.body, fields.dialect)
+    write(id, name, call.body, fields.dialect)
     return true
   }
 
@@ -707,7 +707,7 @@ extension SyncServer {
       forget(name)
       return answer(id, Self.inconsistent)
     }
-    keep(id, name, call.body, dialect, isLast: isLast)
+    write(id, name, call.body, dialect, isLast: isLast)
   }
 
   /// Returns the refusal of bytes that do not fit into an upload, or `nil` if they fit.
@@ -721,7 +721,7 @@ extension SyncServer {
   }
 
   /// Stores the bytes of a request. If `isLast` is true, also stores the batch that they complete.
-  private mutating func keep(
+  private mutating func write(
     _ id: RequestID, _ name: UUID128, _ bytes: [UInt8], _ dialect: UploadDialect,
     isLast: Bool = false
   ) {
@@ -733,7 +733,7 @@ extension SyncServer {
     frame.emit(
       isLast
         ? .finish(token, name, record, at: offset, bytes)
-        : .keep(token, name, record, at: offset, bytes))
+        : .write(token, name, record, at: offset, bytes))
   }
 }
 

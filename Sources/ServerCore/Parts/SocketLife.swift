@@ -14,7 +14,7 @@ struct SocketLife: Sendable, Equatable {
 
   enum Phase: Sendable, Equatable {
     /// The socket is open. Exits: closing, dropped, gone.
-    case open(lastHeard: Instant, nextPing: Instant)
+    case open(lastReceived: Instant, nextPing: Instant)
     /// A close frame was sent. Exits: dropped, gone.
     case closing(dropAt: Instant)
   }
@@ -35,7 +35,7 @@ struct SocketLife: Sendable, Equatable {
 
   /// Creates a socket that opens at `now`.
   init(at now: Instant, _ timing: Timing) {
-    phase = .open(lastHeard: now, nextPing: now.advanced(by: timing.pingInterval))
+    phase = .open(lastReceived: now, nextPing: now.advanced(by: timing.pingInterval))
   }
 
   var isOpen: Bool {
@@ -46,9 +46,9 @@ struct SocketLife: Sendable, Equatable {
   }
 
   /// Records a received byte. The alarm is not moved: it fires early and is then set again.
-  mutating func heard(at now: Instant) {
+  mutating func received(at now: Instant) {
     guard case .open(_, let nextPing) = phase else { return }
-    phase = .open(lastHeard: now, nextPing: nextPing)
+    phase = .open(lastReceived: now, nextPing: nextPing)
   }
 
   /// Starts to close, and returns false if that has already happened.
@@ -62,10 +62,10 @@ struct SocketLife: Sendable, Equatable {
   mutating func alarm(at now: Instant, _ timing: Timing) -> Alarm {
     switch phase {
     case .closing(let dropAt): return now >= dropAt ? .unanswered : .early
-    case .open(let lastHeard, let nextPing):
-      guard now < lastHeard.advanced(by: timing.pongWait) else { return .silent }
+    case .open(let lastReceived, let nextPing):
+      guard now < lastReceived.advanced(by: timing.pongWait) else { return .silent }
       guard now >= nextPing else { return .early }
-      phase = .open(lastHeard: lastHeard, nextPing: now.advanced(by: timing.pingInterval))
+      phase = .open(lastReceived: lastReceived, nextPing: now.advanced(by: timing.pingInterval))
       return .ping
     }
   }
@@ -73,8 +73,8 @@ struct SocketLife: Sendable, Equatable {
   /// The next instant at which something may be due.
   func wake(_ timing: Timing) -> Instant {
     switch phase {
-    case .open(let lastHeard, let nextPing):
-      min(nextPing, lastHeard.advanced(by: timing.pongWait))
+    case .open(let lastReceived, let nextPing):
+      min(nextPing, lastReceived.advanced(by: timing.pongWait))
     case .closing(let dropAt): dropAt
     }
   }

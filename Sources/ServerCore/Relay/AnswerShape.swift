@@ -141,9 +141,9 @@ private struct AnswerShape {
   }
 
   private mutating func skip(
-    _ name: String, _ wanted: JSONReader.Kind, _ words: String, _ reader: inout JSONReader
+    _ name: String, _ wanted: JSONReader.Kind, _ description: String, _ reader: inout JSONReader
   ) throws(JSONError) {
-    if try reader.peek() != wanted { note("\(name) is not \(words)") }
+    if try reader.peek() != wanted { note("\(name) is not \(description)") }
     try reader.skipValue()
   }
 

@@ -19,7 +19,7 @@ struct RelayMetrics: Sendable, Hashable {
   var slowReaders: UInt64 = 0
   var wrongPairs: UInt64 = 0
   /// Messages of phones that belong to no open question.
-  var strays: UInt64 = 0
+  var mismatches: UInt64 = 0
   var storeFailures: UInt64 = 0
 }
 
@@ -62,7 +62,7 @@ extension RelayServer {
         ("relay_silent", "Sockets dropped for silence.", \.silent),
         ("relay_slow_readers", "Sockets cut for reading slowly.", \.slowReaders),
         ("relay_wrong_pairs", "Wrong pairs.", \.wrongPairs),
-        ("relay_strays", "Messages to no open question.", \.strays),
+        ("relay_strays", "Messages to no open question.", \.mismatches),
         ("relay_store_failures", "Changes that could not be stored.", \.storeFailures),
       ])
   }
@@ -70,19 +70,19 @@ extension RelayServer {
 
 extension RelayOutcome {
   /// The name of the outcome in metrics and logs.
-  public var word: String {
+  public var name: String {
     switch self {
     case .loggedIn: "logged_in"
     case .loggedOut: "logged_out"
     case .data(let object): object.succeeded ? "answered" : "answered_error"
-    case .refused(let refusal): refusal.word
+    case .refused(let refusal): refusal.name
     }
   }
 }
 
 extension RelayRefusal {
   /// The name of the refusal for programs, metrics and logs; the first name is the original's.
-  public var word: String {
+  public var name: String {
     switch self {
     case .wrongPair: "invalid_credentials"
     case .lockedOut: "locked_out"
@@ -104,20 +104,20 @@ extension RelayRefusal {
 
 extension RelayReply {
   /// The name of the reply in metrics.
-  var word: String {
+  var name: String {
     switch self {
     case .leased: "leased"
     case .assistants: "assistants"
     case .taken: "taken"
     case .registered: "registered"
-    case .refused(let refusal): refusal.word
+    case .refused(let refusal): refusal.name
     }
   }
 }
 
 extension PullRefusal {
   /// The name of the refusal for programs and metrics.
-  public var word: String {
+  public var name: String {
     switch self {
     case .notSignedIn: "not_signed_in"
     case .unknownQuestion: "unknown_question"

@@ -152,7 +152,7 @@ extension RelayServer {
     case .greeting:
       // A phone's first pair may expire before the phone is stored.
       if !writes.storesPhone(id) { greet(id) }
-    case .here(let connection): tellPair(of: phone, on: connection, token: nil)
+    case .here(let connection): sendPair(of: phone, on: connection, token: nil)
     case .away, .over: break
     }
   }
@@ -173,12 +173,12 @@ extension RelayServer {
     guard let phone = phones[id], case .greeting(let connection, let token) = phone.presence,
       sockets.isOpen(connection), pairing.pair(of: id) != nil
     else { return }
-    tellPair(of: phone, on: connection, token: token)
+    sendPair(of: phone, on: connection, token: token)
     phones.change(id) { $0.greeted(on: connection) }
     advance(id)
   }
 
-  mutating func tellPair(of phone: RelayPhone, on connection: ConnectionID, token: String?) {
+  mutating func sendPair(of phone: RelayPhone, on connection: ConnectionID, token: String?) {
     guard sockets.isOpen(connection), let (pair, until) = pairing.pair(of: phone.id) else { return }
     let advice = "Give this word and code to your assistant. They work once."
     var code = ConnectionCode(
@@ -221,7 +221,7 @@ extension RelayServer {
     phones.change(id) { $0.leave(at: now, wall: wall) }
     store(phones[id]?.changes ?? [])
     requeue(id, from: connection)
-    keepLine(of: id)
+    storeLine(of: id)
     armLine(of: id)
     armGrace(id)
     sendWakePush(to: id)
@@ -235,7 +235,7 @@ extension RelayServer {
       close(connection, .replaced)
     }
     guard let ended = phones.end(id, ending, at: now) else { return }
-    for question in questions.line(of: id) { settle(question, .refused(absence(of: ended))) }
+    for question in questions.line(of: id) { finish(question, .refused(absence(of: ended))) }
     questions.forget(id)
     pairing.remove(id)
     for alarm in [RelayAlarm.pair(id), .grace(id), .wakePush(id)] { alarms.clear(alarm) }
@@ -277,7 +277,7 @@ extension RelayServer {
     guard !phone.isOver else { return refuse(call, absence(of: phone)) }
     if let id = questions.adopt(question, to: phone.id, of: bearer, call, at: now, wall: wall) {
       arm(id)
-      if let adopted = questions[id] { store([.question(adopted.kept)]) }
+      if let adopted = questions[id] { store([.question(adopted.stored)]) }
     } else {
       if let until = phone.mayReturn(within: policy.returnWait), until <= now {
         return refuse(call, absence(of: phone))
@@ -289,7 +289,7 @@ extension RelayServer {
         alarms.set(.notes, at: now.advanced(by: Self.noteInterval))
       }
       arm(questions.add(question, to: phone.id, of: bearer, call, at: now, wall: wall))
-      keepLine(of: phone.id)
+      storeLine(of: phone.id)
     }
     advance(phone.id)
     sendWakePush(to: phone.id)
@@ -334,15 +334,15 @@ extension RelayServer {
   }
 
   /// Stores the questions to a phone that is away, so that they survive a restart.
-  private mutating func keepLine(of id: PhoneID) {
+  private mutating func storeLine(of id: PhoneID) {
     if phones[id]?.isAway == true { store(questions.keep(lineOf: id)) }
   }
 
   /// Ends a question with its only outcome.
-  mutating func settle(_ id: QuestionID, _ outcome: RelayOutcome, byPhone: Bool = false) {
+  mutating func finish(_ id: QuestionID, _ outcome: RelayOutcome, byPhone: Bool = false) {
     guard let question = questions.end(id) else { return }
     alarms.clear(.question(id))
-    if question.isKept { store([.endQuestion(question.id)]) }
+    if question.isStored { store([.endQuestion(question.id)]) }
     if let call = question.call { answer(call, outcome) }
     release(question, byPhone: byPhone)
     advance(question.phone)
@@ -367,9 +367,9 @@ extension RelayServer {
   /// Handles the deadline or the expired lease of a question.
   mutating func wake(_ id: QuestionID) {
     guard let question = questions[id] else { return }
-    if now >= question.deadline { return settle(id, .refused(lateness(of: question))) }
+    if now >= question.deadline { return finish(id, .refused(lateness(of: question))) }
     if let until = waitsUntil(question), until <= now, let phone = phones[question.phone] {
-      return settle(id, .refused(absence(of: phone)))
+      return finish(id, .refused(absence(of: phone)))
     }
     guard case .leased(_, let until) = question.stage, now >= until else { return arm(id) }
     wait(id)
@@ -409,42 +409,42 @@ extension RelayServer {
 extension RelayServer {
   /// Handles a message of a phone on its socket.
   mutating func said(_ connection: ConnectionID, _ message: PhoneMessage) {
-    guard let phone = speaker(on: connection) else { return metrics.strays += 1 }
+    guard let phone = speaker(on: connection) else { return metrics.mismatches += 1 }
     switch message {
     case .healthData(let id, let object):
       deliver(object, as: .healthData, to: questions.given(id, to: phone), on: connection)
     case .summary(let id, let object):
       deliver(object, as: .summary, to: questions.given(id, to: phone), on: connection)
     case .part(let id, let part):
-      guard let question = questions.given(id, to: phone) else { return stray(on: connection) }
+      guard let question = questions.given(id, to: phone) else { return mismatch(on: connection) }
       do throws(AnswerFault) {
         try gather(part, of: question)
       } catch {
         spoil(question, error)
       }
     case .failure(let id?, let reason):
-      guard let question = questions.given(id, to: phone) else { return stray(on: connection) }
-      settle(question, .data(.failure(Self.text(reason))), byPhone: true)
+      guard let question = questions.given(id, to: phone) else { return mismatch(on: connection) }
+      finish(question, .data(.failure(Self.text(reason))), byPhone: true)
     case .failure(nil, let reason):
       guard let question = unnamed(on: connection, of: phone) else { return }
-      settle(question, .data(.failure(Self.text(reason))), byPhone: true)
+      finish(question, .data(.failure(Self.text(reason))), byPhone: true)
     case .unknown(_, let id):
       guard let question = id.flatMap({ questions.given($0, to: phone) }) else {
-        return stray(on: connection)
+        return mismatch(on: connection)
       }
-      settle(question, .refused(.malformed(reason: "a message of an unknown type")), byPhone: true)
+      finish(question, .refused(.malformed(reason: "a message of an unknown type")), byPhone: true)
     }
   }
 
   /// Handles data of a phone that is not a valid message.
   mutating func unreadable(_ connection: ConnectionID, _ error: RelayWireError) {
-    guard let phone = speaker(on: connection) else { return metrics.strays += 1 }
+    guard let phone = speaker(on: connection) else { return metrics.mismatches += 1 }
     let question =
       if let id = error.id { questions.given(id, to: phone) } else {
         unnamed(on: connection, of: phone)
       }
-    guard let question else { return error.id == nil ? () : stray(on: connection) }
-    settle(question, .refused(.malformed(reason: error.description)), byPhone: true)
+    guard let question else { return error.id == nil ? () : mismatch(on: connection) }
+    finish(question, .refused(.malformed(reason: error.description)), byPhone: true)
   }
 
   /// Returns the phone of a connection, if it is connected on it.
@@ -463,15 +463,15 @@ extension RelayServer {
     guard !sockets.hasPendingAnswers(connection),
       let question = questions.asked(on: connection, of: phone).first
     else {
-      stray(on: connection)
+      mismatch(on: connection)
       return nil
     }
     return question
   }
 
   /// Counts a message that is late, repeated or unrequested.
-  private mutating func stray(on connection: ConnectionID) {
-    metrics.strays += 1
+  private mutating func mismatch(on connection: ConnectionID) {
+    metrics.mismatches += 1
     sockets.takePendingAnswer(connection)
   }
 
@@ -479,16 +479,16 @@ extension RelayServer {
     _ object: HealthObject, as kind: HealthQuestion.Kind, to question: QuestionID?,
     on connection: ConnectionID
   ) {
-    guard let question else { return stray(on: connection) }
+    guard let question else { return mismatch(on: connection) }
     if let fault = questions.fault(in: object, as: kind, to: question) {
       return spoil(question, fault, byPhone: true)
     }
-    settle(question, .data(object), byPhone: true)
+    finish(question, .data(object), byPhone: true)
   }
 
   /// Adds a part of an answer; the last part ends the question.
   private mutating func gather(_ part: HealthPart, of id: QuestionID) throws(AnswerFault) {
-    if let whole = try questions.gather(part, of: id) { settle(id, .data(whole), byPhone: true) }
+    if let whole = try questions.gather(part, of: id) { finish(id, .data(whole), byPhone: true) }
   }
 
   /// Ends a question whose answer cannot be passed on.
@@ -501,13 +501,13 @@ extension RelayServer {
       case .tooLarge: .answerTooLarge(limit: policy.maxAnswerBytes)
       case .noRoom: .tooManyWaiting(retryAfter: policy.busyRetry)
       }
-    settle(question, .refused(refusal), byPhone: byPhone)
+    finish(question, .refused(refusal), byPhone: byPhone)
   }
 
   /// Ends the question whose answer was too long for the socket, since it would be too long again.
   private mutating func refuseTooLarge(_ id: PhoneID, on connection: ConnectionID) {
     for question in questions.asked(on: connection, of: id) {
-      settle(question, .refused(.answerTooLarge(limit: policy.maxAnswerBytes)), byPhone: true)
+      finish(question, .refused(.answerTooLarge(limit: policy.maxAnswerBytes)), byPhone: true)
     }
   }
 
@@ -572,10 +572,10 @@ extension RelayServer {
       return respond(request, .refused(.malformed(reason: "request_id is missing")))
     }
     guard let number = questions.given(name, to: id), let question = questions[number] else {
-      guard let settled = questions.settled(name, of: id) else {
+      guard let ended = questions.ended(name, of: id) else {
         return respond(request, .refused(.unknownQuestion))
       }
-      let isSame = settled.wasTaken && settled.lease == result.lease
+      let isSame = ended.wasTaken && ended.lease == result.lease
       return respond(request, isSame ? .taken : .refused(.notWanted))
     }
     guard case .leased(result.lease, let until) = question.stage, now < until else {
@@ -604,7 +604,7 @@ extension RelayServer {
     case .summary(_, let object): try answer(object, as: .summary, question)
     case .part(_, let part): try gather(part, of: question)
     case .failure(_, let reason):
-      settle(question, .data(.failure(Self.text(reason))), byPhone: true)
+      finish(question, .data(.failure(Self.text(reason))), byPhone: true)
     case .unknown: throw .malformed("a message of an unknown type")
     }
   }
@@ -613,11 +613,11 @@ extension RelayServer {
     _ object: HealthObject, as kind: HealthQuestion.Kind, _ question: QuestionID
   ) throws(AnswerFault) {
     if let fault = questions.fault(in: object, as: kind, to: question) { throw fault }
-    settle(question, .data(object), byPhone: true)
+    finish(question, .data(object), byPhone: true)
   }
 
   mutating func respond(_ request: RequestID, _ reply: RelayReply) {
-    metrics.pulled[reply.word, default: 0] += 1
+    metrics.pulled[reply.name, default: 0] += 1
     emit(.respond(request, reply))
   }
 
@@ -642,8 +642,9 @@ extension RelayServer {
       limit: policy.tokensPerPhone,
       assistants: live.map { access in
         PairedAssistants.Assistant(
-          id: access.kept.token.shortName, name: access.kept.assistant, since: access.kept.since,
-          lastQuestion: access.kept.lastAsked, expiresAt: access.kept.expiresAt)
+          id: access.stored.token.shortName, name: access.stored.assistant,
+          since: access.stored.since,
+          lastQuestion: access.stored.lastAsked, expiresAt: access.stored.expiresAt)
       })
   }
 

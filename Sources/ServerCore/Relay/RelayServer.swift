@@ -46,9 +46,9 @@ public struct RelayServer: ServerRules {
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     frame.begin(at: now)
     switch input {
-    case .restored(let kept, let wall): restore(kept, wall: wall)
+    case .restored(let stored, let wall): restore(stored, wall: wall)
     case .phoneOpened(let id, let arrival, let wall): open(id, arrival, wall: wall)
-    case .heard(let id): sockets.heard(id, at: now)
+    case .received(let id): sockets.received(id, at: now)
     case .phoneSaid(let id, let message): said(id, message)
     case .phoneUnreadable(let id, let error): unreadable(id, error)
     case .overflowed(let id): overflowed(id)
@@ -159,7 +159,7 @@ extension RelayServer {
     /// A well-formed upgrade of a phone arrived.
     case phoneOpened(ConnectionID, Arrival, wall: Timestamp)
     /// At least one byte arrived from a phone's socket.
-    case heard(ConnectionID)
+    case received(ConnectionID)
     /// A phone sent a message.
     case phoneSaid(ConnectionID, PhoneMessage)
     /// A phone sent data that is not a valid message.
@@ -271,13 +271,13 @@ extension Closure {
 // The stored state, and the drain.
 extension RelayServer {
   /// Restores the stored state before any other input, and removes what has expired.
-  private mutating func restore(_ kept: StoredRelay, wall: Timestamp) {
+  private mutating func restore(_ stored: StoredRelay, wall: Timestamp) {
     var changes: [RelayChange] = []
-    for phone in kept.phones.prefix(policy.maxPhones) {
+    for phone in stored.phones.prefix(policy.maxPhones) {
       changes += restore(phone, wall: wall)
     }
     // Accesses are sorted by age, so that the oldest one is still the first to end at the bound.
-    let accesses = kept.accesses.sorted {
+    let accesses = stored.accesses.sorted {
       ($0.since ?? $0.expiresAt, $0.token) < ($1.since ?? $1.expiresAt, $1.token)
     }
     for access in accesses {
@@ -291,27 +291,27 @@ extension RelayServer {
       }
       admit(access, until: expiresAt)
     }
-    for question in kept.questions where !restore(question, wall: wall) {
+    for question in stored.questions where !restore(question, wall: wall) {
       changes.append(.endQuestion(question.id))
     }
-    for phone in kept.phones { armGrace(phone.id) }
+    for phone in stored.phones { armGrace(phone.id) }
     store(changes)
   }
 
   /// Restores a phone. One that was connected when the process ended counts as away from now on.
-  private mutating func restore(_ kept: StoredPhone, wall: Timestamp) -> [RelayChange] {
-    guard phones[kept.id] == nil else { return [] }
-    let left = kept.leftAt.map { min(.zero, wall.duration(to: $0)) } ?? .zero
-    let phone = RelayPhone(kept, since: now.advanced(by: left), wall: wall)
+  private mutating func restore(_ stored: StoredPhone, wall: Timestamp) -> [RelayChange] {
+    guard phones[stored.id] == nil else { return [] }
+    let left = stored.leftAt.map { min(.zero, wall.duration(to: $0)) } ?? .zero
+    let phone = RelayPhone(stored, since: now.advanced(by: left), wall: wall)
     phones.restore(phone)
-    return kept.leftAt == nil ? phone.changes : []
+    return stored.leftAt == nil ? phone.changes : []
   }
 
   /// Restores a question, which waits until its assistant asks it again. Returns false if none can.
-  private mutating func restore(_ kept: StoredQuestion, wall: Timestamp) -> Bool {
-    let deadline = now.advanced(by: wall.duration(to: kept.deadline))
-    guard let phone = phones[kept.phone], !phone.isOver, tokens[kept.caller] != nil,
-      now < deadline, let id = questions.restore(kept, until: deadline, at: now)
+  private mutating func restore(_ stored: StoredQuestion, wall: Timestamp) -> Bool {
+    let deadline = now.advanced(by: wall.duration(to: stored.deadline))
+    guard let phone = phones[stored.phone], !phone.isOver, tokens[stored.caller] != nil,
+      now < deadline, let id = questions.restore(stored, until: deadline, at: now)
     else { return false }
     arm(id)
     return true
@@ -345,7 +345,7 @@ extension RelayServer {
   private mutating func leave(within window: Duration) {
     storeNotes()
     let late = RelayRefusal.stopping(retryAfter: max(window, policy.busyRetry))
-    for id in questions.ids { settle(id, .refused(late)) }
+    for id in questions.ids { finish(id, .refused(late)) }
     for id in tokens.waitingCalls {
       endWaiting(id)
       refuse(id, late)
@@ -441,7 +441,7 @@ extension RelayServer {
   ///
   /// This also holds if the wall clock stepped back, since a restart orders tokens by this time.
   private func time(ofLogin wall: Timestamp, at phone: PhoneID) -> Timestamp {
-    let stored = tokens.accesses(to: phone).compactMap(\.kept.since)
+    let stored = tokens.accesses(to: phone).compactMap(\.stored.since)
     guard let last = (stored + writes.logins(at: phone)).max(), wall <= last else { return wall }
     return last.advanced(by: .nanoseconds(1))
   }
@@ -483,7 +483,7 @@ extension RelayServer {
     tokens.signOut(token, reason, at: now)
     forget(token, refusing: .signedOut(reason))
     guard case .byAnother(let limit) = reason, now < access.expiresAt else { return }
-    let name = access.kept.assistant.map { "\($0)" } ?? "The assistant that was paired first"
+    let name = access.stored.assistant.map { "\($0)" } ?? "The assistant that was paired first"
     phones.change(access.phone) {
       $0.notice =
         "\(name) was signed out: another assistant was paired, and a phone has at most \(limit)."
@@ -491,7 +491,7 @@ extension RelayServer {
     guard let phone = phones[access.phone], case .here(let connection) = phone.presence else {
       return
     }
-    tellPair(of: phone, on: connection, token: nil)
+    sendPair(of: phone, on: connection, token: nil)
   }
 
   /// Removes a token; its open questions end with the given refusal.
@@ -502,7 +502,7 @@ extension RelayServer {
     guard let access = tokens.remove(token) else { return }
     alarms.clear(.access(token))
     for id in questions.line(of: access.phone) where questions[id]?.caller == token {
-      settle(id, .refused(refusal))
+      finish(id, .refused(refusal))
     }
     store([.endAccess(token)], then: next)
     forgetIfUnasked(access.phone)
@@ -522,7 +522,7 @@ extension RelayServer {
   }
 
   mutating func answer(_ call: RequestID, _ outcome: RelayOutcome) {
-    metrics.asked[outcome.word, default: 0] += 1
+    metrics.asked[outcome.name, default: 0] += 1
     emit(.answer(call, outcome))
   }
 
@@ -530,7 +530,7 @@ extension RelayServer {
   private mutating func abandon(_ call: RequestID) {
     endWaiting(call)
     guard let id = questions.abandon(call) else { return }
-    settle(id, .refused(.cancelled))
+    finish(id, .refused(.cancelled))
   }
 }
 

@@ -81,7 +81,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
   /// Beyond it, calls, pulls and upgrades are refused.
   public var maxWrites = 4_096
   /// The number of ended questions stored for each phone, by which repeated answers are detected.
-  public var maxSettled = 32
+  public var maxEnded = 32
   /// The maximum size of an answer, in bytes.
   public var maxAnswerBytes = 8 << 20
   /// The maximum size of all unfinished answers, in bytes; an answer beyond it is refused.
@@ -126,7 +126,7 @@ extension RelayServerPolicy: ServerPolicy {
       \.wrongPairs, \.floodWrongPairs, \.wrongPairsOfNetwork, \.wrongBurst, \.maxWatchedAddresses,
       \.maxLeased, \.pushBurst, \.maxSockets,
       \.socketsPerAddress, \.maxPhones, \.tokensPerPhone, \.callsPerPhone, \.maxCalls,
-      \.maxWrites, \.maxSettled, \.maxAnswerBytes, \.maxGatheredBytes,
+      \.maxWrites, \.maxEnded, \.maxAnswerBytes, \.maxGatheredBytes,
     ]
   }
 }

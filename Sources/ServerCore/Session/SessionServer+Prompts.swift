@@ -33,18 +33,18 @@ extension SessionServer {
       prompts.running < policy.maxRunning && conversations.queue.isEmpty
       && mayStart(prompt.conversation)
     let turn = SessionTurn(
-      id: prompts.nextID(), client: peer.client, prompt: prompt, asker: id, at: wall,
+      id: prompts.nextID(), client: peer.client, prompt: prompt, caller: id, at: wall,
       stage: .accepting(starts: starts))
     enter(turn)
     metrics.prompts += 1
-    var changes = [SessionChange.prompt(turn.kept)]
+    var changes = [SessionChange.prompt(turn.stored)]
     if let client = client(numbering: turn) { changes.append(.client(client)) }
     store(changes, then: [.accepted(turn.id)])
   }
 
   /// Returns the sender of a prompt, with the prompt's number as its latest one.
   private func client(numbering turn: SessionTurn) -> StoredSessionClient? {
-    guard var client = clients[turn.sender ?? turn.client]?.kept else { return nil }
+    guard var client = clients[turn.sender ?? turn.client]?.stored else { return nil }
     if let number = turn.prompt.number {
       client.lastPrompt = max(client.lastPrompt ?? 0, number)
     }
@@ -71,7 +71,7 @@ extension SessionServer {
     _ id: SessionPromptID, on connection: ConnectionID, by client: String
   ) {
     metrics.repeated += 1
-    prompts.change(id) { $0.asker = connection }
+    prompts.change(id) { $0.caller = connection }
     if prompts[id]?.client != client { give(id, to: client) }
     guard let turn = prompts[id] else { return }
     switch turn.stage {
@@ -96,7 +96,7 @@ extension SessionServer {
     clients[client]?.open += 1
     prompts.change(id) { $0.client = client }
     guard case .accepting = turn.stage else {
-      if let kept = prompts[id]?.kept { delay(.prompt(kept)) }
+      if let stored = prompts[id]?.stored { delay(.prompt(stored)) }
       return
     }
     // The first write may still fail, so no other change may store the prompt meanwhile.
@@ -141,18 +141,18 @@ extension SessionServer {
     guard failure == nil else {
       leave(turn)
       prompts.remove(id)
-      if let asker = turn.asker {
+      if let caller = turn.caller {
         fail(
-          asker, "store_failed", "The server cannot store the prompt now; send it again later.",
+          caller, "store_failed", "The server cannot store the prompt now; send it again later.",
           conversation: conversation, key: turn.prompt.idempotencyKey)
       }
       advanceQueue()
       advance(conversation)
       return conversations.removeIfEmpty(conversation)
     }
-    if let client = client(numbering: turn) { clients[client.id]?.kept = client }
+    if let client = client(numbering: turn) { clients[client.id]?.stored = client }
     prompts.move(id, to: starts ? .starting : .waiting)
-    if turn.sender != nil, let kept = prompts[id]?.kept { delay(.prompt(kept)) }
+    if turn.sender != nil, let stored = prompts[id]?.stored { delay(.prompt(stored)) }
     acknowledge(turn)
     if starts { return run(id) }
     guard turn.killers.isEmpty else { return finish(id, .failure(error: Self.cancelled)) }
@@ -160,8 +160,8 @@ extension SessionServer {
   }
 
   private mutating func acknowledge(_ turn: SessionTurn) {
-    guard let asker = turn.asker, isOpen(asker) else { return }
-    send(asker, .ack(message: "Prompt received", idempotencyKey: turn.prompt.idempotencyKey))
+    guard let caller = turn.caller, isOpen(caller) else { return }
+    send(caller, .ack(message: "Prompt received", idempotencyKey: turn.prompt.idempotencyKey))
   }
 
   /// Returns whether a new prompt of a conversation can start at once.
@@ -224,7 +224,7 @@ extension SessionServer {
       return finish(id, .failure(error: Self.cancelled))
     }
     prompts.move(id, to: .waiting)
-    if let kept = prompts[id]?.kept { store([.prompt(kept)], then: [.putOff(id)]) }
+    if let stored = prompts[id]?.stored { store([.prompt(stored)], then: [.putOff(id)]) }
   }
 
   /// Removes a prompt from the queue of its conversation.
@@ -320,8 +320,8 @@ extension SessionServer {
     guard let turn = prompts[id] else { return }
     let conversation = turn.prompt.conversation
     disarm(.turn(id))
-    let number = (clients[turn.client]?.kept.lastNumber ?? 0) + 1
-    clients[turn.client]?.kept.lastNumber = number
+    let number = (clients[turn.client]?.stored.lastNumber ?? 0) + 1
+    clients[turn.client]?.stored.lastNumber = number
     let answer = StoredSessionAnswer(
       message: freshID(), number: number, result: result, at: wall)
     prompts.move(id, to: .finishing(answer))
@@ -350,7 +350,7 @@ extension SessionServer {
     prompts.end(id, answer)
     if prompts.ended.count == 1 { armMemory() }
     count(answer.result)
-    keepForClient(id)
+    retainForClient(id)
     deliver(id)
     appendEntries(of: id)
     forgetExcess()
@@ -369,8 +369,8 @@ extension SessionServer {
   /// Returns the sockets that receive an answer: the most recent sender's, and the client's newest.
   func recipients(of turn: SessionTurn) -> [ConnectionID] {
     let newest = clients[turn.client]?.sockets.last { isOpen($0) }
-    let asker = turn.asker.flatMap { isOpen($0) ? $0 : nil }
-    return asker == newest ? [asker].compactMap(\.self) : [asker, newest].compactMap(\.self)
+    let caller = turn.caller.flatMap { isOpen($0) ? $0 : nil }
+    return caller == newest ? [caller].compactMap(\.self) : [caller, newest].compactMap(\.self)
   }
 
   /// Sends an answer and the end of its turn.
@@ -397,9 +397,9 @@ extension SessionServer {
   /// Stores an answer until its client acknowledges it.
   ///
   /// Beyond the bounds, the oldest answers are removed and reported to the client as lost.
-  mutating func keepForClient(_ id: SessionPromptID) {
+  mutating func retainForClient(_ id: SessionPromptID) {
     guard let turn = prompts[id], let answer = turn.answer, !answer.isTaken else { return }
-    clients[turn.client]?.keep(id, size: answer.size)
+    clients[turn.client]?.retain(id, size: answer.size)
     while let excess = clients[turn.client]?.excess(
       beyond: policy.answersPerClient, bytes: policy.answersBytesPerClient)
     { lose(excess) }
@@ -410,9 +410,9 @@ extension SessionServer {
     guard let turn = prompts[id], let answer = turn.answer, !answer.isTaken else { return }
     metrics.lost += 1
     markTaken(id, isLost: true)
-    guard var client = clients[turn.client]?.kept else { return }
+    guard var client = clients[turn.client]?.stored else { return }
     client.lost = client.lost.map { max($0, answer.number) } ?? answer.number
-    clients[turn.client]?.kept = client
+    clients[turn.client]?.stored = client
     delay(.client(client))
   }
 
@@ -461,9 +461,9 @@ extension SessionServer {
     {
       forget(first)
     }
-    for client in clients.values.sorted(by: { $0.kept.id < $1.kept.id })
-    where client.isIdle && client.kept.seenAt <= oldest {
-      forget(client: client.kept.id)
+    for client in clients.values.sorted(by: { $0.stored.id < $1.stored.id })
+    where client.isIdle && client.stored.seenAt <= oldest {
+      forget(client: client.stored.id)
     }
     armMemory()
   }
@@ -479,7 +479,7 @@ extension SessionServer {
     guard let isAhead = clients[connect.session]?.resume(after: connect.received) else {
       return true
     }
-    if isAhead, let kept = clients[connect.session]?.kept { delay(.client(kept)) }
+    if isAhead, let stored = clients[connect.session]?.stored { delay(.client(stored)) }
     let hasLost = clients[connect.session]?.reportsLoss(after: connect.received) == true
     for id in clients[connect.session]?.outbox ?? [] {
       // Numbers start at 1.
@@ -494,7 +494,7 @@ extension SessionServer {
   mutating func catchUp(_ id: ConnectionID, _ peer: SessionSocket.Peer) {
     let outbox = clients[peer.client]?.outbox ?? []
     sockets.change(id) { socket in
-      for turn in outbox { socket.lane.append(.replay(turn)) }
+      for turn in outbox { socket.queue.append(.replay(turn)) }
     }
     metrics.replayed += UInt64(outbox.count)
     if (clients[peer.client]?.open ?? 0) > 0, peer.features.contains(.parts) {
@@ -508,46 +508,46 @@ extension SessionServer {
 
 // Answers, parts of answers and windows, sent as fast as the socket accepts them.
 extension SessionServer {
-  /// Queues a parcel for a socket, which is closed if its queue is full.
-  mutating func put(_ parcel: SessionLane.Parcel, on id: ConnectionID) {
+  /// Queues an item for a socket, which is closed if its queue is full.
+  mutating func put(_ item: SessionQueue.Item, on id: ConnectionID) {
     guard isOpen(id) else { return }
-    guard (sockets[id]?.lane.count ?? 0) < policy.maxParcels else { return overflowed(id) }
-    sockets.change(id) { $0.lane.append(parcel) }
+    guard (sockets[id]?.queue.count ?? 0) < policy.maxQueued else { return overflowed(id) }
+    sockets.change(id) { $0.queue.append(item) }
   }
 
   /// Sends more to a socket that has sent everything so far.
   mutating func drained(_ id: ConnectionID) {
-    sockets.change(id) { $0.lane.drained() }
+    sockets.change(id) { $0.queue.drained() }
     pump(id)
   }
 
-  /// Sends waiting parcels, up to the limit of bytes in flight.
+  /// Sends waiting items, up to the limit of bytes in flight.
   mutating func pump(_ id: ConnectionID) {
-    let limit = policy.laneBytes
-    while let (parcel, peer) = sockets.nextParcel(of: id) {
-      guard let (message, size) = message(of: parcel, to: peer, on: id) else { continue }
+    let limit = policy.queueBytes
+    while let (item, peer) = sockets.nextItem(of: id) {
+      guard let (message, size) = message(of: item, to: peer, on: id) else { continue }
       effects.append(.send(id, message))
-      if sockets.change(id, { $0.lane.sent(size, limit: limit) }) == true {
+      if sockets.change(id, { $0.queue.sent(size, limit: limit) }) == true {
         effects.append(.noticeDrain(id))
       }
     }
   }
 
-  /// Returns the next message of a parcel and its approximate size, and puts back the rest.
+  /// Returns the next message of an item and its approximate size, and puts back the rest.
   private mutating func message(
-    of parcel: SessionLane.Parcel, to peer: SessionSocket.Peer, on id: ConnectionID
+    of item: SessionQueue.Item, to peer: SessionSocket.Peer, on id: ConnectionID
   ) -> (SessionServerMessage, Int)? {
-    switch parcel {
+    switch item {
     case .replay(let turn):
       guard prompts[turn]?.answer?.isTaken == false else { return nil }
-      return answer(to: turn, as: parcel, peer, on: id)
-    case .response(let turn): return answer(to: turn, as: parcel, peer, on: id)
+      return answer(to: turn, as: item, peer, on: id)
+    case .response(let turn): return answer(to: turn, as: item, peer, on: id)
     case .turnComplete(let conversation, let isAborted):
       return (.turnComplete(conversation: conversation, isAborted: isAborted), 150)
     case .part(let turn):
       sockets.change(id) { $0.parts[turn]?.isQueued = false }
       guard let turn = prompts[turn], turn.stage == .running else { return nil }
-      return part(of: turn.id, SessionText.withoutLineEnd(turn.output), parcel, peer, on: id)
+      return part(of: turn.id, SessionText.withoutLineEnd(turn.output), item, peer, on: id)
     case .window(let subscription): return window(subscription, to: peer, on: id)
     case .batch(let all): return batch(all, to: peer, on: id)
     case .news(let conversation): return news(conversation, to: peer, on: id)
@@ -559,7 +559,7 @@ extension SessionServer {
   /// A text that is too long for the client is first sent in parts, if the client accepts them, and
   /// is cut in the middle.
   private mutating func answer(
-    to id: SessionPromptID, as parcel: SessionLane.Parcel, _ peer: SessionSocket.Peer,
+    to id: SessionPromptID, as item: SessionQueue.Item, _ peer: SessionSocket.Peer,
     on connection: ConnectionID
   ) -> (SessionServerMessage, Int)? {
     guard let turn = prompts[id], let answer = turn.answer else { return nil }
@@ -569,12 +569,12 @@ extension SessionServer {
     if !isWhole, peer.features.contains(.parts), case .success = answer.result,
       turn.prompt.idempotencyKey != nil
     {
-      if let part = part(of: id, answer.text, parcel, peer, on: connection) { return part }
+      if let part = part(of: id, answer.text, item, peer, on: connection) { return part }
       parts = sockets[connection]?.parts[id]?.count
     }
     sockets.change(connection) { $0.parts[id] = nil }
     let size = text.utf8.count + SessionText.envelope
-    switch (parcel, answer.result) {
+    switch (item, answer.result) {
     case (.replay, .success) where parts == nil:
       let entry = SessionEntry(
         id: answer.message, role: .assistant, text: text, conversation: turn.prompt.conversation,
@@ -588,7 +588,7 @@ extension SessionServer {
 
   /// Returns the next unsent part of a text, or `nil` if the socket was sent all of it.
   private mutating func part(
-    of id: SessionPromptID, _ text: String, _ parcel: SessionLane.Parcel,
+    of id: SessionPromptID, _ text: String, _ item: SessionQueue.Item,
     _ peer: SessionSocket.Peer, on connection: ConnectionID
   ) -> (SessionServerMessage, Int)? {
     guard let turn = prompts[id], let key = turn.prompt.idempotencyKey else { return nil }
@@ -600,13 +600,13 @@ extension SessionServer {
     sent.count += 1
     sent.bytes += slice.utf8.count
     let isLast = sent.bytes >= text.utf8.count
-    switch parcel {
+    switch item {
     case .part: sent.isQueued = !isLast
     case .replay, .response, .turnComplete, .window, .batch, .news: break
     }
     sockets.change(connection) { socket in
       socket.parts[id] = sent
-      if parcel != .part(id) || !isLast { socket.lane.putBack(parcel) }
+      if item != .part(id) || !isLast { socket.queue.putBack(item) }
     }
     let message = SessionServerMessage.responsePart(
       conversation: turn.prompt.conversation, idempotencyKey: key, index: index,
@@ -677,7 +677,7 @@ extension SessionServer {
     }
     if !rest.isEmpty {
       let left = Array(rest)
-      sockets.change(id) { $0.lane.putBack(.batch(left)) }
+      sockets.change(id) { $0.queue.putBack(.batch(left)) }
     }
     return histories.isEmpty ? nil : (.historyBatch(histories), total)
   }
@@ -732,14 +732,14 @@ extension SessionServer {
     else { return nil }
     let (entries, size) = state.slice(
       from: subscription.next, budget: peer.maxBytes, atMost: 1)
-    guard let place = entries.last?.place else { return nil }
-    let isMore = place + 1 < state.end
+    guard let position = entries.last?.position else { return nil }
+    let isMore = position + 1 < state.end
     sockets.change(id) { socket in
-      socket.subscriptions[conversation]?.next = place + 1
-      if isMore { socket.lane.putBack(.news(conversation)) }
+      socket.subscriptions[conversation]?.next = position + 1
+      if isMore { socket.queue.putBack(.news(conversation)) }
     }
     let window = state.window(
-      conversation, entries, next: place + 1, byOffset: peer.version >= .newest,
+      conversation, entries, next: position + 1, byOffset: peer.version >= .newest,
       isComplete: true)
     return (.history(window), size)
   }
@@ -770,9 +770,9 @@ extension SessionServer {
   func changes(finishing id: SessionPromptID) -> [SessionChange] {
     guard let turn = prompts[id], case .finishing(let answer) = turn.stage else { return [] }
     var changes = [SessionChange.answered(id, answer)]
-    if let client = clients[turn.client]?.kept { changes.append(.client(client)) }
+    if let client = clients[turn.client]?.stored { changes.append(.client(client)) }
     let conversation = turn.prompt.conversation
-    if let state = conversations[conversation], !state.isKept {
+    if let state = conversations[conversation], !state.isStored {
       changes.append(.conversation(conversation, signature: state.signature))
     }
     return changes + turn.entries.map { .entry($0) }

@@ -50,13 +50,13 @@ public struct SessionServer: ServerRules {
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     self.now = now
     switch input {
-    case .restored(let kept, let wall):
+    case .restored(let stored, let wall):
       read(wall)
-      restore(kept)
+      restore(stored)
     case .opened(let id, let arrival, let wall):
       read(wall)
       open(id, arrival)
-    case .heard(let id): sockets.change(id) { $0.life.heard(at: now) }
+    case .received(let id): sockets.change(id) { $0.life.received(at: now) }
     case .said(let id, let message, let proof, let wall):
       read(wall)
       received(id, message, proof)
@@ -146,7 +146,7 @@ extension SessionServer {
     /// A well-formed upgrade arrived.
     case opened(ConnectionID, Arrival, wall: Timestamp)
     /// At least one byte arrived from a socket.
-    case heard(ConnectionID)
+    case received(ConnectionID)
     /// A client sent a message. `proof` is the result of checking the credentials in a `connect`.
     case said(ConnectionID, SessionClientMessage, proof: Proof, wall: Timestamp)
     /// A client sent an invalid message; `field` is the invalid field if there is only one.
@@ -252,7 +252,7 @@ extension SessionServer {
       .connected(
         SessionConnected(
           message: "Session registered", session: connect.session, version: version,
-          features: features, received: clients[connect.session]?.kept.lastPrompt,
+          features: features, received: clients[connect.session]?.stored.lastPrompt,
           isRecovered: isRecovered)))
     if !isRecovered { reportLoss(id) }
     catchUp(id, peer)
@@ -281,17 +281,17 @@ extension SessionServer {
   private mutating func admit(_ id: String) -> Bool {
     guard clients[id] == nil else {
       let seenAt = wall
-      clients[id]?.kept.seenAt = seenAt
+      clients[id]?.stored.seenAt = seenAt
       return true
     }
     if clients.count >= policy.maxClients {
       let idle = clients.values.filter(\.isIdle).min {
-        ($0.kept.seenAt, $0.kept.id) < ($1.kept.seenAt, $1.kept.id)
+        ($0.stored.seenAt, $0.stored.id) < ($1.stored.seenAt, $1.stored.id)
       }
       guard let idle else { return false }
-      forget(client: idle.kept.id)
+      forget(client: idle.stored.id)
     }
-    clients[id] = SessionClient(kept: StoredSessionClient(id: id, seenAt: wall))
+    clients[id] = SessionClient(stored: StoredSessionClient(id: id, seenAt: wall))
     return true
   }
 
@@ -305,7 +305,7 @@ extension SessionServer {
   /// Records that a client continues after a reported loss, so that it is not reported again.
   private mutating func noteReturn(of client: String) {
     guard clients[client]?.forgetReportedLoss() == true else { return }
-    if let kept = clients[client]?.kept { delay(.client(kept)) }
+    if let stored = clients[client]?.stored { delay(.client(stored)) }
   }
 
   private mutating func closeOldest(of client: String) {
@@ -460,7 +460,7 @@ extension SessionServer {
     let (now, timing) = (now, policy.timing)
     let begins = sockets.change(id) { socket in
       guard socket.life.close(at: now, timing) else { return false }
-      socket.lane = SessionLane()
+      socket.queue = SessionQueue()
       return true
     }
     guard begins == true else { return }
@@ -479,7 +479,7 @@ extension SessionServer {
     guard let client = socket.peer?.client else { return }
     let seenAt = wall
     clients[client]?.sockets.removeAll { $0 == id }
-    clients[client]?.kept.seenAt = seenAt
+    clients[client]?.stored.seenAt = seenAt
   }
 
   private mutating func armSocket(_ id: ConnectionID) {
@@ -528,12 +528,12 @@ extension SessionServer {
   private func present(_ change: SessionChange) -> SessionChange? {
     switch change {
     case .taken, .endPrompt: return change
-    case .client(let client): return clients[client.id].map { .client($0.kept) }
+    case .client(let client): return clients[client.id].map { .client($0.stored) }
     case .endClient(let id): return clients[id] == nil ? change : nil
     case .prompt(let prompt):
       guard let turn = prompts[prompt.id] else { return nil }
       switch turn.stage {
-      case .waiting, .starting, .running, .cancelling: return .prompt(turn.kept)
+      case .waiting, .starting, .running, .cancelling: return .prompt(turn.stored)
       case .accepting, .finishing, .ended: return nil
       }
     // A conversation that was recreated starts below this place.
@@ -563,8 +563,8 @@ extension SessionServer {
         changes.append(.started(id))
         waits.append(.started(id))
       case .waiting:
-        guard let kept = prompts[id]?.kept else { continue }
-        changes.append(.prompt(kept))
+        guard let stored = prompts[id]?.stored else { continue }
+        changes.append(.prompt(stored))
         waits.append(.putOff(id))
       case nil, .accepting, .running, .cancelling, .ended: continue
       }
@@ -580,12 +580,12 @@ extension SessionServer {
   ///
   /// A prompt whose handler was started but has no answer was interrupted: it is answered as such,
   /// and not run again. A prompt that was only accepted runs now.
-  private mutating func restore(_ kept: StoredSessions) {
-    for client in kept.clients.values { clients[client.id] = SessionClient(kept: client) }
-    for (id, conversation) in kept.conversations {
+  private mutating func restore(_ stored: StoredSessions) {
+    for client in stored.clients.values { clients[client.id] = SessionClient(stored: client) }
+    for (id, conversation) in stored.conversations {
       conversations.restore(id, conversation, at: wall)
     }
-    let all = kept.prompts.sorted { $0.key < $1.key }.map(\.value)
+    let all = stored.prompts.sorted { $0.key < $1.key }.map(\.value)
     prompts.restore(lastNumber: all.last?.id.number ?? 0)
     let open = all.filter { !$0.isOver }
     for prompt in open {
@@ -602,28 +602,29 @@ extension SessionServer {
     for id in conversations.ids { shorten(id) }
   }
 
-  private mutating func restore(_ kept: StoredSessionPrompt, _ stage: SessionTurn.Stage) {
-    addIfUnknown(kept.client)
+  private mutating func restore(_ stored: StoredSessionPrompt, _ stage: SessionTurn.Stage) {
+    addIfUnknown(stored.client)
     enter(
       SessionTurn(
-        id: kept.id, client: kept.client, prompt: kept.prompt, at: kept.at, stage: stage))
+        id: stored.id, client: stored.client, prompt: stored.prompt, at: stored.at, stage: stage))
   }
 
-  private mutating func restore(ended kept: StoredSessionPrompt) {
-    guard case .ended(let answer) = kept.stage else { return }
-    addIfUnknown(kept.client)
+  private mutating func restore(ended stored: StoredSessionPrompt) {
+    guard case .ended(let answer) = stored.stage else { return }
+    addIfUnknown(stored.client)
     prompts.add(
       SessionTurn(
-        id: kept.id, client: kept.client, prompt: kept.prompt, at: kept.at, stage: .ended(answer)))
-    let last = clients[kept.client]?.kept.lastNumber ?? 0
-    clients[kept.client]?.kept.lastNumber = max(last, answer.number)
-    keepForClient(kept.id)
+        id: stored.id, client: stored.client, prompt: stored.prompt, at: stored.at,
+        stage: .ended(answer)))
+    let last = clients[stored.client]?.stored.lastNumber ?? 0
+    clients[stored.client]?.stored.lastNumber = max(last, answer.number)
+    retainForClient(stored.id)
   }
 
   /// Adds a client that has only stored prompts.
   private mutating func addIfUnknown(_ client: String) {
     guard clients[client] == nil else { return }
-    clients[client] = SessionClient(kept: StoredSessionClient(id: client, seenAt: wall))
+    clients[client] = SessionClient(stored: StoredSessionClient(id: client, seenAt: wall))
   }
 
 }
@@ -764,7 +765,7 @@ extension SessionServer {
     check.require(
       all.allSatisfy {
         // Replays, and a batch of 100 subscriptions that was added below the bound.
-        $0.socket.lane.count <= policy.maxParcels + policy.answersPerClient + 100
+        $0.socket.queue.count <= policy.maxQueued + policy.answersPerClient + 100
       },
       "session server: what waits for a socket is bounded")
     check.require(

@@ -85,11 +85,11 @@ public struct SessionServerPolicy: Sendable, Hashable {
   /// The maximum number of bytes of responses and histories in flight to one socket.
   ///
   /// Small messages such as `pong` and `ack` do not wait behind them.
-  public var laneBytes = 256 << 10
+  public var queueBytes = 256 << 10
   /// The maximum number of responses and windows that wait for one socket.
   ///
   /// Beyond it, the socket is closed as a slow reader.
-  public var maxParcels = 4_096
+  public var maxQueued = 4_096
 
   /// The maximum number of changes that wait for the store; then prompts are refused as `busy`.
   public var maxWrites = 4_096
@@ -132,7 +132,7 @@ extension SessionServerPolicy: ServerPolicy {
       \.maxResponseBytes, \.answersPerClient, \.answersBytesPerClient, \.maxEnded,
       \.maxEndedBytes, \.maxClients, \.entriesPerConversation, \.maxHistoryBytes,
       \.maxConversations, \.windowEntries, \.maxSubscriptions, \.usualMessageBytes,
-      \.maxMessageBytes, \.laneBytes, \.maxParcels, \.maxWrites,
+      \.maxMessageBytes, \.queueBytes, \.maxQueued, \.maxWrites,
     ]
   }
 }

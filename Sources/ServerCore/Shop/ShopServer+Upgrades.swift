@@ -45,8 +45,8 @@ extension ShopServer {
     }
   }
 
-  mutating func heard(_ id: ConnectionID) {
-    sockets.heard(id, at: now)
+  mutating func received(_ id: ConnectionID) {
+    sockets.received(id, at: now)
   }
 
   mutating func overflowed(_ id: ConnectionID) {
@@ -136,7 +136,7 @@ extension ShopServer {
       after.offset < head.offset, head.offset - after.offset <= UInt64(policy.backlogLimit),
       questions.count < policy.maxRequests
     else { return open(arrival.id, head: head) }
-    rooms[shop]?.creditors.insert(arrival.id)
+    rooms[shop]?.backlogWaiters.insert(arrival.id)
     let token = ask(.backlog(arrival.id, shop, after: after))
     emit(.page(token, shop, .after(after, limit: policy.backlogLimit)))
   }
@@ -144,15 +144,17 @@ extension ShopServer {
   /// Subscribes a socket at the current head, and sends it all messages up to there.
   ///
   /// These are the page, and the messages that were broadcast while the store read it.
-  mutating func settle(
+  mutating func sendBacklog(
     _ page: Page, after: Position, to id: ConnectionID, in shop: ShopID
   ) {
-    guard let room = rooms[shop], room.creditors.contains(id), let head = room.head else { return }
+    guard let room = rooms[shop], room.backlogWaiters.contains(id), let head = room.head else {
+      return
+    }
     // Messages that are stored but not yet reported by the store are broadcast later.
     var missed = page.messages.filter { $0.offset <= head.offset }
     let end = missed.last?.offset ?? after.offset
     missed += room.recent.filter { $0.offset > end }
-    rooms[shop]?.settled(id)
+    rooms[shop]?.finishedBacklog(id)
     let frames = missed.map { Frame.message(spoken($0)) }
     guard page.recovered, missed.leads(from: after, to: head),
       frames.reduce(0, { $0 + $1.payload.count }) <= policy.maxBacklogBytes

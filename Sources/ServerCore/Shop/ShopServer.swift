@@ -75,8 +75,8 @@ public struct ShopServer: ServerRules {
       requests[id] = nil
     case .upgrade(let id, let shop, let after, let credential, let wall):
       upgrade(id, to: shop, after: after, credential, wall: wall)
-    case .heard(let id):
-      heard(id)
+    case .received(let id):
+      received(id)
     case .overflowed(let id):
       overflowed(id)
     case .gone(let id, let code):
@@ -138,7 +138,7 @@ extension ShopServer {
     case upgrade(
       ConnectionID, ShopID, after: Position? = nil, Credential, wall: Timestamp)
     /// At least one byte arrived from an open socket.
-    case heard(ConnectionID)
+    case received(ConnectionID)
     /// The send queue of a socket exceeded its bound.
     case overflowed(ConnectionID)
     /// A connection is gone, with its close code (RFC 6455 section 7.1.5; 1006 if it broke).
@@ -405,13 +405,13 @@ extension ShopServer {
     }
     rooms[shop]?.arrivals = []
     for arrival in room.arrivals { letIn(arrival, to: shop, head: head) }
-    if !room.isAsking { handOver(of: shop, behind: head) }
+    if !room.isAsking { storePosts(of: shop, behind: head) }
   }
 
   /// Sends waiting posts to the store in one commit, up to a bound of bytes.
   ///
   /// The remaining posts follow after the results of these.
-  private mutating func handOver(of shop: ShopID, behind head: Position) {
+  private mutating func storePosts(of shop: ShopID, behind head: Position) {
     guard var room = rooms[shop], !room.posts.isEmpty else { return }
     var appends: [Append] = []
     var (taken, total) = (0, 0)
@@ -463,7 +463,7 @@ extension ShopServer {
       let newer = page.newer(than: time)
       answer(id, Answer(200, body(newer, query, total: newer.seen(by: query))))
     case (.backlog(let id, let shop, let after), .page(let page, _)):
-      settle(page, after: after, to: id, in: shop)
+      sendBacklog(page, after: after, to: id, in: shop)
     case (.append, .failed(let failure)):
       writeFailure = failure
       metrics.storeFailures += 1
@@ -496,7 +496,7 @@ extension ShopServer {
       answer(id, refused)
     case .backlog(let id, let shop, let after):
       // The client can still fetch the missed messages over REST.
-      settle(Page(messages: [], hasNext: true), after: after, to: id, in: shop)
+      sendBacklog(Page(messages: [], hasNext: true), after: after, to: id, in: shop)
     }
   }
 
@@ -687,7 +687,7 @@ extension ShopServer {
         guard let room = rooms[socket.membership.shop] else { return false }
         return socket.isOpen
           ? room.subscribers.contains(id)
-          : room.creditors.contains(id) || room.arrivals.contains { $0.id == id }
+          : room.backlogWaiters.contains(id) || room.arrivals.contains { $0.id == id }
       }, "shop: a socket is in the room of its shop")
     switch frame.mode {
     case .serving, .finished: break
@@ -701,11 +701,11 @@ extension ShopServer {
   }
 
   private func checkRooms(_ check: inout InvariantCheck) {
-    let places = rooms.values.reduce(0) {
-      $0 + $1.subscribers.count + $1.creditors.count + $1.arrivals.count
+    let count = rooms.values.reduce(0) {
+      $0 + $1.subscribers.count + $1.backlogWaiters.count + $1.arrivals.count
     }
     check.require(
-      places == sockets.connections(where: \.isLive).count,
+      count == sockets.connections(where: \.isLive).count,
       "shop: a socket is in one place of one room")
     check.require(
       rooms.values.allSatisfy { room in
@@ -714,7 +714,7 @@ extension ShopServer {
     check.require(
       rooms.values.allSatisfy { room in
         room.posts.count <= policy.maxPostsPerShop
-          && room.recent.count <= (room.creditors.isEmpty ? 0 : policy.backlogLimit)
+          && room.recent.count <= (room.backlogWaiters.isEmpty ? 0 : policy.backlogLimit)
       }, "shop: what a room keeps is bounded")
     guard !frame.isFinished else { return }
     let pending = questions.values.reduce(into: [ShopID: Int]()) { pending, question in

@@ -138,7 +138,7 @@ struct RelaySeam {
       let login = RelayCall.login(word: shown.word, code: shown.code)
       return [.call(callID, login, bearer: bearer, from: address, wall: wall)]
     case .abandoned: return defect == .ignoresLeaving ? [] : [input]
-    case .restored, .phoneOpened, .heard, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
+    case .restored, .phoneOpened, .received, .phoneSaid, .phoneUnreadable, .overflowed, .phoneGone,
       .call, .pull, .tokenDrawn, .stored, .pushed, .drain:
       return [input]
     }

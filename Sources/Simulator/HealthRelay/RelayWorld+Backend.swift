@@ -204,7 +204,7 @@ extension RelayWorld {
   ) {
     guard let index = self.line(line) else { return }
     phones[kernel.lines[index].from.index].lastHere = now
-    feed(.heard(ConnectionID(line)))
+    feed(.received(ConnectionID(line)))
     if case .up(let message) = packet { feed(.phoneSaid(ConnectionID(line), message)) }
   }
 

@@ -86,7 +86,7 @@ struct SyncServerCopy {
     case .answer(let id, var answer):
       if defect == .hidesRetryAfter { answer.retryAfter = nil }
       answers[id] = answer
-    case .tell(let token, let user, let path, let span, let wall):
+    case .report(let token, let user, let path, let span, let wall):
       return (token, outcome(path, span, user, wall))
     case .stamp(let token, let user, let device):
       let stamp = stored.newestStamp(of: user.name, device: device)
@@ -94,10 +94,10 @@ struct SyncServerCopy {
     case .check(let token): return (token, failure.map { .failed($0) } ?? .checked)
     case .ingest(let token, let user, let body, let isGzip):
       return (token, store(body, isGzip, of: user.name) { .failed($0) })
-    case .keep(let token, let id, _, let offset, let bytes):
+    case .write(let token, let id, _, let offset, let bytes):
       if let failure { return (token, .failed(failure)) }
       files[id] = (files[id] ?? []).prefix(offset) + bytes
-      return (token, .kept(offset + bytes.count))
+      return (token, .written(offset + bytes.count))
     case .finish(let token, let id, let record, let offset, let bytes):
       let whole = Array((files[id] ?? []).prefix(offset) + bytes)
       files[id] = whole
@@ -156,7 +156,7 @@ extension SyncServer.Effect {
   /// Whether the server waits for the completion of the effect.
   fileprivate var isWork: Bool {
     switch self {
-    case .ingest, .stamp, .check, .tell, .keep, .finish: true
+    case .ingest, .stamp, .check, .report, .write, .finish: true
     case .forget, .inform, .interrupt, .answer, .finished: false
     }
   }

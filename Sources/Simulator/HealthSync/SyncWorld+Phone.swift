@@ -338,7 +338,7 @@ extension SyncWorld {
   /// Returns the answer as a server of the plan's kind gives it.
   func disguised(_ answer: SyncAnswer, to id: TrafficID) -> SyncAnswer {
     var answer = answer
-    if numbers.coded == 0 { answer.tellsEncodings = false }
+    if numbers.coded == 0 { answer.listsEncodings = false }
     guard let index = exchange(id),
       case .part(_, _, let request) = kernel.exchanges[index].question,
       request.method == "OPTIONS"
@@ -382,7 +382,7 @@ extension SyncWorld {
     let bytes = begun(piece) + piece.bytes
     backend.files[piece.id] = UploadFile(
       bytes: bytes, written: bytes.count, changed: now, wall: wall(server))
-    return piece.isLast ? .completes(piece) : .done(piece.token, .kept(piece.end))
+    return piece.isLast ? .completes(piece) : .done(piece.token, .written(piece.end))
   }
 
   /// Returns the content of a file up to the offset of a piece.

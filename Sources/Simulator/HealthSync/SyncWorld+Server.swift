@@ -88,12 +88,12 @@ extension SyncWorld {
       let wait = now.duration(to: backend.storeFree) + .milliseconds(1)
       kernel.later(.stamps(token, user: user.name, device: device), on: server, after: wait)
     case .check(let token): later(token, .checked)
-    case .tell(let token, let user, let path, let span, let wall):
+    case .report(let token, let user, let path, let span, let wall):
       later(token, outcome(path, span, user, wall))
     case .answer(let id, let answer):
       if seen(id.number, answer) { return }
       self.answer(id.number, Feature.Reply(disguised(answer, to: id.number)))
-    case .keep(let token, let id, let record, let offset, let bytes):
+    case .write(let token, let id, let record, let offset, let bytes):
       write(token, id, record, offset, bytes, isLast: false)
     case .finish(let token, let id, let record, let offset, let bytes):
       write(token, id, record, offset, bytes, isLast: true)

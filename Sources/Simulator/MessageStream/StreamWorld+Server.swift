@@ -96,7 +96,7 @@ extension StreamWorld {
   mutating func arrived(
     _ packet: StreamFeature.Packet?, on line: TrafficID, at server: HostID
   ) {
-    feed(.heard(ConnectionID(line)))
+    feed(.received(ConnectionID(line)))
   }
 
   mutating func ended(_ line: TrafficID, code: UInt16, at server: HostID) {

@@ -781,7 +781,7 @@ extension StreamWorld {
       backend.rivals[id.number] = nil
       feed(.gone(id, code: 1001))
     } else {
-      feed(.heard(id))
+      feed(.received(id))
     }
   }
 }

@@ -16,7 +16,7 @@ extension SessionLedger {
     case .answered(let id, let answer): answered(id, answer, durable)
     case .taken(let id): taken(id, durable)
     case .prune(let id, let below):
-      let last = durable.conversations[id]?.entries.compactMap(\.place).max() ?? 0
+      let last = durable.conversations[id]?.entries.compactMap(\.position).max() ?? 0
       if last + 1 < below + UInt64(policy.entriesPerConversation) {
         wrong(.untrue, "messages within the limit were removed")
       }
@@ -124,7 +124,7 @@ extension SessionLedger {
   private mutating func checkPositions(_ entries: [SessionEntry]) {
     for entry in entries {
       let last = positions[entry.conversation] ?? 0
-      let position = entry.place ?? 0
+      let position = entry.position ?? 0
       // A message that the store failed to keep is stored again with its position.
       if position > last + 1 || position == 0 {
         wrong(.untrue, "a message has a place beyond the next")
@@ -182,7 +182,7 @@ extension SessionLedger {
   }
 
   private mutating func know(_ entry: SessionEntry) {
-    stored[entry.conversation, default: []].insert(entry.place ?? 0)
+    stored[entry.conversation, default: []].insert(entry.position ?? 0)
     var last = known[entry.conversation] ?? 0
     while stored[entry.conversation]?.remove(last + 1) != nil { last += 1 }
     known[entry.conversation] = last
@@ -195,7 +195,7 @@ extension SessionLedger {
     guard let socket = sockets[id] else { return }
     let name = window.conversation
     let isNew = socket.version >= .newest
-    let positions = window.entries.map { ($0.place ?? 0) + (isNew ? 1 : 0) }
+    let positions = window.entries.map { ($0.position ?? 0) + (isNew ? 1 : 0) }
     if !socket.subscriptions.contains(name) || positions.count > policy.windowEntries {
       wrong(.untrue, "a window that was not asked for, or of more messages than it may have")
     }
@@ -259,7 +259,7 @@ extension SessionLedger {
     -> Bool
   {
     let all = durable.conversations[entry.conversation]?.entries ?? []
-    guard let stored = all.last(where: { $0.place == position }) else { return false }
+    guard let stored = all.last(where: { $0.position == position }) else { return false }
     return stored.id == entry.id && stored.role == entry.role
       && stored.timestamp == entry.timestamp
       && (stored.text == entry.text || isCut(entry.text, of: stored.text))
@@ -269,10 +269,10 @@ extension SessionLedger {
   private mutating func end(
     of window: SessionHistory, _ isNew: Bool, _ mayReplace: Bool, _ durable: StoredSessions
   ) -> UInt64 {
-    switch window.place {
+    switch window.extent {
     case .sequence(let first, let last, let next):
-      if isNew || first != window.entries.first?.place
-        || window.gap == nil && last != window.entries.last?.place
+      if isNew || first != window.entries.first?.position
+        || window.gap == nil && last != window.entries.last?.position
       {
         wrong(.untrue, "a window's position does not match its messages")
       }

@@ -161,7 +161,7 @@ struct SessionLedger: Sendable {
       lastPrompts[id] = client.lastPrompt
     }
     for (id, conversation) in durable.conversations {
-      positions[id] = conversation.entries.compactMap(\.place).max()
+      positions[id] = conversation.entries.compactMap(\.position).max()
       known[id] = positions[id]
     }
   }
@@ -175,7 +175,7 @@ struct SessionLedger: Sendable {
     switch input {
     case .restored(let durable, _): boot(durable, at: now)
     case .opened(let id, let arrival, _): opened(id, arrival)
-    case .heard(let id): sockets[id]?.lastReceived = now
+    case .received(let id): sockets[id]?.lastReceived = now
     case .said(let id, let message, let proof, _): said(id, message, proof)
     case .gone(let id, _):
       sockets[id] = nil
@@ -300,7 +300,7 @@ extension SessionServer.Input {
     case .restored(_, let wall), .opened(_, _, let wall), .said(_, _, _, let wall),
       .gone(_, let wall), .ended(_, _, let wall), .stored(_, _, let wall):
       wall
-    case .heard, .unreadable, .drained, .overflowed, .produced, .drain: nil
+    case .received, .unreadable, .drained, .overflowed, .produced, .drain: nil
     }
   }
 }
@@ -520,7 +520,7 @@ extension SessionLedger {
       wrong(.untrue, "a message has \(bytes) bytes instead of \(socket.limit)")
     }
     if socket.awaitsDrain { wrong(.outranked, "a message went out before the last were taken") }
-    if socket.inFlight > 2 * policy.laneBytes + socket.limit {
+    if socket.inFlight > 2 * policy.queueBytes + socket.limit {
       wrong(.unbounded, "\(socket.inFlight) bytes are on their way at once")
     }
   }

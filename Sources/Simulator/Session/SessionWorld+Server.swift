@@ -158,7 +158,7 @@ extension SessionWorld {
   mutating func arrived(
     _ packet: SessionsFeature.Packet?, on line: TrafficID, at server: HostID
   ) {
-    feed(.heard(ConnectionID(line)))
+    feed(.received(ConnectionID(line)))
     guard case .up(let bytes, let sent) = packet else { return }
     receive(bytes, sent, from: ConnectionID(line))
   }
@@ -219,7 +219,7 @@ extension SessionServerPolicy {
 
   /// Restricts windows, answers and handlers to small numbers.
   private mutating func tighten() {
-    (windowEntries, laneBytes, maxMessageBytes) = (2, 2_000, 3_000)
+    (windowEntries, queueBytes, maxMessageBytes) = (2, 2_000, 3_000)
     (maxRunning, socketsPerClient) = (1, 1)
     (promptInterval, promptBurst) = (.seconds(1), 3)
   }

@@ -548,7 +548,7 @@ extension SessionWorld {
   /// Handles bytes of a foreign client at the server.
   mutating func foreignClientSpoke(_ bytes: [UInt8], _ id: ConnectionID) {
     guard backend.foreignClients[id] != nil else { return }
-    feed(.heard(id))
+    feed(.received(id))
     guard !bytes.isEmpty else { return }
     receive(bytes, nil, from: id)
   }
@@ -603,7 +603,7 @@ extension SessionWorld {
   }
 
   private mutating func say(_ message: SessionClientMessage, _ id: ConnectionID) {
-    feed(.heard(id))
+    feed(.received(id))
     receive(message.bytes, message, from: id)
   }
 

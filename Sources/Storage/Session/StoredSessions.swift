@@ -165,7 +165,7 @@ public struct StoredSessions: Sendable, Hashable, Codable {
       conversations[id] = StoredConversation(signature: signature)
     case .entry(let entry): conversations[entry.conversation]?.entries.append(entry)
     case .prune(let id, let place):
-      conversations[id]?.entries.removeAll { ($0.place ?? 0) < place }
+      conversations[id]?.entries.removeAll { ($0.position ?? 0) < place }
     case .endConversation(let id): conversations[id] = nil
     }
   }

@@ -278,16 +278,16 @@ extension AuditEvidence {
 
   func places() throws(Finding) -> Finding {
     let (record, history, evidence) = try filledHistory()
-    let numbers = history.entries.compactMap(\.place)
+    let numbers = history.entries.compactMap(\.position)
     let isRising = zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }
     let isWhole = numbers.count == history.entries.count
     let text = "\(numbers.count) of \(history.entries.count) messages are numbered; \(evidence)"
     guard !numbers.isEmpty else { return .missing(text) }
     // An ID that several messages share identifies none of them.
     let known = Dictionary(grouping: history.entries, by: \.id)
-      .compactMapValues { $0.count == 1 ? $0[0].place : nil }
+      .compactMapValues { $0.count == 1 ? $0[0].position : nil }
     let isStable = Self.histories(of: record).allSatisfy { other in
-      other.entries.allSatisfy { known[$0.id] == nil || known[$0.id] == $0.place }
+      other.entries.allSatisfy { known[$0.id] == nil || known[$0.id] == $0.position }
     }
     guard isStable else {
       return .partly("a message has another number in another window; " + text)

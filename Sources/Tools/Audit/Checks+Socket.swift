@@ -263,10 +263,10 @@ extension AuditEvidence {
       let isPartly = asked.map { record.hasWaited(after: $0) } ?? false
       return Finding(isPartly ? .partly : .unseen, evidence + "; no history came")
     }
-    guard case .sequence = history.place else {
+    guard case .sequence = history.extent else {
       return .partly(evidence + "; its history has offsets")
     }
-    let numbered = history.entries.count { $0.place != nil }
+    let numbered = history.entries.count { $0.position != nil }
     let text =
       evidence + "; of a history of \(history.entries.count) messages \(numbered) have `seq`"
     guard !history.entries.isEmpty else {

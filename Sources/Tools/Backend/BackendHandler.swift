@@ -55,7 +55,7 @@ struct BackendHandler: SocketHandler {
     runners = services.map { runner(of: $0, on: hub, inject) }
     deadlines = runners.map { _ in nil }
     for index in runners.indices { work(on: index) { $0.begin() } }
-    settle(on: hub)
+    updateAlarm(on: hub)
   }
 
   private func runner<S: Service>(
@@ -97,7 +97,7 @@ struct BackendHandler: SocketHandler {
   /// Runs `body`, then updates the alarm and checks whether the drain has finished.
   mutating func turn(on hub: SocketHub, _ body: (inout BackendHandler) -> Void) {
     body(&self)
-    settle(on: hub)
+    updateAlarm(on: hub)
   }
 
   /// Runs `body` on one service and updates its deadline.
@@ -114,7 +114,7 @@ struct BackendHandler: SocketHandler {
   }
 
   /// Sets the alarm, and calls `whenFinished` once all services have drained.
-  private mutating func settle(on hub: SocketHub) {
+  private mutating func updateAlarm(on hub: SocketHub) {
     var earliest = checks.deadline
     for deadline in deadlines {
       guard let deadline else { continue }
@@ -180,11 +180,11 @@ struct BackendHandler: SocketHandler {
     _ asked: Asked, _ status: Int, _ headers: [(String, String)], _ body: [UInt8],
     on hub: SocketHub
   ) {
-    let took = asked.since.duration(to: hub.now)
-    requests.answered(asked.route.rawValue, status: status, after: took)
+    let elapsed = asked.since.duration(to: hub.now)
+    requests.answered(asked.route.rawValue, status: status, after: elapsed)
     var line = LogLine(.request)
     line.connection = hub.connection(of: asked.request)?.number
-    (line.route, line.status, line.took) = (asked.route.rawValue, status, took)
+    (line.route, line.status, line.elapsed) = (asked.route.rawValue, status, elapsed)
     log.note(line)
     hub.respond(to: asked.request, status: status, headers: headers, body: body)
   }

@@ -40,7 +40,7 @@ struct LogLine: Sendable {
   var status: Int?
   var code: UInt16?
   var detail: String?
-  var took: Duration?
+  var elapsed: Duration?
   /// The event whose lines were left out.
   var kind: Event?
   var count: UInt64?
@@ -71,7 +71,7 @@ struct LogLine: Sendable {
         ("outcome", outcome.map { .text($0) }),
         ("status", status.map { .number(Int64($0)) }), ("code", code.map { .number(Int64($0)) }),
         ("detail", detail.map { .text($0) }),
-        ("ms", took.map { .number($0.nanoseconds / 1_000_000) }),
+        ("ms", elapsed.map { .number($0.nanoseconds / 1_000_000) }),
         ("kind", kind.map { .text($0.rawValue) }),
         ("count", count.map { .number(Int64(clamping: $0)) }),
       ]
@@ -104,27 +104,27 @@ struct LogLine: Sendable {
   /// Returns the time, the level unless it is info or debug, the event, and the members with their
   /// names.
   private func plain(at time: Timestamp) -> String {
-    var words = [RFC3339.format(Timestamp(nanoseconds: time.nanoseconds / 1_000_000 * 1_000_000))]
+    var parts = [RFC3339.format(Timestamp(nanoseconds: time.nanoseconds / 1_000_000 * 1_000_000))]
     switch event.level {
-    case .error, .warning: words.append(event.level.rawValue + ":")
+    case .error, .warning: parts.append(event.level.rawValue + ":")
     case .info, .debug: break
     }
-    words.append(event.rawValue.replacing("_", with: " "))
+    parts.append(event.rawValue.replacing("_", with: " "))
     for (name, value) in members {
       switch value {
-      case .number(let number): words.append("\(name)=\(number)")
-      case .text(let text): words.append("\(name)=\(Self.word(text))")
+      case .number(let number): parts.append("\(name)=\(number)")
+      case .text(let text): parts.append("\(name)=\(Self.quoted(text))")
       }
     }
-    return words.joined(separator: " ")
+    return parts.joined(separator: " ")
   }
 
   /// Returns a text as one word. An empty text, or one with a quotation mark or anything but
   /// visible ASCII, becomes a JSON string.
-  private static func word(_ text: String) -> String {
-    let isWord =
+  private static func quoted(_ text: String) -> String {
+    let isPlain =
       !text.isEmpty && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value < 0x7F }
-    guard !isWord || text.contains("\"") else { return text }
+    guard !isPlain || text.contains("\"") else { return text }
     var writer = JSONWriter(capacity: text.utf8.count + 2)
     writer.string(text)
     return String(decoding: writer.terminalBytes, as: UTF8.self)

@@ -16,9 +16,9 @@ public struct SyncOwner: Sendable, Hashable, Codable {
   }
 
   /// Returns the owner after a server's answer. Values that the answer does not contain are kept.
-  package func after(_ told: SyncOwner) -> SyncOwner {
-    guard server == told.server else { return told }
-    return SyncOwner(server: server, user: told.user ?? user, epoch: told.epoch ?? epoch)
+  package func after(_ received: SyncOwner) -> SyncOwner {
+    guard server == received.server else { return received }
+    return SyncOwner(server: server, user: received.user ?? user, epoch: received.epoch ?? epoch)
   }
 
   /// The longest accepted epoch, in bytes, which is that of a position.

@@ -71,9 +71,9 @@ public enum SyncReply {
   }
 
   /// Returns the body of a refusal, with a fixed message and the details of this refusal.
-  public static func error(_ words: String, details: String? = nil) -> [UInt8] {
+  public static func error(_ text: String, details: String? = nil) -> [UInt8] {
     object {
-      $0.entry("error", words)
+      $0.entry("error", text)
       if let details { $0.entry("details", details) }
     }
   }

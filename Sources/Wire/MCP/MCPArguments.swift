@@ -133,7 +133,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
     }
     let (start, end) = try span()
     var query = SummaryQuery(start: start, end: end, maxBytes: try maxBytes())
-    for (place, line) in metrics.enumerated() {
+    for (index, line) in metrics.enumerated() {
       do throws(Fault) {
         try line.allowOnly(["value_type", "group_by", "statistic"], besides: [])
         query.metrics.append(try line.metric())
@@ -141,7 +141,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         let name = line.texts["value_type"] ?? ""
         query.rejected.append(
           RejectedMetric(
-            place: place, valueType: String(name.prefix(64)), reason: error.message))
+            place: index, valueType: String(name.prefix(64)), reason: error.message))
       }
     }
     guard let first = query.rejected.first, query.metrics.isEmpty else { return query }
@@ -212,24 +212,24 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
 
   private func metric() throws(Fault) -> SummaryMetric {
     guard
-      let valueType: HealthValueType = try word(
+      let valueType: HealthValueType = try value(
         "value_type", HealthValueType.allCases.map(\.rawValue))
     else { throw Fault("value_type is missing") }
     return SummaryMetric(
       valueType: valueType,
-      groupBy: try word("group_by", HealthGrouping.allCases.map(\.rawValue)),
-      statistic: try word("statistic", HealthStatistic.allCases.map(\.rawValue)))
+      groupBy: try value("group_by", HealthGrouping.allCases.map(\.rawValue)),
+      statistic: try value("statistic", HealthStatistic.allCases.map(\.rawValue)))
   }
 
   /// Reads a name, ignoring its letter case. Answers use lower case where queries use upper case.
-  private func word<Word: RawRepresentable<String>>(
+  private func value<Value: RawRepresentable<String>>(
     _ name: String, _ allowed: [String]
-  ) throws(Fault) -> Word? {
+  ) throws(Fault) -> Value? {
     guard let text = try optional(name) else { return nil }
-    guard let word = Word(rawValue: text.uppercased()) else {
+    guard let value = Value(rawValue: text.uppercased()) else {
       throw Fault("\(name) must be one of \(allowed.joined(separator: ", "))")
     }
-    return word
+    return value
   }
 
   private func optional(_ name: String) throws(Fault) -> String? {

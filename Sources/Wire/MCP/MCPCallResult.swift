@@ -25,11 +25,11 @@ package struct MCPCallResult: Sendable, Hashable, Codable {
   }
 
   /// Returns a refusal, with a code for programs and a human-readable sentence.
-  package static func refused(_ word: String, _ sentence: String) -> MCPCallResult {
+  package static func refused(_ name: String, _ sentence: String) -> MCPCallResult {
     var writer = JSONWriter(capacity: 200)
     writer.beginObject()
     writer.entry("success", false)
-    writer.entry("error", word)
+    writer.entry("error", name)
     writer.entry("message", sentence)
     writer.endObject()
     return MCPCallResult(object: writer.bytes, isError: true)

@@ -4,7 +4,7 @@ import LinkJSON
 indirect enum MCPSchema {
   case text(String)
   /// A string that is one of these names.
-  case word([String], String)
+  case oneOf([String], String)
   case number
   case count
   case countBetween(Int, Int, String)
@@ -38,17 +38,17 @@ indirect enum MCPSchema {
 
   private func writeKeywords(to writer: inout JSONWriter) {
     switch self {
-    case .text(let words): Self.write("string", words, to: &writer)
-    case .word(let allowed, let words):
-      Self.write("string", words, to: &writer)
+    case .text(let description): Self.write("string", description, to: &writer)
+    case .oneOf(let allowed, let description):
+      Self.write("string", description, to: &writer)
       writer.key("enum")
       writer.beginArray()
-      for word in allowed { writer.string(word) }
+      for name in allowed { writer.string(name) }
       writer.endArray()
     case .number: writer.entry("type", "number")
     case .count: writer.entry("type", "integer")
-    case .countBetween(let least, let most, let words):
-      Self.write("integer", words, to: &writer)
+    case .countBetween(let least, let most, let description):
+      Self.write("integer", description, to: &writer)
       writer.entry("minimum", least)
       writer.entry("maximum", most)
     case .truth: writer.entry("type", "boolean")
@@ -66,13 +66,13 @@ indirect enum MCPSchema {
       writer.entry("type", "null")
       writer.endObject()
       writer.endArray()
-    case .any(let words): writer.entry("description", words)
+    case .any(let description): writer.entry("description", description)
     }
   }
 
-  private static func write(_ type: String, _ words: String, to writer: inout JSONWriter) {
+  private static func write(_ type: String, _ description: String, to writer: inout JSONWriter) {
     writer.entry("type", type)
-    if !words.isEmpty { writer.entry("description", words) }
+    if !description.isEmpty { writer.entry("description", description) }
   }
 
   private static func write(_ members: [Member], isOpen: Bool, to writer: inout JSONWriter) {

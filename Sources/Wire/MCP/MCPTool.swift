@@ -78,17 +78,17 @@ package enum MCPTool: String, Sendable, Hashable, Codable, CaseIterable {
       ])
     case .getHealthMetrics:
       return .object([
-        .required("value_type", .word(Self.valueTypes, "The kind of data")),
+        .required("value_type", .oneOf(Self.valueTypes, "The kind of data")),
         .required("start_time", start), .required("end_time", end),
-        .optional("group_by", .word(Self.groupings, groupBy)),
-        .optional("statistic", .word(Self.statistics, statistic)),
+        .optional("group_by", .oneOf(Self.groupings, groupBy)),
+        .optional("statistic", .oneOf(Self.statistics, statistic)),
         .optional("max_bytes", maxBytes), .optional("access_token", token),
       ])
     case .getSummary:
       let metric = MCPSchema.object([
-        .required("value_type", .word(Self.valueTypes, "The kind of data")),
-        .optional("group_by", .word(Self.groupings, groupBy)),
-        .optional("statistic", .word(Self.statistics, statistic)),
+        .required("value_type", .oneOf(Self.valueTypes, "The kind of data")),
+        .optional("group_by", .oneOf(Self.groupings, groupBy)),
+        .optional("statistic", .oneOf(Self.statistics, statistic)),
       ])
       return .object([
         .required("start_time", start), .required("end_time", end),

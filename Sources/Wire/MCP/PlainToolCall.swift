@@ -66,25 +66,25 @@ package enum PlainToolCall: Sendable, Hashable {
 
   /// Returns the answer with a tool's result. A refusal is repeated at the top level, where the
   /// original app has it.
-  package static func answer(_ result: MCPCallResult, refusal word: String?) -> [UInt8] {
+  package static func answer(_ result: MCPCallResult, refusal name: String?) -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
     result.write(to: &writer)
-    if let word {
+    if let name {
       writer.entry("success", false)
-      writer.entry("error", word)
+      writer.entry("error", name)
     }
     writer.endObject()
     return writer.bytes
   }
 
   /// Returns the body of an HTTP error, in the form that the original app's proxy reads.
-  package static func detail(_ word: String, _ sentence: String) -> [UInt8] {
+  package static func detail(_ name: String, _ sentence: String) -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()
     writer.key("detail")
     writer.beginObject()
-    writer.entry("error", word)
+    writer.entry("error", name)
     writer.entry("message", sentence)
     writer.endObject()
     writer.endObject()

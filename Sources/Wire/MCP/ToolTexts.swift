@@ -41,7 +41,7 @@ struct ToolTexts {
       failure.reason = (failure.reason.map { $0 + ", " } ?? "no answer for ") + names
       writer.entry("error_message", failure.reason)
     }
-    failure.write(word: hasResults ? "partly_answered" : "phone_refused", to: &writer)
+    failure.write(error: hasResults ? "partly_answered" : "phone_refused", to: &writer)
     if let answered, let window { writeClock(answered, window, &writer) }
     writer.endObject()
     try reader.finish()
@@ -51,7 +51,7 @@ struct ToolTexts {
   private mutating func copyMember(
     _ name: String, _ reader: inout JSONReader, _ writer: inout JSONWriter
   ) throws(JSONError) {
-    guard try failure.keeps(name, reader) else { return try reader.skipValue() }
+    guard try failure.copies(name, reader) else { return try reader.skipValue() }
     if name == "error_message", !rejected.isEmpty { return try reader.skipValue() }
     writer.key(kind == .healthData && name == "health_data" ? "healthData" : name)
     switch name {
@@ -74,19 +74,19 @@ struct ToolTexts {
     _ reader: inout JSONReader, _ writer: inout JSONWriter
   ) throws(JSONError) {
     var left = rejected[...]
-    var place = 0
+    var index = 0
     func write(_ line: RejectedMetric, _ writer: inout JSONWriter) {
       writer.beginObject()
       writer.entry("value_type", line.valueType)
       writer.failure(line.reason)
-      Failure(isFailure: true, reason: line.reason).write(word: "invalid_arguments", to: &writer)
+      Failure(isFailure: true, reason: line.reason).write(error: "invalid_arguments", to: &writer)
       writer.endObject()
     }
     func writeRejected(_ writer: inout JSONWriter) {
-      while let line = left.first, line.place <= place {
+      while let line = left.first, line.place <= index {
         write(line, &writer)
         left.removeFirst()
-        place += 1
+        index += 1
       }
     }
     try reader.beginArray()
@@ -94,7 +94,7 @@ struct ToolTexts {
     writeRejected(&writer)
     while try reader.nextElement() {
       try copyResult(&reader, &writer)
-      place += 1
+      index += 1
       writeRejected(&writer)
     }
     // A phone may return fewer results than were requested.
@@ -111,14 +111,14 @@ struct ToolTexts {
     writer.beginObject()
     while let key = try reader.nextKey() {
       let name = reader.text(of: key)
-      guard try failure.keeps(name, reader) else {
+      guard try failure.copies(name, reader) else {
         try reader.skipValue()
         continue
       }
       writer.key(name)
       try reader.copyValue(to: &writer)
     }
-    failure.write(word: "phone_refused", to: &writer)
+    failure.write(error: "phone_refused", to: &writer)
     writer.endObject()
   }
 
@@ -137,11 +137,12 @@ struct ToolTexts {
     let difference = max(ahead, behind)
     guard difference > Self.clockTolerance else { return }
     let seconds = difference.components.seconds
-    let word = ahead > behind ? "ahead of" : "behind"
+    let relation = ahead > behind ? "ahead of" : "behind"
     writer.entry("clock_difference_seconds", ahead > behind ? seconds : -seconds)
     writer.entry(
       "clock_warning",
-      "The phone's clock is \(seconds) s \(word) the server's: its days and times may be wrong.")
+      "The phone's clock is \(seconds) s \(relation) the server's: its days and times may be wrong."
+    )
   }
 }
 
@@ -150,7 +151,7 @@ struct ToolTexts {
 private struct Failure {
   var isFailure = false
   var reason: String?
-  private var hasWord = false
+  private var hasError = false
   private var hasSentence = false
 
   init(isFailure: Bool = false, reason: String? = nil) {
@@ -158,12 +159,12 @@ private struct Failure {
   }
 
   /// Reads a member before it is copied, and returns whether to copy it.
-  mutating func keeps(_ name: String, _ reader: JSONReader) throws(JSONError) -> Bool {
+  mutating func copies(_ name: String, _ reader: JSONReader) throws(JSONError) -> Bool {
     var reader = reader
     switch (name, try reader.peek()) {
     case ("success", .bool): isFailure = try !reader.bool()
     case ("error_message", .string): reason = try reader.string()
-    case ("error", .string): hasWord = true
+    case ("error", .string): hasError = true
     case ("message", .string): hasSentence = true
     // The schema declares both as strings.
     case ("error", _), ("message", _): return false
@@ -173,9 +174,9 @@ private struct Failure {
   }
 
   /// Writes `error` and `message` of a failure that lacks them.
-  func write(word: String, to writer: inout JSONWriter) {
+  func write(error name: String, to writer: inout JSONWriter) {
     guard isFailure else { return }
-    if !hasWord { writer.entry("error", word) }
+    if !hasError { writer.entry("error", name) }
     guard !hasSentence else { return }
     let said = reason.flatMap { $0.isEmpty ? nil : $0 }
     writer.entry("message", said ?? "The phone did not answer the question.")

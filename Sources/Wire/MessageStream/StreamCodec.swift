@@ -25,7 +25,7 @@ package enum StreamCodec {
     _ frame: [UInt8], shop: ShopID, limits: MessageLimits = MessageLimits()
   ) throws(MessageError) -> StreamFrame {
     guard frame.count <= limits.maxFrameBytes else { throw .frameTooLong(bytes: frame.count) }
-    if isWord(frame) { return .unknown(type: String(decoding: frame, as: UTF8.self)) }
+    if isToken(frame) { return .unknown(type: String(decoding: frame, as: UTF8.self)) }
     let fields = try JSONReader.read(frame) { (reader) throws(JSONError) in
       var fields = MessageReader(shop: shop, limits: limits)
       try fields.readObject(from: &reader)
@@ -65,7 +65,7 @@ package enum StreamCodec {
   /// Returns whether a frame is one short ASCII word, as heartbeats are.
   ///
   /// Examples are `ping`, `keep-alive`, and Engine.IO's `2`.
-  private static func isWord(_ frame: [UInt8]) -> Bool {
+  private static func isToken(_ frame: [UInt8]) -> Bool {
     (1...32).contains(frame.count)
       && frame.allSatisfy { byte in
         switch byte {

@@ -14,9 +14,9 @@ extension HealthPart {
   static let names = ["kind", "index", "count", "text"]
 
   init(_ fields: JSONFields) throws(FieldFault) {
-    guard let word = try fields.optionalString("kind") else { throw .missing(field: "kind") }
+    guard let name = try fields.optionalString("kind") else { throw .missing(field: "kind") }
     let kinds = HealthQuestion.Kind.allCases
-    guard let kind = kinds.first(where: { $0.objectName == word }) else {
+    guard let kind = kinds.first(where: { $0.objectName == name }) else {
       throw .unknownWord(field: "kind", known: kinds.map(\.objectName))
     }
     let count = try fields.int("count", in: 1...Self.maxCount)

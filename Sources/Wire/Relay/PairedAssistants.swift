@@ -185,7 +185,7 @@ public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertibl
   }
 
   private static func plain(_ text: String) -> String? {
-    let kept = text.unicodeScalars.lazy.filter { scalar in
+    let printable = text.unicodeScalars.lazy.filter { scalar in
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
         .unassigned:
@@ -200,7 +200,7 @@ public struct AssistantName: Sendable, Hashable, Codable, CustomStringConvertibl
       }
     }
     var text = ""
-    text.unicodeScalars.append(contentsOf: kept.prefix(maxLength))
+    text.unicodeScalars.append(contentsOf: printable.prefix(maxLength))
     return text.allSatisfy { $0 == " " } ? nil : text
   }
 

@@ -71,9 +71,9 @@ extension PushAddress {
       if let topic = apns.topic {
         writer.entry("topic", topic)
       }
-    case .hook(let word):
+    case .hook(let text):
       writer.string("hook")
-      writer.entry("address", word)
+      writer.entry("address", text)
     }
     writer.endObject()
     return writer.bytes
@@ -100,7 +100,7 @@ extension PushAddress {
     case "apns":
       return .apns(try apns(address, found["topic"], found["environment"]))
     case "hook":
-      guard isWord(address) else { throw .badIdentifier(field: "address") }
+      guard isPrintable(address) else { throw .badIdentifier(field: "address") }
       return .hook(address)
     case _: throw .malformed(detail: "kind is neither apns nor hook")
     }
@@ -119,7 +119,7 @@ extension PushAddress {
     return address
   }
 
-  private static func isWord(_ text: String) -> Bool {
+  private static func isPrintable(_ text: String) -> Bool {
     (1...maxHookBytes).contains(text.utf8.count)
       && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
   }

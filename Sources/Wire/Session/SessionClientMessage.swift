@@ -132,7 +132,7 @@ extension SessionClientMessage {
   public static func read(_ bytes: [UInt8]) throws(FieldFault) -> SessionClientMessage {
     let fields = JSONFields(bytes, keeping: names)
     try fields.check()
-    let type = try fields.string("type", atMost: SessionBounds.word)
+    let type = try fields.string("type", atMost: SessionBounds.name)
     switch type {
     case "connect": return .connect(try SessionConnect(fields))
     case "ping": return .ping
@@ -239,7 +239,7 @@ extension SessionPrompt {
       idempotencyKey: try fields.optionalSessionID("idempotency_key"),
       number: try fields.optionalNumber("number"),
       workingDirectory: try fields.note("working_directory"),
-      provider: try fields.note("provider", atMost: SessionBounds.word),
+      provider: try fields.note("provider", atMost: SessionBounds.name),
       systemPrompt: try fields.optionalString("system_prompt"))
   }
 

@@ -18,14 +18,14 @@ public struct SessionEntry: Sendable, Hashable, Codable {
   /// the order.
   public var timestamp: Timestamp?
   /// The position in the conversation: a sequence number from 1 (0.4), or an offset from 0 (0.5).
-  public var place: UInt64?
+  public var position: UInt64?
 
   public init(
     id: String, role: SessionRole, text: String, conversation: String,
-    timestamp: Timestamp? = nil, place: UInt64? = nil
+    timestamp: Timestamp? = nil, position: UInt64? = nil
   ) {
     (self.id, self.role, self.text, self.conversation) = (id, role, text, conversation)
-    (self.timestamp, self.place) = (timestamp, place)
+    (self.timestamp, self.position) = (timestamp, position)
   }
 }
 
@@ -40,7 +40,7 @@ public enum SessionCursor: Sendable, Hashable, Codable {
 /// A window of a conversation: the answer to `subscribe`, and each live message after it.
 public struct SessionHistory: Sendable, Hashable, Codable {
   /// The position of a window, in the form of a version.
-  public enum Place: Sendable, Hashable, Codable {
+  public enum Extent: Sendable, Hashable, Codable {
     /// The first and last sequence number of the window, and the next one (0.4).
     case sequence(first: UInt64?, last: UInt64?, next: UInt64)
     /// The offset after the window, the file's signature, and whether the file has replaced the one
@@ -75,17 +75,17 @@ public struct SessionHistory: Sendable, Hashable, Codable {
   /// The messages of the window, in order.
   public var entries: [SessionEntry]
   /// The position of the window.
-  public var place: Place
+  public var extent: Extent
   /// Whether the window reaches the end of the conversation.
   public var isComplete: Bool
   /// The missing range before the window.
   public var gap: Gap?
 
   public init(
-    conversation: String, entries: [SessionEntry], place: Place, isComplete: Bool,
+    conversation: String, entries: [SessionEntry], extent: Extent, isComplete: Bool,
     gap: Gap? = nil
   ) {
-    (self.conversation, self.entries, self.place) = (conversation, entries, place)
+    (self.conversation, self.entries, self.extent) = (conversation, entries, extent)
     (self.isComplete, self.gap) = (isComplete, gap)
   }
 }

@@ -8,7 +8,7 @@ enum SessionBounds {
   /// The longest id, in bytes.
   static let id = 128
   /// The longest name for programs, in bytes: types, codes, versions, providers.
-  static let word = 64
+  static let name = 64
   /// The longest text of the protocol itself, in bytes. User texts are limited only by the size of
   /// the message.
   static let note = 4_096
@@ -66,8 +66,8 @@ extension JSONFields {
     var features: Set<SessionFeature> = []
     for element in try elements("features", atMost: SessionBounds.batch) {
       var reader = JSONReader(element)
-      guard let word = try? reader.string() else { throw .wrongType(field: "features") }
-      if let feature = SessionFeature(rawValue: word) { features.insert(feature) }
+      guard let name = try? reader.string() else { throw .wrongType(field: "features") }
+      if let feature = SessionFeature(rawValue: name) { features.insert(feature) }
     }
     return features
   }

@@ -69,9 +69,9 @@ extension SessionEntry {
   /// - Parameter id: The id, if it is outside the message.
   init(_ fields: JSONFields, id: String? = nil) throws(FieldFault) {
     try fields.check()
-    let role = try fields.note("role", atMost: SessionBounds.word) ?? ""
-    var place = try fields.optionalNumber("seq")
-    if place == nil { place = try fields.optionalNumber("offset") }
+    let role = try fields.note("role", atMost: SessionBounds.name) ?? ""
+    var position = try fields.optionalNumber("seq")
+    if position == nil { position = try fields.optionalNumber("offset") }
     var own = id
     if own == nil { own = try fields.sessionID("uuid") }
     self.init(
@@ -80,17 +80,17 @@ extension SessionEntry {
       role: SessionRole(rawValue: role) ?? .system, text: try fields.optionalString("text") ?? "",
       conversation: try fields.sessionID("session_id"),
       // The time is only informative, so a time that cannot be read counts as absent.
-      timestamp: (try? fields.time("timestamp")) ?? nil, place: place)
+      timestamp: (try? fields.time("timestamp")) ?? nil, position: position)
   }
 
   /// Writes the members.
   ///
   /// - Parameter name: The name of the position's member. It is `nil` in a replay, whose id is
   ///   outside of the message.
-  func write(to writer: inout JSONWriter, place name: String?) {
+  func write(to writer: inout JSONWriter, position name: String?) {
     if let name {
       writer.entry("uuid", id)
-      writer.some(name, place)
+      writer.some(name, position)
     }
     writer.entry("role", role.rawValue)
     writer.entry("text", text)
@@ -109,15 +109,15 @@ extension SessionHistory {
     for element in try fields.elements("messages", atMost: SessionBounds.entries) {
       entries.append(try SessionEntry(JSONFields(element, keeping: Self.names)))
     }
-    let place: Place
+    let extent: Extent
     let isComplete: Bool?
     if let next = try fields.optionalNumber("next_offset") {
-      place = .offset(
+      extent = .offset(
         next: next, signature: try fields.note("file_signature") ?? "",
         isReplaced: try fields.optionalBool("file_replaced") ?? false)
       isComplete = try fields.optionalBool("end_of_file")
     } else {
-      place = .sequence(
+      extent = .sequence(
         first: try fields.optionalNumber("first_seq"), last: try fields.optionalNumber("last_seq"),
         next: try fields.number("next_seq"))
       isComplete = try fields.optionalBool("is_complete")
@@ -126,14 +126,14 @@ extension SessionHistory {
       fields.has("gap")
       ? try Gap(JSONFields(fields.object("gap"), keeping: Self.names)) : nil
     self.init(
-      conversation: try fields.sessionID("session_id"), entries: entries, place: place,
+      conversation: try fields.sessionID("session_id"), entries: entries, extent: extent,
       isComplete: isComplete ?? true, gap: gap)
   }
 
   func write(to writer: inout JSONWriter) {
     writer.entry("session_id", conversation)
     let name: String
-    switch place {
+    switch extent {
     case .sequence(let first, let last, let next):
       name = "seq"
       writer.some("first_seq", first)
@@ -148,7 +148,7 @@ extension SessionHistory {
       if isReplaced { writer.entry("file_replaced", true) }
     }
     writer.array("messages") { writer in
-      for entry in entries { writer.object { entry.write(to: &$0, place: name) } }
+      for entry in entries { writer.object { entry.write(to: &$0, position: name) } }
     }
     guard let gap else { return }
     writer.object("gap") { writer in

@@ -156,7 +156,7 @@ extension SessionServerMessage {
     guard bytes.count <= maxBytes else { throw .tooLong(bytes: bytes.count) }
     let fields = JSONFields(bytes, keeping: names)
     try fields.check()
-    let type = try fields.string("type", atMost: SessionBounds.word)
+    let type = try fields.string("type", atMost: SessionBounds.name)
     switch type {
     case "hello": return .hello(try SessionHello(fields))
     case "connected": return .connected(try SessionConnected(fields))
@@ -281,7 +281,7 @@ extension [UInt8] {
     session("replay", capacity: entry.size) { writer in
       writer.entry("message_id", id)
       writer.some("number", number)
-      writer.object("message") { entry.write(to: &$0, place: nil) }
+      writer.object("message") { entry.write(to: &$0, position: nil) }
     }
   }
 

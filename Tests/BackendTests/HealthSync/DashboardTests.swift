@@ -98,13 +98,13 @@ struct DashboardTests {
       let seen = try await Browser.visit(
         "http://127.0.0.1:\(rig.address.port)",
         secrets: [Self.secret, Self.otherSecret, Self.thirdSecret], scratch("profile"))
-      try Self.judge(seen)
-      Self.judgeFaults(seen)
-      try Self.judgeOthers(seen, days: [before, try Self.today()])
+      try Self.checkContent(seen)
+      Self.checkFaults(seen)
+      try Self.checkOthers(seen, days: [before, try Self.today()])
     }
   }
 
-  private static func judge(_ seen: [String: Any]) throws {
+  private static func checkContent(_ seen: [String: Any]) throws {
     #expect(seen["first"] as? [String] == ["signed-out", "Health"])
     #expect(
       seen["wrong"] as? [String] == ["refused", "The server does not know this secret."])
@@ -136,7 +136,7 @@ struct DashboardTests {
   }
 
   /// Checks that the page shows no blank charts or outdated numbers, and that it is not too wide.
-  private static func judgeFaults(_ seen: [String: Any]) {
+  private static func checkFaults(_ seen: [String: Any]) {
     #expect(seen["pictures"] as? [Int] == [0, 0, 0])
     #expect(seen["reversed"] as? [String] == ["failed", "Choose 1 to 3,653 days."])
     #expect(
@@ -154,7 +154,7 @@ struct DashboardTests {
   }
 
   /// Checks the sign-in of two other users, and of text that cannot be a secret.
-  private static func judgeOthers(_ seen: [String: Any], days: [String]) throws {
+  private static func checkOthers(_ seen: [String: Any], days: [String]) throws {
     let other = try #require(seen["other"] as? [String])
     #expect(other.prefix(2) == ["ready", "Days are those of Pacific/Niue."])
     #expect(days.contains(try #require(other.last)))

@@ -23,8 +23,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("", .empty), ("# nobody\n", .empty), ("ann", .words(line: 1)),
-      ("ann a\nben", .words(line: 2)), ("ann a Europe/Berlin x", .words(line: 1)),
+      ("", .empty), ("# nobody\n", .empty), ("ann", .fields(line: 1)),
+      ("ann a\nben", .fields(line: 2)), ("ann a Europe/Berlin x", .fields(line: 1)),
       ("\nann a Nowhere/Town", .zone(line: 2, name: "Nowhere/Town")),
       ("ann a\n\nann b", .sameUser(line: 3, as: 1)), ("ann a\nben a", .sameSecret(line: 2, as: 1)),
     ] as [(String, SyncSecretsFault)])

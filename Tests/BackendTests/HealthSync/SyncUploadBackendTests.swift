@@ -71,18 +71,18 @@ import Testing
     let start = head(
       "POST", "/api/sync", UploadFields(dialect, length: text.utf8.count, isComplete: true),
       length: text.utf8.count)
-    let told = try await client.speak(start + text.prefix(count))
-    #expect(told.status == 104)
-    #expect(told.headers["upload-draft-interop-version"] == dialect.fields[0].value)
+    let response = try await client.speak(start + text.prefix(count))
+    #expect(response.status == 104)
+    #expect(response.headers["upload-draft-interop-version"] == dialect.fields[0].value)
     await client.leave()
-    return try #require(told.headers["location"])
+    return try #require(response.headers["location"])
   }
 
   /// Returns the offset of an upload, which the server reports once it has noticed a disconnection.
   private static func offset(
-    _ rig: BackendRig, _ place: String, _ dialect: UploadDialect
+    _ rig: BackendRig, _ location: String, _ dialect: UploadDialect
   ) async throws -> Int? {
-    let answer = try await ask(rig, "HEAD", place, UploadFields(dialect))
+    let answer = try await ask(rig, "HEAD", location, UploadFields(dialect))
     #expect([200, 204].contains(answer.status))
     return answer.headers["upload-offset"].flatMap { Int($0) }
   }
@@ -93,29 +93,29 @@ import Testing
   ) async throws {
     let scratch = try Scratch()
     let text = Self.batch()
-    var place = ""
+    var location = ""
     try await Self.run(in: scratch("data")) { rig in
-      place = try await Self.cutCreation(rig, dialect, text, after: 9_000)
-      #expect(try await Self.offset(rig, place, dialect) == 9_000)
+      location = try await Self.cutCreation(rig, dialect, text, after: 9_000)
+      #expect(try await Self.offset(rig, location, dialect) == 9_000)
       #expect(try scratch.mode(of: "data/sync-uploads") == 0o700)
       let names = try FileManager.default.contentsOfDirectory(atPath: scratch("data/sync-uploads"))
       #expect(try names.map { try scratch.mode(of: "data/sync-uploads/\($0)") } == [0o600])
     }
     try await Self.run(in: scratch("data")) { rig in
-      #expect(try await Self.offset(rig, place, dialect) == 9_000)
+      #expect(try await Self.offset(rig, location, dialect) == 9_000)
       let rest = String(text.dropFirst(9_000))
       let last = UploadFields(dialect, offset: 9_000, isComplete: true)
       let wrong = try await Self.ask(
-        rig, "PATCH", place, UploadFields(dialect, offset: 8_999, isComplete: true),
+        rig, "PATCH", location, UploadFields(dialect, offset: 8_999, isComplete: true),
         body: rest)
       #expect(wrong.status == 409)
       #expect(wrong.headers["upload-offset"] == "9000")
-      let answer = try await Self.ask(rig, "PATCH", place, last, body: rest)
+      let answer = try await Self.ask(rig, "PATCH", location, last, body: rest)
       #expect(answer.status == 200)
       #expect(answer.body == Self.stored)
       let done = dialect == .iOS ? ("upload-incomplete", "?0") : ("upload-complete", "?1")
       #expect(answer.headers[done.0] == done.1)
-      #expect(try await Self.ask(rig, "HEAD", place, last).status == 404)
+      #expect(try await Self.ask(rig, "HEAD", location, last).status == 404)
       let names = try FileManager.default.contentsOfDirectory(atPath: scratch("data/sync-uploads"))
       #expect(names == [])
     }
@@ -129,20 +129,20 @@ import Testing
         rig, "POST", "/api/sync",
         UploadFields(.current, length: text.utf8.count, isComplete: false), body: "")
       #expect(created.status == 201)
-      let place = try #require(created.headers["location"])
+      let location = try #require(created.headers["location"])
       let hanging = try rig.client()
       try await hanging.tell(
         Self.head(
-          "PATCH", place, UploadFields(.current, offset: 0, isComplete: true),
+          "PATCH", location, UploadFields(.current, offset: 0, isComplete: true),
           length: text.utf8.count) + text.prefix(5_000))
       // Polls until the bytes have arrived. Each HEAD request ends the append in progress.
       var found: Int? = 0
-      while found == 0 { found = try await Self.offset(rig, place, .current) }
+      while found == 0 { found = try await Self.offset(rig, location, .current) }
       let offset = try #require(found)
       #expect((1...5_000).contains(offset))
       #expect(await hanging.isAtEnd())
       let answer = try await Self.ask(
-        rig, "PATCH", place, UploadFields(.current, offset: offset, isComplete: true),
+        rig, "PATCH", location, UploadFields(.current, offset: offset, isComplete: true),
         body: String(text.dropFirst(offset)))
       #expect(answer.body == Self.stored)
     }
@@ -160,17 +160,17 @@ import Testing
         rig, "POST", "/api/sync", UploadFields(.tus, length: text.utf8.count), body: "")
       #expect(created.status == 201)
       #expect(created.headers["tus-resumable"] == "1.0.0")
-      let place = try #require(created.headers["location"])
+      let location = try #require(created.headers["location"])
       let client = try rig.client()
       try await client.tell(
         Self.head(
-          "PATCH", place, UploadFields(.tus, offset: 0), length: text.utf8.count)
+          "PATCH", location, UploadFields(.tus, offset: 0), length: text.utf8.count)
           + text.prefix(5_000))
       var found: Int? = 0
-      while found == 0 { found = try await Self.offset(rig, place, .tus) }
+      while found == 0 { found = try await Self.offset(rig, location, .tus) }
       let offset = try #require(found)
       let last = try await Self.ask(
-        rig, "PATCH", place, UploadFields(.tus, offset: offset),
+        rig, "PATCH", location, UploadFields(.tus, offset: offset),
         body: String(text.dropFirst(offset)))
       #expect(last.status == 204)
       #expect(last.headers["upload-offset"] == "\(text.utf8.count)")
@@ -189,12 +189,12 @@ import Testing
           "POST", "/api/sync", token: Self.secret,
           fields: Self.fields(UploadFields(.current, isComplete: false))
             + (coding.map { ["Content-Encoding: \($0)"] } ?? []), body: "")
-        let place = try #require(created.headers["location"])
+        let location = try #require(created.headers["location"])
         let answer = try await Self.ask(
-          rig, "PATCH", place, UploadFields(.current, offset: 0, isComplete: true), body: text)
+          rig, "PATCH", location, UploadFields(.current, offset: 0, isComplete: true), body: text)
         #expect(answer.status == status)
         #expect(answer.headers["upload-complete"] == "?1")
-        let head = try await Self.ask(rig, "HEAD", place, UploadFields(.current))
+        let head = try await Self.ask(rig, "HEAD", location, UploadFields(.current))
         #expect(head.status == 404)
       }
     }
@@ -209,12 +209,12 @@ import Testing
         "POST", "/api/sync", token: Self.secret,
         fields: Self.fields(UploadFields(.current, isComplete: false))
           + ["Content-Encoding: gzip"], body: "")
-      let place = try #require(created.headers["location"])
+      let location = try #require(created.headers["location"])
       let client = try SocketsClient(port: rig.address.port)
       for (part, from) in [(packed[..<100], 0), (packed[100...], 100)] {
         let isLast = from > 0
         let fields = UploadFields(.current, offset: from, isComplete: isLast)
-        try client.send(Self.head("PATCH", place, fields, length: part.count))
+        try client.send(Self.head("PATCH", location, fields, length: part.count))
         try client.send(Array(part))
         let answer = try client.response()
         #expect(answer.status == (isLast ? 200 : 204))
@@ -236,7 +236,7 @@ import Testing
     #expect(throws: StoreFailure.self) { try failing.write([1, 2], to: id, record, at: 0) }
     let path = scratch("sync-uploads/\(id)")
     #expect(!FileManager.default.fileExists(atPath: path))
-    #expect(failing.kept(at: Timestamp(nanoseconds: 0)) == [])
+    #expect(failing.stored(at: Timestamp(nanoseconds: 0)) == [])
     let files = SyncUploadFiles(in: scratch.path)
     #expect(try files.write([1, 2], to: id, record, at: 0) == 2)
     // The name is already durable. Only a new file needs its directory synced.

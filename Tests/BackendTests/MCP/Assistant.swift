@@ -170,11 +170,11 @@ actor Assistant {
     try await answer(to: beginCall(tool, arguments))
   }
 
-  /// Logs in with a word and a code. Keeps the token if `keepsToken` is true, for lack of a
+  /// Logs in with a word and a code. Keeps the token if `storesToken` is true, for lack of a
   /// session.
-  func login(word: String, code: String, keepsToken: Bool) async throws -> Answer {
+  func login(word: String, code: String, storesToken: Bool) async throws -> Answer {
     let answer = try await call("direct_login", #""word":"\#(word)","code":"\#(code)""#)
-    if keepsToken { token = answer.structured?.access_token }
+    if storesToken { token = answer.structured?.access_token }
     return answer
   }
 

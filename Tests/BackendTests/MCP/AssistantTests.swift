@@ -33,7 +33,7 @@ struct AssistantTests {
   ) async throws -> ScriptedPhone {
     let phone = try await ScriptedPhone.connect(to: rig, device: device)
     let answer = try await assistant.login(
-      word: phone.code.word, code: phone.code.code, keepsToken: kind.version == "2026-07-28")
+      word: phone.code.word, code: phone.code.code, storesToken: kind.version == "2026-07-28")
     #expect(answer.structured?.success == true)
     #expect(answer.isError == false)
     return phone
@@ -48,7 +48,7 @@ struct AssistantTests {
       #expect(list.tools == ["direct_login", "get_health_metrics", "get_summary", "logout"])
       let early = try await assistant.call("get_health_metrics", Self.steps)
       #expect(early.structured?.error == "not_signed_in")
-      let wrong = try await assistant.login(word: "nonsense", code: "000000", keepsToken: false)
+      let wrong = try await assistant.login(word: "nonsense", code: "000000", storesToken: false)
       #expect(wrong.structured?.error == "invalid_credentials")
       #expect(wrong.isError == true)
 

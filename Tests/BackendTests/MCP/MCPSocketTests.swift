@@ -252,8 +252,8 @@ struct MCPSocketTests {
       }
       let wrong = phone.code.code == "000000" ? "000001" : "000000"
       let refused = try await login("nothing", wrong) + login("nothing", wrong)
-      let words = [(5, "invalid_credentials"), (1, "locked_out")]
-      #expect(refused == words.flatMap { Array(repeating: $0.1, count: $0.0) })
+      let names = [(5, "invalid_credentials"), (1, "locked_out")]
+      #expect(refused == names.flatMap { Array(repeating: $0.1, count: $0.0) })
       let right = try await login(phone.code.word, phone.code.code)
       #expect(right == ["locked_out", "locked_out", "locked_out"])
     }

@@ -232,7 +232,7 @@ import Testing
   func `each call during a shutdown receives an outcome`(isKilled: Bool) async throws {
     try await BackendRig.run { rig in
       let (phone, _, grant) = try await rig.pairedPhone()
-      let told = try await withThrowingTaskGroup(of: Bool.self) { group in
+      let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
         for _ in 0..<64 {
           group.addTask {
             do throws(BackendError) {
@@ -248,7 +248,7 @@ import Testing
         if isKilled { await rig.backend.kill() } else { await rig.backend.drainAndStop() }
         return try await group.reduce(into: []) { $0.append($1) }
       }
-      #expect(told == [Bool](repeating: true, count: 64))
+      #expect(outcomes == [Bool](repeating: true, count: 64))
       withExtendedLifetime(phone) {}
     }
   }

@@ -95,8 +95,8 @@ enum BottleProperty {
       let choice = Int(choices.byte())
       let value = choices.take(Int(choices.byte() % 64))
       let news = BottleModel.News(value, of: attributes[choice % attributes.count])
-      let heard = news.map { BottleModel.Input.heard(attempt, $0, at: wall) }
-      let input = choice < 128 ? heard : nil
+      let receivedInput = news.map { BottleModel.Input.heard(attempt, $0, at: wall) }
+      let input = choice < 128 ? receivedInput : nil
       effects += model.handle(input ?? inputs[choice % inputs.count], at: now)
       try hold(model.brokenInvariants(.thorough) == [], "a bottle's link keeps its invariants")
     }

@@ -86,11 +86,11 @@ enum PolicyProperty {
         try hold(bounds.contains(wait), "a wait is within its bounds")
       }
     }
-    try keepsPromises(policy)
+    try checkPromises(policy)
   }
 
   /// Runs a link with this policy through endless failures, and checks invariants and deadlines.
-  private static func keepsPromises(_ policy: LinkPolicy) throws(Broken) {
+  private static func checkPromises(_ policy: LinkPolicy) throws(Broken) {
     var link = HeldLink(policy: policy, seed: 1)
     var now = Instant.zero
     let start: [HeldLink.Input] = [

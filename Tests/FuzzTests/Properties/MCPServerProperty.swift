@@ -28,7 +28,7 @@ struct MCPServerProperty {
     case 6: try post(choices.text(), choice)
     case 7: try send(choice & 1 == 0 ? .get : .delete, "", choice)
     case 8: try take(.abandoned(RequestID(lastRequest - min(lastRequest, UInt64(choice % 8)))))
-    case 9, 10: try settle(choice)
+    case 9, 10: try answerCall(choice)
     case _: try pass(choice)
     }
   }
@@ -87,7 +87,7 @@ struct MCPServerProperty {
   }
 
   /// Gives the outcome of one of the pending calls.
-  private mutating func settle(_ choice: UInt8) throws(Broken) {
+  private mutating func answerCall(_ choice: UInt8) throws(Broken) {
     guard !asks.isEmpty else { return }
     let ask = asks.remove(at: Int(choice) % asks.count)
     let grant = RelayGrant(accessToken: "secret", expiresIn: .seconds(7_200), user: "u")

@@ -45,8 +45,8 @@ enum StreamProperty {
         StreamCodec.encodeDraining(within: within), shop: Shop.id)
       try hold(again == frame, "a notice that was read can be written")
     case .unknown(let type):
-      let isWord = Array(type.utf8) == text
-      try hold(isWord || type != "draining", "a known type is not reported as unknown")
+      let isText = Array(type.utf8) == text
+      try hold(isText || type != "draining", "a known type is not reported as unknown")
     }
   }
 

@@ -85,8 +85,8 @@ enum RowProperty {
   private static func insert(
     into table: String, _ values: [SQLValue], _ tables: TimelineTables
   ) throws(StoreFailure) {
-    let places = values.map { _ in "?" }.joined(separator: ", ")
-    try tables.database.run("INSERT INTO \(table) VALUES (\(places))", values)
+    let placeholders = values.map { _ in "?" }.joined(separator: ", ")
+    try tables.database.run("INSERT INTO \(table) VALUES (\(placeholders))", values)
   }
 
   private static func values(_ count: Int, _ choices: inout Choices) -> [SQLValue] {
@@ -133,8 +133,8 @@ enum StoreProperty {
     let choice = choices.byte()
     var file = choice & 1 == 0 ? timeline : log
     while !choices.isEmpty {
-      let place = Int(choices.byte()) << 8 | Int(choices.byte())
-      file[place % file.count] = choices.byte()
+      let index = Int(choices.byte()) << 8 | Int(choices.byte())
+      file[index % file.count] = choices.byte()
     }
     guard let scratch = try? Scratch(), (try? scratch.write(file, to: "s")) != nil else { return }
     let access: StoreAccess = choice & 2 == 0 ? .read : .write

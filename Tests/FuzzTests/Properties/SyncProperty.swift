@@ -31,8 +31,8 @@ enum SyncProperty {
         && reading.workoutRanges.count == batch.workouts?.count ?? 0,
       "each record has its bytes")
     let delivery = SyncDelivery(of: reading, user: "u") { SyncHash(words: fold($0)) }
-    var kept = StoredSync()
-    let first = kept.apply(delivery)
+    var stored = StoredSync()
+    let first = stored.apply(delivery)
     try hold(
       first.records + first.workouts + first.skippedDuplicates + first.refused
         == delivery.samples.count, "each sample is new, a duplicate or refused")
@@ -41,7 +41,7 @@ enum SyncProperty {
     }
     // A batch that deletes its own samples adds them again.
     guard delivery.deleted.isEmpty else { return }
-    let again = kept.apply(delivery)
+    let again = stored.apply(delivery)
     try hold(
       again == IngestCounts(skippedDuplicates: delivery.samples.count) || hasMovedUUID(delivery),
       "a repeated batch adds nothing")

@@ -59,7 +59,7 @@ enum UploadProperty {
   private static func read(_ choices: inout Choices) -> [String: String] {
     var found: [String: String] = [:]
     let mask = choices.byte()
-    for (place, name) in names.enumerated() where place > 7 || mask & 1 << place != 0 {
+    for (index, name) in names.enumerated() where index > 7 || mask & 1 << index != 0 {
       found[name] = choices.text()
     }
     return found
@@ -88,9 +88,9 @@ enum UploadProperty {
     let size = Int(choices.byte()) * 4_000
     let dialects = [UploadDialect.current, .iOS, .tus]
     let dialect = dialects[Int(choices.byte()) % dialects.count]
-    let place = "https://a.example/up"
+    let location = "https://a.example/up"
     var upload = ResumableUpload(
-      size: size, UploadOffer(dialect), url: choices.byte() & 1 == 0 ? place : nil)
+      size: size, UploadOffer(dialect), url: choices.byte() & 1 == 0 ? location : nil)
     let statuses = [200, 201, 204, 400, 401, 404, 409, 413, 500, 503]
     for _ in 0..<64 {
       switch upload.step {
@@ -109,7 +109,7 @@ enum UploadProperty {
           UploadFields(
             dialect, offset: known & 1 == 0 ? nil : Int(choices.byte()) * 4_100,
             isComplete: known & 2 == 0 ? nil : known & 4 == 0),
-          url: known & 8 == 0 ? nil : place))
+          url: known & 8 == 0 ? nil : location))
     }
     throw Broken("an upload ends")
   }
@@ -132,8 +132,8 @@ enum UploadProperty {
       let (name, count) = tables[Int(choices.byte()) % tables.count]
       var values: [SQLValue] = []
       for _ in 0..<count { values.append(value(&choices)) }
-      let places = values.map { _ in "?" }.joined(separator: ", ")
-      try database.run("INSERT INTO \(name) VALUES (\(places))", values)
+      let placeholders = values.map { _ in "?" }.joined(separator: ", ")
+      try database.run("INSERT INTO \(name) VALUES (\(placeholders))", values)
       _ = try SyncQueueTables(database).stored()
     } catch {
       guard case .corrupt = error else { throw Broken("a bad row is corrupt, not \(error)") }

@@ -1,7 +1,7 @@
 @testable import LinkProtocols
 
 /// The result of one end for all of its input.
-struct Heard: Equatable {
+struct Received: Equatable {
   var events: [WebSocketEvent]
   var output: [UInt8]
   var state: WebSocketConnection.State
@@ -43,12 +43,12 @@ struct End {
     WebSocketConnection(role: role, limits: limits, extensions: deflate, maskSeed: 7)
   }
 
-  func reads(_ pieces: [[UInt8]]) -> Heard {
+  func reads(_ pieces: [[UInt8]]) -> Received {
     var connection = connection()
     var events: [WebSocketEvent] = []
     for piece in pieces { connection.receive(piece, into: &events) }
     let state = connection.state
-    return Heard(events: events, output: connection.takeOutput(), state: state)
+    return Received(events: events, output: connection.takeOutput(), state: state)
   }
 }
 
@@ -57,14 +57,14 @@ enum WebSocketProperty {
   static func check(_ bytes: [UInt8]) throws(Broken) {
     var choices = Choices(bytes)
     let end = End(choice: choices.byte())
-    let heard = try sameHoweverCut(Array(choices.rest)) { end.reads($0) }
-    try isBounded(heard, end.limits)
-    try answersWell(heard, end)
+    let received = try sameHoweverCut(Array(choices.rest)) { end.reads($0) }
+    try isBounded(received, end.limits)
+    try answersWell(received, end)
   }
 
-  static func isBounded(_ heard: Heard, _ limits: WebSocketLimits) throws(Broken) {
-    for (index, event) in heard.events.enumerated() {
-      let isLast = index == heard.events.count - 1
+  static func isBounded(_ received: Received, _ limits: WebSocketLimits) throws(Broken) {
+    for (index, event) in received.events.enumerated() {
+      let isLast = index == received.events.count - 1
       switch event {
       case .text(let text):
         try hold(text.count <= limits.maxMessageBytes, "no text is beyond the limit")
@@ -74,21 +74,21 @@ enum WebSocketProperty {
       case .ping(let payload), .pong(let payload):
         try hold(payload.count <= 125, "control frames have at most 125 octets")
       case .oversized: try hold(limits.oversize == .skip, "this limit fails the connection")
-      case .closed, .ended: try hold(isLast && heard.state == .closed, "nothing follows a close")
+      case .closed, .ended: try hold(isLast && received.state == .closed, "nothing follows a close")
       case .failed(let error):
-        try hold(isLast && heard.state == .closed, "nothing follows a failure")
+        try hold(isLast && received.state == .closed, "nothing follows a failure")
         try hold([1002, 1007, 1009].contains(error.code), "\(error.code) is a code of a failure")
       }
     }
   }
 
   /// Checks that the peer understands every frame that this end answers with.
-  private static func answersWell(_ heard: Heard, _ end: End) throws(Broken) {
-    let peer = End(role: end.role.peer, deflate: end.deflate).reads([heard.output])
-    var expected = heard.events.compactMap { event -> WebSocketEvent? in
+  private static func answersWell(_ received: Received, _ end: End) throws(Broken) {
+    let peer = End(role: end.role.peer, deflate: end.deflate).reads([received.output])
+    var expected = received.events.compactMap { event -> WebSocketEvent? in
       if case .ping(let payload) = event { .pong(payload) } else { nil }
     }
-    switch heard.events.last {
+    switch received.events.last {
     case .closed(let code, _): expected.append(.closed(code: code, reason: ""))
     case .failed(let error): expected.append(.closed(code: error.code, reason: error.detail))
     case .text, .binary, .ping, .pong, .oversized, .ended, nil: break
@@ -110,9 +110,9 @@ enum ExchangeProperty {
       let kind = choices.byte()
       expected.append(send(kind, payload(kind, &choices), &sender, &out))
     }
-    let heard = try sameHoweverCut(out) { far.reads($0) }
-    try hold(heard.events == expected, "what one end sends is what the other receives")
-    try WebSocketProperty.isBounded(heard, far.limits)
+    let received = try sameHoweverCut(out) { far.reads($0) }
+    try hold(received.events == expected, "what one end sends is what the other receives")
+    try WebSocketProperty.isBounded(received, far.limits)
   }
 
   /// Returns a few octets, or many repetitions of them, so that there is something to compress.

@@ -116,8 +116,8 @@ extension BottleLinkInputs {
   private mutating func launch() {
     give(.restored(disk.snapshot))
     if oneIn(4) {
-      let kept = RestoredPeripheral(one(Self.bottles), isConnected: oneIn(2))
-      give(.central(.restored([kept])))
+      let peripheral = RestoredPeripheral(one(Self.bottles), isConnected: oneIn(2))
+      give(.central(.restored([peripheral])))
     }
     give(.start)
     if !oneIn(4) { give(.central(.adapter(.on))) }
@@ -167,7 +167,7 @@ extension BottleLinkInputs {
   private mutating func goOn() {
     guard machine.adapter == .on else { return give(.central(.adapter(.on))) }
     guard machine.link.isWanted else { return give(.start) }
-    if machine.isConnected { return hear() }
+    if machine.isConnected { return receive() }
     if let discovering { return endDiscovery(discovering) }
     if !connects.isEmpty, !oneIn(6) {
       let (attempt, _) = connects[number(0...connects.count - 1)]
@@ -216,7 +216,7 @@ extension BottleLinkInputs {
   }
 
   /// Gives an input from the bottle.
-  private mutating func hear() {
+  private mutating func receive() {
     if !chunks.isEmpty, !oneIn(6) {
       let chunk = oneIn(12) ? chunks[chunks.count - 1] : chunks.removeFirst()
       return give(.heard(attempt, .chunk(chunk), at: wall))

@@ -79,7 +79,7 @@ struct LinkInputs: LinkedGenerator {
   // response ends the tries.
   static let properties: [MachineProperty<LinkInputs>] = [
     .usesPresentAttempt,
-    .tellsChanges(of: { $0.status }) { effect -> LinkStatus? in
+    .reportsChanges(of: { $0.status }) { effect -> LinkStatus? in
       if case .status(let status) = effect { status } else { nil }
     },
     MachineProperty("connections stay inside every window of the policy") { generator, step in

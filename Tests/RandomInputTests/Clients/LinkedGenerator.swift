@@ -46,14 +46,14 @@ extension LinkedGenerator {
     oneIn(2) ? attempt : AttemptID(UInt64(number(0...3)) &+ attempt.number &- 2)
   }
 
-  mutating func tell(_ event: LinkEvent) { give(Self.input(event, at: wall)) }
+  mutating func report(_ event: LinkEvent) { give(Self.input(event, at: wall)) }
 
-  mutating func changeDevice() { tell(.device(deviceChange())) }
+  mutating func changeDevice() { report(.device(deviceChange())) }
 
   /// Removes every condition of the device that keeps a link from connecting.
   mutating func free() {
-    tell(.device(.lifecycle(.foreground)))
-    tell(.device(.reachability(.reachable(path: PathID("wifi")))))
+    report(.device(.lifecycle(.foreground)))
+    report(.device(.reachability(.reachable(path: PathID("wifi")))))
   }
 
   /// Gives an input of a socket other than a message, such as a loss. It may be an old socket.
@@ -62,10 +62,10 @@ extension LinkedGenerator {
   mutating func disturbLink(ping: UInt64) {
     let attempt = anyAttempt()
     switch number(0...5) {
-    case 0: tell(.ping(attempt))
-    case 1, 2: tell(.pong(attempt, oneIn(3) ? ping &- 1 : ping))
-    case 3: tell(.oversized(attempt, bytes: 5_000_000))
-    case _: tell(.lost(attempt, linkFailure()))
+    case 0: report(.ping(attempt))
+    case 1, 2: report(.pong(attempt, oneIn(3) ? ping &- 1 : ping))
+    case 3: report(.oversized(attempt, bytes: 5_000_000))
+    case _: report(.lost(attempt, linkFailure()))
     }
   }
 }
@@ -112,13 +112,13 @@ extension MachineProperty where Generator: LinkedGenerator {
 
 extension MachineProperty {
   /// Returns the promise that a status is reported when it has changed, and only then.
-  static func tellsChanges<Status: Equatable & Sendable>(
+  static func reportsChanges<Status: Equatable & Sendable>(
     of status: @escaping @Sendable (Generator.Subject) -> Status,
-    by told: @escaping @Sendable (Generator.Subject.Effect) -> Status?
+    by reported: @escaping @Sendable (Generator.Subject.Effect) -> Status?
   ) -> MachineProperty {
     MachineProperty("every status change is reported, and nothing else") { _, step in
       let (before, after) = (status(step.before), status(step.after))
-      return step.effects.compactMap { told($0) } == (before == after ? [] : [after])
+      return step.effects.compactMap { reported($0) } == (before == after ? [] : [after])
     }
   }
 }

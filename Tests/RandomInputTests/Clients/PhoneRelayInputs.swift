@@ -55,7 +55,7 @@ struct PhoneRelayInputs: LinkedGenerator {
     case 0: use()
     case 1: changeDevice()
     case 2, 3: disturb()
-    case 4: if oneIn(9) { for place in 0..<number(30...40) { ask(10 + place) } }
+    case 4: if oneIn(9) { for index in 0..<number(30...40) { ask(10 + index) } }
     case _: goOn()
     }
   }
@@ -97,7 +97,7 @@ struct PhoneRelayInputs: LinkedGenerator {
 
   static let properties: [MachineProperty<PhoneRelayInputs>] = [
     .usesPresentAttempt,
-    .tellsChanges(of: { $0.status }) { effect -> RelayStatus? in
+    .reportsChanges(of: { $0.status }) { effect -> RelayStatus? in
       if case .update(.status(let status)) = effect { status } else { nil }
     },
     MachineProperty("each held reading belongs to a question in line") { generator, step in
@@ -119,7 +119,7 @@ extension PhoneRelayInputs {
 
   private mutating func answerPing() {
     isAsked = false
-    tell(.pong(attempt, ping))
+    report(.pong(attempt, ping))
   }
 
   /// Gives an input that usually advances the phone.
@@ -150,7 +150,7 @@ extension PhoneRelayInputs {
     case 10: give(.message(attempt, .cancelled(name(number(0...9)))))
     case 11: for _ in 0..<number(1...9) { give(.message(attempt, nonsense())) }
     case 12: give(.message(attempt, welcome()))
-    case _: if oneIn(4) { tell(.lost(attempt, linkFailure())) }
+    case _: if oneIn(4) { report(.lost(attempt, linkFailure())) }
     }
   }
 

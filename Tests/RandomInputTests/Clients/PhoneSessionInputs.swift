@@ -34,7 +34,7 @@ struct PhoneSessionInputs: LinkedGenerator {
       guard oneIn(20) else { return }
       restart(SessionModel(machine.settings, seed: generator.next()))
       launch()
-    case _: hear()
+    case _: receive()
     }
   }
 
@@ -133,7 +133,7 @@ extension PhoneSessionInputs {
 
 // Messages from the server.
 extension PhoneSessionInputs {
-  private mutating func hear() {
+  private mutating func receive() {
     let message: SessionServerMessage
     if !machine.isConnected, !oneIn(6) {
       switch number(0...2) {
@@ -231,17 +231,17 @@ extension PhoneSessionInputs {
     var entries: [SessionEntry] = []
     for _ in 0..<number(0...2) {
       var entry = entry(name, prompt?.conversation == name ? prompt : nil)
-      entry.place = first + UInt64(entries.count) + (isOld ? 1 : 0)
+      entry.position = first + UInt64(entries.count) + (isOld ? 1 : 0)
       entries.append(entry)
     }
     let end = first + UInt64(entries.count)
     nextPlace[name] = end
-    let place: SessionHistory.Place =
+    let extent: SessionHistory.Extent =
       isOld
-      ? .sequence(first: entries.first?.place, last: entries.last?.place, next: end + 1)
+      ? .sequence(first: entries.first?.position, last: entries.last?.position, next: end + 1)
       : .offset(next: end, signature: oneIn(9) ? "t" : "s", isReplaced: oneIn(12))
     var window = SessionHistory(
-      conversation: name, entries: entries, place: place, isComplete: !oneIn(3))
+      conversation: name, entries: entries, extent: extent, isComplete: !oneIn(3))
     if oneIn(12) {
       let oldest = UInt64(number(0...9))
       window.gap = SessionHistory.Gap(

@@ -132,9 +132,9 @@ extension SocketInputs {
       let isIdle = machine.deadline == nil || machine.isStopped
       return isIdle || oneIn(9) ? give(.start) : awaitDue()
     }
-    if machine.isConnected { return oneIn(3) ? hear(attempt) : answerPing() }
+    if machine.isConnected { return oneIn(3) ? receive(attempt) : answerPing() }
     if opened != attempt, !oneIn(9) { return open(attempt, subprotocol: oneIn(3) ? "chat" : nil) }
-    hear(attempt)
+    receive(attempt)
   }
 
   /// Reports that a socket is open, once for each socket.
@@ -144,7 +144,7 @@ extension SocketInputs {
   }
 
   /// Gives a received message with the app's marks.
-  private mutating func hear(_ attempt: AttemptID) {
+  private mutating func receive(_ attempt: AttemptID) {
     var marks = SocketMarks()
     marks.confirms = oneIn(2)
     marks.answersPing = oneIn(2)
@@ -158,7 +158,7 @@ extension SocketInputs {
     let attempt = anyAttempt()
     switch number(0...7) {
     case 0: if attempt != opened { open(attempt, subprotocol: nil) }
-    case 1: hear(attempt)
+    case 1: receive(attempt)
     case 2, 3: give(.socket(attempt, .reading(isPaused: !oneIn(3))))
     case 4: give(.socket(attempt, .unsent))
     case _: disturbLink(ping: ping)

@@ -70,7 +70,7 @@ struct StreamInputs: LinkedGenerator {
     switch number(0...32) {
     case 0...6: answerStore()
     case 7...11: answerFetch()
-    case 12...18: hear()
+    case 12...18: receive()
     case 19...21: use()
     case 22, 23:
       let parent = oneIn(3) ? server.anyMessage()?.id : nil
@@ -156,11 +156,11 @@ extension StreamInputs {
 
   /// Puts the app into the background for a while.
   private mutating func leave() {
-    tell(.device(.lifecycle(.background)))
+    report(.device(.lifecycle(.background)))
     for _ in 0..<number(0...6) { server.write(at: wall) }
     if oneIn(3) { skip(to: now.advanced(by: .seconds(number(10...40)))) }
     give(nil)
-    tell(.device(.lifecycle(.foreground)))
+    report(.device(.lifecycle(.foreground)))
   }
 
   private mutating func use() {
@@ -202,9 +202,9 @@ extension StreamInputs {
   /// Answers a request for a page, or lets it fail.
   private mutating func answerFetch() {
     guard !fetches.isEmpty else { return }
-    let place = number(0...fetches.count - 1)
-    let (id, query) = fetches[place]
-    if !oneIn(12) { fetches.remove(at: place) }
+    let index = number(0...fetches.count - 1)
+    let (id, query) = fetches[index]
+    if !oneIn(12) { fetches.remove(at: index) }
     guard oneIn(10) else { return give(.fetched(id, server.page(query))) }
     give(.fetchFailed(id, linkFailure()))
   }
@@ -212,9 +212,9 @@ extension StreamInputs {
   /// Answers a post, lets it fail, or loses it.
   private mutating func answerPost() {
     guard !posts.isEmpty else { return }
-    let place = number(0...posts.count - 1)
-    let (entry, attempt) = posts[place]
-    if !oneIn(9) { posts.remove(at: place) }
+    let index = number(0...posts.count - 1)
+    let (entry, attempt) = posts[index]
+    if !oneIn(9) { posts.remove(at: index) }
     if oneIn(4) {
       let long = LinkFailure.http(status: 413, retryAfter: nil, detail: one(["", "long"]))
       return give(.postFailed(entry.id, try: attempt, oneIn(6) ? long : linkFailure()))
@@ -233,14 +233,14 @@ extension StreamInputs {
   }
 
   /// Opens the socket, or delivers the next message on it.
-  private mutating func hear() {
+  private mutating func receive() {
     guard let (attempt, after) = dial else { return }
     if machine.link.status.phase != .connected {
-      if oneIn(6) { return tell(.lost(attempt, linkFailure())) }
-      let tells = !server.isPlain && !oneIn(5)
-      let start = tells && !oneIn(3) ? after : nil
+      if oneIn(6) { return report(.lost(attempt, linkFailure())) }
+      let reportsHead = !server.isPlain && !oneIn(5)
+      let start = reportsHead && !oneIn(3) ? after : nil
       sent = start.map { Int($0.offset) } ?? server.messages.count
-      return give(.opened(attempt, head: tells ? server.head : nil, after: start))
+      return give(.opened(attempt, head: reportsHead ? server.head : nil, after: start))
     }
     // A log that was restored from a backup continues at an earlier position.
     if sent > server.messages.count { sent = max(0, server.messages.count - number(0...3)) }

@@ -55,9 +55,9 @@ struct StreamServer: RandomValues {
     case 0: if oneIn(2) { log.begin(epoch: one(["e", "f"]), keeping: number(0...9)) }
     case 1:
       let lost = number(1...6)
-      let kept = messages.dropLast(lost)
+      let remaining = messages.dropLast(lost)
       log = StoredLog(epoch: log.epoch)
-      for message in kept { _ = log.append(LogEntry(message: message, key: nil)) }
+      for message in remaining { _ = log.append(LogEntry(message: message, key: nil)) }
       for _ in 0..<lost where !oneIn(4) { write(at: wall) }
     case 2: lag = one([0, 0, 6, 60])
     case _:

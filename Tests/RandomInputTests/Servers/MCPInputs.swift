@@ -58,7 +58,7 @@ struct MCPInputs: ServerInputs {
   mutating func act() {
     passTime([.milliseconds(1), .seconds(1), .seconds(2), .seconds(3), .seconds(41)])
     switch number(0...39) {
-    case 0...9: settle()
+    case 0...9: answerCall()
     case 10...11: leave()
     case 12: endSession()
     case 13: if oneIn(9) { give(.drain) }
@@ -85,7 +85,7 @@ struct MCPInputs: ServerInputs {
   }
 
   /// Gives the outcome of a call, rarely twice or for an unknown call.
-  private mutating func settle() {
+  private mutating func answerCall() {
     guard !asked.isEmpty else { return send(message()) }
     let call = one(asked)
     let ask = oneIn(30) ? RequestID(55_555) : call.ask
@@ -172,8 +172,8 @@ extension MCPInputs {
   }
 
   private mutating func conclude(_ ask: RequestID, _ outcome: RelayOutcome, _ token: TokenHash?) {
-    guard let place = asked.firstIndex(where: { $0.ask == ask }) else { return }
-    let call = asked.remove(at: place)
+    guard let index = asked.firstIndex(where: { $0.ask == ask }) else { return }
+    let call = asked.remove(at: index)
     let rest = asked.contains { $0.request == call.request }
     let isBatch = open[call.request]?.call.body.contains(UInt8(ascii: "[")) ?? false
     require(open[call.request] == nil || rest || isBatch, "an outcome ends its request")

@@ -11,7 +11,7 @@ extension RelayInputs {
   private static let addresses = ["a", "a", "b", "00000000000000aa", "00000000000000ab"]
 
   /// Connects a phone and logs in assistants.
-  mutating func settleIn() {
+  mutating func connectAll() {
     arrive()
     for _ in 0..<number(1...2) {
       draw()
@@ -56,7 +56,7 @@ extension RelayInputs {
   }
 
   mutating func ask() {
-    if let question = kept.questions.first, oneIn(4) {
+    if let question = stored.questions.first, oneIn(4) {
       return give(.question(question.question), bearer: question.caller)
     }
     let bearer = tokens.isEmpty || oneIn(30) ? nil : one(tokens)
@@ -188,7 +188,7 @@ extension RelayInputs {
   mutating func seldom() {
     switch number(0...9) {
     case 0: give(.overflowed(anySocket()))
-    case 1: for id in notes.open { give(.heard(id)) }
+    case 1: for id in notes.open { give(.received(id)) }
     case 2: if oneIn(9) { give(.drain(within: one([.zero, .seconds(3), .milliseconds(2_500)]))) }
     case 3: give(.stored(StoreToken(777_777), failure: nil))
     case 4: give(.abandoned(asks.keys.min() ?? RequestID(777_777)))
@@ -200,11 +200,11 @@ extension RelayInputs {
 
   /// Restarts the process after the store completed a first part of the pending changes.
   private mutating func beginAnew() {
-    var kept = kept
+    var stored = stored
     for write in writes.prefix(number(0...writes.count)) {
-      for change in write.changes { kept.apply(change) }
+      for change in write.changes { stored.apply(change) }
     }
     restart(RelayServer(policy: policy, life: "r\(notes.fresh())", at: now))
-    give(.restored(kept, wall: wall))
+    give(.restored(stored, wall: wall))
   }
 }

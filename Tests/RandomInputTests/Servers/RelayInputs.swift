@@ -13,7 +13,7 @@ struct RelayInputs: ServerInputs {
   let policy: RelayServerPolicy
   var drainLimit: Duration { policy.workable.drainLimit }
 
-  var kept = StoredRelay()
+  var stored = StoredRelay()
   /// The calls without an outcome, and their deadlines.
   var asks: [RequestID: (ask: RelayCall, bearer: TokenHash?, until: Instant)] = [:]
   /// The pulls without a reply, and their callers.
@@ -47,7 +47,7 @@ struct RelayInputs: ServerInputs {
       (\.wrongBurst, [1, 3]), (\.maxWatchedAddresses, [0, 2]), (\.maxLeased, [0, 1, 2]),
       (\.pushBurst, [0, 1, 2]), (\.maxSockets, [1, 2, 4]), (\.socketsPerAddress, [1, 2]),
       (\.maxPhones, [1, 2, 3]), (\.tokensPerPhone, [0, 1, 2]), (\.callsPerPhone, [1, 2, 3]),
-      (\.maxCalls, [1, 2, 4]), (\.maxWrites, [1, 3, 6]), (\.maxSettled, [0, 1, 2]),
+      (\.maxCalls, [1, 2, 4]), (\.maxWrites, [1, 3, 6]), (\.maxEnded, [0, 1, 2]),
       (\.maxAnswerBytes, [16, 40, 300]), (\.maxGatheredBytes, [20, 60]),
     ]
     let times: [(WritableKeyPath<RelayServerPolicy, Duration>, [Int])] = [
@@ -64,8 +64,8 @@ struct RelayInputs: ServerInputs {
   }
 
   mutating func begin() {
-    give(.restored(kept, wall: wall))
-    settleIn()
+    give(.restored(stored, wall: wall))
+    connectAll()
   }
 
   mutating func act() {
@@ -78,7 +78,7 @@ struct RelayInputs: ServerInputs {
     case 12...15: pull()
     case 16: leave()
     case 17: ring()
-    case 18: settleIn()
+    case 18: connectAll()
     case _: seldom()
     }
     for _ in 0..<3 {
@@ -111,7 +111,7 @@ extension RelayInputs {
 
   private mutating func note(_ input: RelayServer.Input) {
     switch input {
-    case .restored(let kept, _): self.kept = kept
+    case .restored(let stored, _): self.stored = stored
     case .phoneOpened(let id, _, _): notes.asked.insert(id)
     case .phoneGone(let id, _, _): notes.end(id)
     case .call(let id, let ask, let bearer, _, _):
@@ -121,13 +121,13 @@ extension RelayInputs {
     case .pull(let id, _, let bearer, _): pulls[id] = .some(bearer)
     case .stored(let token, let failure):
       for write in writes where write.token == token && failure == nil {
-        for change in write.changes { kept.apply(change) }
+        for change in write.changes { stored.apply(change) }
       }
       writes.removeAll { $0.token == token }
     case .tokenDrawn(.phone(_, _, let secret, _)), .tokenDrawn(.access(_, let secret)):
       secrets[secret.text] = secret.hash
     case .drain: noteDrain()
-    case .heard, .phoneSaid, .phoneUnreadable, .overflowed, .tokenDrawn, .pushed: return
+    case .received, .phoneSaid, .phoneUnreadable, .overflowed, .tokenDrawn, .pushed: return
     }
   }
 
@@ -162,9 +162,9 @@ extension RelayInputs {
     case .connectionCode(let code):
       pairs = pairs.suffix(3) + [RelayPair(code: code.code, word: code.word)]
       guard let text = code.resumeToken else { return }
-      let kept = self.kept.phones.first { $0.resume == secrets[text] }
-      require(kept != nil, "a phone receives its token once it is durable")
-      if let kept { resumes = resumes.suffix(4) + [(kept.device, kept.resume)] }
+      let stored = self.stored.phones.first { $0.resume == secrets[text] }
+      require(stored != nil, "a phone receives its token once it is durable")
+      if let stored { resumes = resumes.suffix(4) + [(stored.device, stored.resume)] }
     case .question(let name, let question): given = given.suffix(5) + [(id, name, question)]
     case .cancel(let name): if !oneIn(3) { given.removeAll { $0.id == name } }
     case .unknown: return
@@ -178,12 +178,12 @@ extension RelayInputs {
     switch outcome {
     case .loggedIn(let grant):
       guard let token = secrets[grant.accessToken],
-        kept.accesses.contains(where: { $0.token == token })
+        stored.accesses.contains(where: { $0.token == token })
       else { return run.fail("an assistant receives its token once it is durable") }
       tokens = tokens.suffix(4) + [token]
     case .loggedOut:
       require(
-        !kept.accesses.contains { $0.token == ask.bearer }, "a logout is confirmed once stored")
+        !stored.accesses.contains { $0.token == ask.bearer }, "a logout is confirmed once stored")
     case .data: require(ask.bearer != nil, "a call without a token is refused")
     case .refused: if oneIn(4) { tokens.removeAll { $0 == ask.bearer } }
     }

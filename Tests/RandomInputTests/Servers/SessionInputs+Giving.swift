@@ -32,7 +32,7 @@ extension SessionInputs {
     proof: SessionServer.Proof = .none
   ) {
     let id = id ?? anySocket()
-    if !oneIn(9) { give(.heard(id)) }
+    if !oneIn(9) { give(.received(id)) }
     give(.said(id, message, proof: proof, wall: wall))
   }
 
@@ -62,11 +62,11 @@ extension SessionInputs {
   }
 
   private mutating func subscription(_ talk: String) -> SessionSubscription {
-    let place = UInt64(number(0...7))
-    let signature = oneIn(2) ? kept.conversations[talk]?.signature : one([nil, "other"])
+    let position = UInt64(number(0...7))
+    let signature = oneIn(2) ? stored.conversations[talk]?.signature : one([nil, "other"])
     return SessionSubscription(
       conversation: talk,
-      cursor: oneIn(3) ? .sequence(place) : .offset(place, signature: signature))
+      cursor: oneIn(3) ? .sequence(position) : .offset(position, signature: signature))
   }
 
   /// Reports the outcome of the oldest pending change of the store.
@@ -95,7 +95,7 @@ extension SessionInputs {
     switch number(0...9) {
     case 0: give(.overflowed(anySocket()))
     case 1: give(.unreadable(anySocket(), detail: "odd", field: one([nil, "text", "last_seq"])))
-    case 2: for id in notes.open { give(.heard(id)) }
+    case 2: for id in notes.open { give(.received(id)) }
     case 3: if oneIn(2) { give(.drain(within: .seconds(3))) }
     case 4: give(.drained(anySocket()))
     case 5: give(.stored(StoreToken(777_777), failure: nil, wall: wall))
@@ -107,12 +107,12 @@ extension SessionInputs {
 
   /// Restarts the process after the store completed a first part of the pending changes.
   private mutating func beginAnew() {
-    var kept = kept
+    var stored = stored
     for write in writes.prefix(number(0...writes.count)) {
-      for change in write.changes { kept.apply(change) }
+      for change in write.changes { stored.apply(change) }
     }
     let seed = run.seed &+ notes.fresh()
     restart(SessionServer(policy: policy, seed: seed, at: now))
-    give(.restored(kept, wall: wall))
+    give(.restored(stored, wall: wall))
   }
 }

@@ -11,7 +11,7 @@ struct SessionInputs: ServerInputs {
   let policy: SessionServerPolicy
   var drainLimit: Duration { policy.workable.drainLimit }
 
-  var kept = StoredSessions()
+  var stored = StoredSessions()
   /// The sockets with unsent bytes, whose drain will be reported.
   var full: [ConnectionID] = []
   var handlers: Set<SessionPromptID> = []
@@ -43,7 +43,7 @@ struct SessionInputs: ServerInputs {
       (\.entriesPerConversation, [1, 3]), (\.maxHistoryBytes, [100, 300]),
       (\.maxConversations, [1, 2]), (\.windowEntries, [1, 3]), (\.maxSubscriptions, [1, 2]),
       (\.usualMessageBytes, [900, 2_000]), (\.maxMessageBytes, [900, 4_000]),
-      (\.laneBytes, [0, 500, 3_000]), (\.maxParcels, [1, 3, 5]), (\.maxWrites, [1, 2, 4]),
+      (\.queueBytes, [0, 500, 3_000]), (\.maxQueued, [1, 3, 5]), (\.maxWrites, [1, 2, 4]),
     ]
     let times: [(WritableKeyPath<SessionServerPolicy, Duration>, [Int])] = [
       (\.connectWait, [2]), (\.heartbeat, [0, 3]), (\.pingInterval, [2]), (\.pongWait, [3, 7]),
@@ -56,7 +56,7 @@ struct SessionInputs: ServerInputs {
     return policy
   }
 
-  mutating func begin() { give(.restored(kept, wall: wall)) }
+  mutating func begin() { give(.restored(stored, wall: wall)) }
 
   mutating func act() {
     passTime([.milliseconds(999), .seconds(2), .seconds(31), .seconds(301), .seconds(3_700)])
@@ -91,7 +91,7 @@ extension SessionInputs {
 
   private mutating func note(_ input: SessionServer.Input) {
     switch input {
-    case .restored(let kept, _): restore(kept)
+    case .restored(let stored, _): restore(stored)
     case .opened(let id, _, _): notes.asked.insert(id)
     case .gone(let id, _):
       notes.end(id)
@@ -99,16 +99,16 @@ extension SessionInputs {
     case .drained(let id): full.removeAll { $0 == id }
     case .ended(let id, _, _): handlers.remove(id)
     case .stored(let token, let failure, _):
-      for write in writes where write.token == token && failure == nil { keep(write.changes) }
+      for write in writes where write.token == token && failure == nil { store(write.changes) }
       writes.removeAll { $0.token == token }
     case .drain: noteDrain()
-    case .heard, .said, .unreadable, .overflowed, .produced: return
+    case .received, .said, .unreadable, .overflowed, .produced: return
     }
   }
 
-  private mutating func keep(_ changes: [SessionChange]) {
+  private mutating func store(_ changes: [SessionChange]) {
     for change in changes {
-      kept.apply(change)
+      stored.apply(change)
       if case .answered(_, let answer) = change { answers.insert(answer.message) }
     }
   }
@@ -118,11 +118,11 @@ extension SessionInputs {
     (full, handlers, writes) = ([], [], [])
   }
 
-  private mutating func restore(_ kept: StoredSessions) {
-    self.kept = kept
-    ran = ran.filter { kept.prompts[$0.value] != nil }
+  private mutating func restore(_ stored: StoredSessions) {
+    self.stored = stored
+    ran = ran.filter { stored.prompts[$0.value] != nil }
     answers = []
-    for prompt in kept.prompts.values {
+    for prompt in stored.prompts.values {
       if case .ended(let answer) = prompt.stage { answers.insert(answer.message) }
     }
   }
@@ -159,7 +159,7 @@ extension SessionInputs {
     let name = key ?? "prompt \(id)"
     require(ran[name] == nil, "a program runs once for a prompt")
     require(
-      kept.prompts[id].map { $0.stage == .started } ?? false,
+      stored.prompts[id].map { $0.stage == .started } ?? false,
       "a start is durable before its prompt runs")
     ran[name] = id
     handlers.insert(id)
@@ -169,7 +169,7 @@ extension SessionInputs {
     switch message {
     case .ack("Prompt received", let key?):
       require(
-        kept.prompts.values.contains { $0.prompt.idempotencyKey == key },
+        stored.prompts.values.contains { $0.prompt.idempotencyKey == key },
         "a prompt is acknowledged once it is durable")
     case .response(let response): answered(response.id)
     case .replay(let id, _, _): answered(id)

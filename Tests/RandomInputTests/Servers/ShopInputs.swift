@@ -65,7 +65,7 @@ struct ShopInputs: ServerInputs {
     case 7...11: arrive()
     case 12...21: answer()
     case 22...23: leave()
-    case 24...25: give(.heard(anySocket()))
+    case 24...25: give(.received(anySocket()))
     case 26...27: seldom()
     case _: for _ in 0..<number(2...5) { oneIn(2) ? arrive() : request() }
     }
@@ -139,11 +139,11 @@ extension ShopInputs {
   private mutating func query(_ shop: ShopID) -> PageQuery {
     let log = store.log(shop)
     let (page, limit) = (number(1...3), number(1...4))
-    let place = Position(epoch: log.epoch, offset: log.head.offset / 2)
+    let position = Position(epoch: log.epoch, offset: log.head.offset / 2)
     let time = one(log.messages.suffix(3).map(\.createdAt) + [wall])
     return one([
       .page(number: page, limit: limit), .since(time, page: page, limit: limit),
-      .after(place, limit: limit), .before(place, limit: limit),
+      .after(position, limit: limit), .before(position, limit: limit),
     ])
   }
 
@@ -213,7 +213,7 @@ extension ShopInputs {
       appends[shop]?.remove(token)
       if case .appended(let message, true) = answer { durable.insert(message.id) }
     case .drain: noteDrain()
-    case .heard, .overflowed, .removed, .removals: return
+    case .received, .overflowed, .removed, .removals: return
     }
   }
 

@@ -38,10 +38,10 @@ struct ShopStore {
   }
 
   /// Removes and returns a question. Appends of the same shop are taken in order.
-  mutating func take(_ place: Int) -> Open {
-    let asked = open[place]
+  mutating func take(_ index: Int) -> Open {
+    let asked = open[index]
     let first = open.firstIndex { $0.isAppend && $0.shop == asked.shop }
-    return open.remove(at: asked.isAppend ? first ?? place : place)
+    return open.remove(at: asked.isAppend ? first ?? index : index)
   }
 
   mutating func carryOut(_ asked: Open) -> ShopServer.StoreAnswer {

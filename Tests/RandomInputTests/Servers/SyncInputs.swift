@@ -59,7 +59,7 @@ struct SyncInputs: ServerInputs {
     switch effect {
     case .answer(let id, _): "an answer to \(id)"
     case .finished: "the end of a drain"
-    case .ingest, .stamp, .check, .tell, .keep, .finish, .forget, .inform, .interrupt: nil
+    case .ingest, .stamp, .check, .report, .write, .finish, .forget, .inform, .interrupt: nil
     }
   }
 }
@@ -134,9 +134,9 @@ extension SyncInputs {
         .failed(failure),
       ])
     case .stamp: outcome = oneIn(6) ? .failed(failure) : .stamped(maybe(wall))
-    case .tell: outcome = oneIn(6) ? .failed(failure) : .told([0x7B, 0x7D])
-    case .keep(_, _, _, let offset, let bytes):
-      outcome = oneIn(6) ? .failed(failure) : .kept(offset + bytes.count)
+    case .report: outcome = oneIn(6) ? .failed(failure) : .reported([0x7B, 0x7D])
+    case .write(_, _, _, let offset, let bytes):
+      outcome = oneIn(6) ? .failed(failure) : .written(offset + bytes.count)
     case .finish(_, _, _, let offset, let bytes):
       outcome = one([
         .stored(counts), .refused(reason: "no"), .failed(failure),
@@ -151,13 +151,13 @@ extension SyncInputs {
 
   /// Restarts the process with the files of the previous one.
   private mutating func beginAnew() {
-    let kept = files.sorted { $0.key < $1.key }.map { id, file in
+    let uploads = files.sorted { $0.key < $1.key }.map { id, file in
       StoredUpload(
         id: id, record: file.record, offset: file.count,
         age: .seconds(one([0, 5, 86_399, 86_400, 86_401])))
     }
     restart(SyncServer(policy: policy, at: now))
-    give(.restored(kept))
+    give(.restored(uploads))
   }
 }
 
@@ -177,8 +177,8 @@ extension SyncInputs {
     case .abandoned(let id): requests[id] = nil
     case .done(let token, let outcome): end(token, outcome)
     case .drain: noteDrain()
-    case .restored(let kept):
-      for upload in kept { files[upload.id] = (upload.record, upload.offset) }
+    case .restored(let uploads):
+      for upload in uploads { files[upload.id] = (upload.record, upload.offset) }
     case .announced(let id, let call, _): coming[id] = call
     case .cut(let id, _): coming[id] = nil
     }
@@ -186,23 +186,23 @@ extension SyncInputs {
 
   /// Records the outcome of an effect in the files.
   private mutating func end(_ token: StoreToken, _ outcome: SyncOutcome) {
-    guard let place = work.firstIndex(where: { $0.token == token }) else { return }
-    let effect = work.remove(at: place).effect
+    guard let index = work.firstIndex(where: { $0.token == token }) else { return }
+    let effect = work.remove(at: index).effect
     if case .failed = outcome { return }
     switch effect {
-    case .keep(_, let id, let record, let offset, let bytes),
+    case .write(_, let id, let record, let offset, let bytes),
       .finish(_, let id, let record, let offset, let bytes):
       files[id] = (record, offset + bytes.count)
-    case .ingest, .stamp, .check, .tell, .forget, .inform, .interrupt, .answer, .finished: return
+    case .ingest, .stamp, .check, .report, .forget, .inform, .interrupt, .answer, .finished: return
     }
   }
 
   private mutating func note(_ effect: SyncServer.Effect, after input: SyncServer.Input?) {
     switch effect {
     case .ingest(let token, _, _, _), .stamp(let token, _, _), .check(let token),
-      .tell(let token, _, _, _, _):
+      .report(let token, _, _, _, _):
       work.append((token, effect, nil))
-    case .keep(let token, let id, _, let offset, _), .finish(let token, let id, _, let offset, _):
+    case .write(let token, let id, _, let offset, _), .finish(let token, let id, _, let offset, _):
       require(!work.contains { $0.upload == id }, "an upload is written by one request at a time")
       require(offset == files[id]?.count ?? 0, "bytes are written after the last byte")
       if !names.contains(id) { names.append(id) }
@@ -231,12 +231,12 @@ extension SyncInputs {
         return run.fail("a batch is answered once it is stored")
       }
     }
-    let told = answer.fields.first { $0.name == "Upload-Offset" }.flatMap { Int($0.value) }
+    let reported = answer.fields.first { $0.name == "Upload-Offset" }.flatMap { Int($0.value) }
     guard let name = request.call.uploadID, request.call.path == .upload else { return }
     require(
       files[name].map { $0.record.user == request.user?.name } ?? true,
       "an upload belongs to one user")
     let count = files[name]?.count ?? 0
-    require(told ?? count == count, "the reported offset is that of the file")
+    require(reported ?? count == count, "the reported offset is that of the file")
   }
 }

@@ -79,8 +79,8 @@ import Testing
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     _ = stage.ask(2, SyncStage.call("PATCH", [1], offset: 3, isComplete: false))
     for id in UInt64(3)...4 { #expect(stage.ask(id, SyncStage.call("HEAD")) == []) }
-    #expect(Self.answered(stage.done(2, .kept(3))) == [RequestID(1)])
-    #expect(Self.answered(stage.done(3, .kept(4))) == [2, 3, 4].map { RequestID($0) })
+    #expect(Self.answered(stage.done(2, .written(3))) == [RequestID(1)])
+    #expect(Self.answered(stage.done(3, .written(4))) == [2, 3, 4].map { RequestID($0) })
   }
 
   private static func answered(_ effects: [SyncServer.Effect]) -> [RequestID] {

@@ -12,18 +12,18 @@ import Testing
   ) {
     var stage = SyncStage()
     var call = SyncStage.creation(isComplete: true, dialect)
-    let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
-    guard case .inform(RequestID(1), let fields)? = told.first else {
-      Issue.record("the client receives no upload information: \(told)")
+    let effects = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    guard case .inform(RequestID(1), let fields)? = effects.first else {
+      Issue.record("the client receives no upload information: \(effects)")
       return
     }
     #expect(fields.prefix(dialect.fields.count) == dialect.fields[...])
-    #expect(fields.contains(UploadField("Location", SyncUploadsTests.place)))
+    #expect(fields.contains(UploadField("Location", SyncUploadsTests.location)))
     call.body = [1, 2, 3]
     #expect(
       stage.feed(.cut(RequestID(1), call))
-        == [.keep(StoreToken(1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2, 3])])
-    #expect(stage.done(1, .kept(3)) == [])
+        == [.write(StoreToken(1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2, 3])])
+    #expect(stage.done(1, .written(3)) == [])
     let head = stage.ask(2, SyncStage.call("HEAD", [], dialect)).answer
     #expect(head?.field("Upload-Offset") == "3")
   }
@@ -48,9 +48,10 @@ import Testing
     #expect(stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann)) == [])
     #expect(stage.ask(2, SyncStage.call("HEAD")) == [.interrupt(RequestID(1))])
     patch.body = [5, 6]
-    let kept = stage.feed(.cut(RequestID(1), patch))
-    #expect(kept == [.keep(StoreToken(2), SyncStage.name, SyncUploadsTests.record, at: 2, [5, 6])])
-    #expect(stage.done(2, .kept(4)).answer?.field("Upload-Offset") == "4")
+    let expected = stage.feed(.cut(RequestID(1), patch))
+    #expect(
+      expected == [.write(StoreToken(2), SyncStage.name, SyncUploadsTests.record, at: 2, [5, 6])])
+    #expect(stage.done(2, .written(4)).answer?.field("Upload-Offset") == "4")
   }
 
   @Test func `a body that arrives during a store write is not waited for`() {
@@ -59,7 +60,7 @@ import Testing
     let patch = SyncStage.call("PATCH", offset: 3, isComplete: true)
     #expect(stage.feed(.announced(RequestID(2), patch, user: SyncStage.ann)) == [])
     #expect(stage.ask(3, SyncStage.call("HEAD")) == [])
-    #expect(stage.done(2, .kept(3)).answers.map(\.status) == [204, 204])
+    #expect(stage.done(2, .written(3)).answers.map(\.status) == [204, 204])
   }
 
   @Test func `limits how many requests wait for an upload`() {
@@ -70,14 +71,14 @@ import Testing
     }
     #expect(stage.ask(20, SyncStage.call("HEAD")).answer?.status == 503)
     #expect(
-      stage.done(2, .kept(3)).answers.map(\.status) == [204]
+      stage.done(2, .written(3)).answers.map(\.status) == [204]
         + Array(
           repeating: 204, count: SyncUploads.mostWaiting))
   }
 
   @Test(arguments: [(62, true), (63, true), (64, false)])
   func `bytes of an interrupted body are stored while the store accepts work`(
-    work: Int, isKept: Bool
+    work: Int, isStored: Bool
   ) {
     var stage = SyncStage()
     #expect(stage.server.policy.maxRequests == 64)
@@ -86,10 +87,10 @@ import Testing
     for id in 0..<UInt64(work) { _ = stage.ask(10 + id, SyncCall("POST", .refresh)) }
     #expect(stage.server.work.count == work)
     call.body = [1, 2]
-    let kept = SyncServer.Effect.keep(
+    let expected = SyncServer.Effect.write(
       StoreToken(UInt64(work) + 1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2])
-    #expect(stage.feed(.cut(RequestID(1), call)) == (isKept ? [kept] : []))
-    #expect((stage.server.uploads.all[SyncStage.name] != nil) == isKept)
+    #expect(stage.feed(.cut(RequestID(1), call)) == (isStored ? [expected] : []))
+    #expect((stage.server.uploads.all[SyncStage.name] != nil) == isStored)
   }
 
   @Test func `the body of an announced request goes to the announced upload`() {
@@ -99,8 +100,8 @@ import Testing
     (call.body, call.candidate) = ([1, 2], UUID128(high: 7, low: 7))
     #expect(
       stage.ask(1, call)
-        == [.keep(StoreToken(1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2])])
-    #expect(stage.done(1, .kept(2)).answer?.field("Location") == SyncUploadsTests.place)
+        == [.write(StoreToken(1), SyncStage.name, SyncUploadsTests.record, at: 0, [1, 2])])
+    #expect(stage.done(1, .written(2)).answer?.field("Location") == SyncUploadsTests.location)
   }
 
   @Test func `an announced upload ends when its body is refused`() {
@@ -117,8 +118,8 @@ import Testing
     var stage = SyncStage()
     for number in 0...UInt64(SyncUploads.most) {
       let call = SyncStage.creation(name: UUID128(high: 9, low: number))
-      let told = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
-      #expect(told.count == (number < SyncUploads.most ? 1 : 0))
+      let effects = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
+      #expect(effects.count == (number < SyncUploads.most ? 1 : 0))
     }
     #expect(stage.server.uploads.all.count == SyncUploads.most)
   }
@@ -130,7 +131,7 @@ import Testing
       _ = stage.feed(.announced(RequestID(number), call, user: SyncStage.ann))
     }
     var busy = SyncAnswer.error(503, "Too busy", retryAfter: .seconds(2))
-    busy.tellsEncodings = true
+    busy.listsEncodings = true
     #expect(stage.ask(999, SyncStage.creation([1])) == [.answer(RequestID(999), busy)])
   }
 
@@ -158,16 +159,16 @@ import Testing
     for number in 0..<UInt64(SyncUploads.mostOfUser) {
       stage.now = Instant(nanoseconds: Int64(number))
       _ = stage.ask(100 + number, SyncStage.creation([1], name: name(number)))
-      _ = stage.done(stage.server.lastToken, .kept(1))
+      _ = stage.done(stage.server.lastToken, .written(1))
     }
     var call = SyncStage.creation()
-    let told = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
-    #expect(told.first == .forget(name(0)))
+    let effects = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
+    #expect(effects.first == .forget(name(0)))
     call.body = [1]
     let token = StoreToken(stage.server.lastToken + 1)
     #expect(
       stage.ask(1, call)
-        == [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
+        == [.write(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
   }
 
   @Test func `interrupted uploads are evicted once a user has more than the limit`() {
@@ -177,20 +178,20 @@ import Testing
     for number in 0..<count {
       stage.now = Instant(nanoseconds: Int64(number))
       calls.append(SyncStage.creation(name: UUID128(high: 9, low: number)))
-      let told = stage.feed(
+      let effects = stage.feed(
         .announced(RequestID(100 + number), calls[Int(number)], user: SyncStage.ann))
-      #expect(told.count == 1)
+      #expect(effects.count == 1)
     }
     for number in 0..<count {
       calls[Int(number)].body = [1]
       _ = stage.feed(.cut(RequestID(100 + number), calls[Int(number)]))
-      _ = stage.done(stage.server.lastToken, .kept(1))
+      _ = stage.done(stage.server.lastToken, .written(1))
     }
     let effects = stage.ask(1, SyncStage.creation([1]))
     let forgotten = (0...2).map { SyncServer.Effect.forget(UUID128(high: 9, low: $0)) }
     let token = StoreToken(stage.server.lastToken)
     #expect(
-      effects == forgotten + [.keep(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
+      effects == forgotten + [.write(token, SyncStage.name, SyncUploadsTests.record, at: 0, [1])])
   }
 
   @Test func `interrupted bytes at a wrong offset are dropped`() {
@@ -203,15 +204,15 @@ import Testing
   }
 
   @Test(arguments: [(2, true), (3, false)])
-  func `an interrupted body is not stored beyond the announced length`(bytes: Int, isKept: Bool) {
+  func `an interrupted body is not stored beyond the announced length`(bytes: Int, isStored: Bool) {
     var stage = SyncStage()
     var call = SyncStage.creation(length: 2, isComplete: true)
     _ = stage.feed(.announced(RequestID(1), call, user: SyncStage.ann))
     call.body = [UInt8](repeating: 7, count: bytes)
     let record = SyncUploadRecord(user: "ann", length: 2, isGzip: false)
-    let kept = SyncServer.Effect.keep(StoreToken(1), SyncStage.name, record, at: 0, call.body)
-    #expect(stage.feed(.cut(RequestID(1), call)) == (isKept ? [kept] : []))
-    #expect((stage.server.uploads.all[SyncStage.name] != nil) == isKept)
+    let expected = SyncServer.Effect.write(StoreToken(1), SyncStage.name, record, at: 0, call.body)
+    #expect(stage.feed(.cut(RequestID(1), call)) == (isStored ? [expected] : []))
+    #expect((stage.server.uploads.all[SyncStage.name] != nil) == isStored)
   }
 
   @Test(arguments: [

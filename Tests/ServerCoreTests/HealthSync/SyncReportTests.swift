@@ -35,7 +35,7 @@ import Testing
       "QuantityTypeIdentifierStepCount", start, end, value: value, unit: "count", source: source)
   }
 
-  private static func tell(
+  private static func report(
     _ path: SyncPath, from: String? = nil, to: String? = nil, records: [SyncRecord] = [],
     workouts: [SyncWorkout] = []
   ) throws -> String {
@@ -49,9 +49,9 @@ import Testing
       report.take(store.samples(query, of: "ann"))
     }
     switch report.outcome {
-    case .told(let bytes): return String(decoding: bytes, as: UTF8.self)
+    case .reported(let bytes): return String(decoding: bytes, as: UTF8.self)
     case .refused(let reason): return reason
-    case .stored, .stamped, .checked, .tooLong, .failed, .kept, .unfinished: return ""
+    case .stored, .stamped, .checked, .tooLong, .failed, .written, .unfinished: return ""
     }
   }
 
@@ -67,7 +67,7 @@ import Testing
         "QuantityTypeIdentifierActiveEnergyBurned", "19T08:00", "19T09:00", value: 418.4,
         unit: "kJ"),
     ]
-    let told = try Self.tell(.steps, from: "2026-01-18", to: "2026-01-20", records: records)
+    let told = try Self.report(.steps, from: "2026-01-18", to: "2026-01-20", records: records)
     #expect(
       told
         == #"{"daily":[{"date":"2026-01-18","steps":100},{"date":"2026-01-19","steps":800},"#
@@ -94,7 +94,7 @@ import Testing
       let found = samples.filter { query.covers(start: $0.start, end: $0.end) }
       report.take(HealthSamplePage(samples: query.types == [type] ? found : []))
     }
-    guard case .told(let bytes) = report.outcome else {
+    guard case .reported(let bytes) = report.outcome else {
       Issue.record("refused")
       return
     }
@@ -108,7 +108,7 @@ import Testing
       try Self.record(
         "QuantityTypeIdentifierHeartRate", $0, value: 1.7e308, unit: "count/min")
     }
-    let told = try Self.tell(.heartRate, from: "2026-01-18", to: "2026-01-18", records: records)
+    let told = try Self.report(.heartRate, from: "2026-01-18", to: "2026-01-18", records: records)
     let daily = #""daily":[{"date":"2026-01-18","avg":null,"min":1.7e+308,"max":1.7e+308}]"#
     #expect(told.contains(daily))
   }
@@ -119,7 +119,7 @@ import Testing
   func `values below a billion are rounded to millionths`(value: Double, text: String) throws {
     let record = try Self.record(
       "QuantityTypeIdentifierHeartRate", "18T08:00", value: value, unit: "count/min")
-    let told = try Self.tell(.heartRate, from: "2026-01-18", to: "2026-01-18", records: [record])
+    let told = try Self.report(.heartRate, from: "2026-01-18", to: "2026-01-18", records: [record])
     let figures = #""avg":\#(text),"min":\#(text),"max":\#(text)"#
     #expect(told.contains(#""daily":[{"date":"2026-01-18",\#(figures)}]"#))
   }
@@ -129,7 +129,7 @@ import Testing
       try Self.steps("18T08:00", "18T09:00", 1.7e308),
       try Self.steps("18T09:00", "18T10:00", 1.7e308),
     ]
-    let told = try Self.tell(.steps, from: "2026-01-18", to: "2026-01-18", records: records)
+    let told = try Self.report(.steps, from: "2026-01-18", to: "2026-01-18", records: records)
     #expect(told.hasPrefix("the samples add up to more than a number can hold"))
   }
 
@@ -148,14 +148,14 @@ import Testing
 
   @Test func `without samples there are no days`() throws {
     #expect(
-      try Self.tell(.steps) == #"{"daily":[],"energy":[],"today":0,"timeZone":"Test/East"}"#)
+      try Self.report(.steps) == #"{"daily":[],"energy":[],"today":0,"timeZone":"Test/East"}"#)
     #expect(
-      try Self.tell(.heartRate)
+      try Self.report(.heartRate)
         == #"{"latest":null,"latestAt":null,"avg_7d":null,"daily":[],"timeZone":"Test/East"}"#)
     #expect(
-      try Self.tell(.sleep)
+      try Self.report(.sleep)
         == #"{"daily":[],"lastNight":null,"lastNightDate":null,"timeZone":"Test/East"}"#)
-    #expect(try Self.tell(.workouts) == #"{"workouts":[],"timeZone":"Test/East"}"#)
+    #expect(try Self.report(.workouts) == #"{"workouts":[],"timeZone":"Test/East"}"#)
   }
 
   @Test func `heart rates of all sources are included, duplicates once`() throws {
@@ -168,7 +168,7 @@ import Testing
       try beat("19T23:30", 90), try beat("20T08:00", 75),
     ]
     #expect(
-      try Self.tell(.heartRate, from: "2026-01-19", records: records)
+      try Self.report(.heartRate, from: "2026-01-19", records: records)
         == #"{"latest":75,"latestAt":"2026-01-20T07:00:00Z","avg_7d":75,"daily":["#
         + #"{"date":"2026-01-19","avg":75,"min":60,"max":90},"#
         + #"{"date":"2026-01-20","avg":75,"min":75,"max":75}],"timeZone":"Test/East"}"#)
@@ -179,7 +179,7 @@ import Testing
     let records = try [("18T08:00", 60.0), ("20T08:00", 75), ("28T08:00", 200)].map {
       try Self.record("QuantityTypeIdentifierHeartRate", $0, value: $1, unit: "count/min")
     }
-    let told = try Self.tell(.heartRate, from: "2026-01-19", records: records)
+    let told = try Self.report(.heartRate, from: "2026-01-19", records: records)
     #expect(told.hasPrefix(#"{"latest":75,"latestAt":"2026-01-20T07:00:00Z","#))
   }
 
@@ -189,7 +189,7 @@ import Testing
         "CategoryTypeIdentifierSleepAnalysis", start, end, value: 3, unit: nil,
         text: .text(name))
     }
-    let told = try Self.tell(
+    let told = try Self.report(
       .sleep,
       records: [
         try stage("18T23:00", "19T01:00", "AsleepCore"),
@@ -209,7 +209,7 @@ import Testing
       start: try Self.time("2026-01-19T08:00"), end: try Self.time("2026-01-19T08:30"),
       durationSeconds: 1_800, totalDistance: 2, totalEnergyBurned: 300)
     #expect(
-      try Self.tell(.workouts, workouts: [workout])
+      try Self.report(.workouts, workouts: [workout])
         == #"{"workouts":[{"type":"RUNNING","start":"2026-01-19T08:00:00","#
         + #""end":"2026-01-19T08:30:00","distanceMeters":3218.688,"energyKcal":300,"#
         + #""source":"Watch"}],"timeZone":"Test/East"}"#)
@@ -227,7 +227,7 @@ import Testing
         end: start, durationSeconds: 0)
     }
     let end = #""}],"nextStart":"2026-01-19T08:07:00","timeZone":"Test/East"}"#
-    let told = try Self.tell(.workouts, workouts: workouts)
+    let told = try Self.report(.workouts, workouts: workouts)
     #expect(String(told.suffix(end.count)) == end)
   }
 
@@ -245,7 +245,7 @@ import Testing
     ]
     let none = #"{"7d":null,"30d":null,"90d":null,"365d":null}"#
     #expect(
-      try Self.tell(.periods, records: records)
+      try Self.report(.periods, records: records)
         == #"{"steps":{"7d":3000,"30d":2000,"90d":2000,"365d":2000},"energy":\#(none),"#
         + #""hrv":\#(none),"rhr":\#(none),"#
         + #""vo2max":{"7d":43,"30d":42,"90d":42,"365d":42},"timeZone":"Test/East"}"#)
@@ -257,8 +257,8 @@ import Testing
     ("2026-01-20", "2026-01-20", true), ("2026-01-21", "2026-01-22", false),
   ])
   func `an answer covers at most 3,653 days and begins no later than today`(
-    from: String, to: String, isTold: Bool
+    from: String, to: String, isAnswered: Bool
   ) throws {
-    #expect(try Self.tell(.steps, from: from, to: to).hasPrefix("{") == isTold)
+    #expect(try Self.report(.steps, from: from, to: to).hasPrefix("{") == isAnswered)
   }
 }

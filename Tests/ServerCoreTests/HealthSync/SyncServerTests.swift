@@ -19,7 +19,7 @@ extension SyncAnswer {
         == [.ingest(StoreToken(1), SyncStage.ann, body: [1, 2], isGzip: false)])
     let counts = IngestCounts(records: 3)
     var answer = SyncAnswer(200, counts.bytes)
-    answer.tellsEncodings = true
+    answer.listsEncodings = true
     #expect(stage.done(1, .stored(counts)) == [.answer(RequestID(1), answer)])
     #expect(answer.headers.contains { $0 == ("Accept-Encoding", "gzip") })
   }
@@ -37,7 +37,7 @@ extension SyncAnswer {
         effects == [.ingest(StoreToken(1), SyncStage.ann, body: [], isGzip: isGzip)])
     } else {
       #expect(SyncStage.answer(effects)?.status == 415)
-      #expect(SyncStage.answer(effects)?.tellsEncodings == true)
+      #expect(SyncStage.answer(effects)?.listsEncodings == true)
     }
   }
 
@@ -66,7 +66,7 @@ extension SyncAnswer {
     let answer = SyncStage.answer(stage.ask(1, SyncCall(method, path), user: nil))
     #expect(answer?.status == 401)
     #expect(answer?.text == #"{"error":"Unauthorized"}"#)
-    if path == .steps { #expect(answer?.tellsEncodings == false) }
+    if path == .steps { #expect(answer?.listsEncodings == false) }
     #expect(answer?.headers.contains { $0 == ("WWW-Authenticate", "Bearer") } == true)
   }
 
@@ -75,7 +75,7 @@ extension SyncAnswer {
     let answer = SyncStage.answer(stage.ask(1, SyncCall("GET", .sync), user: nil))
     #expect(answer?.status == 200)
     #expect(answer?.text == #"{"status":"ok","endpoint":"sync"}"#)
-    #expect(answer?.tellsEncodings == true)
+    #expect(answer?.listsEncodings == true)
   }
 
   @Test func `an authenticated user receives the epoch and the newest time stamp of a phone`() {
@@ -91,7 +91,7 @@ extension SyncAnswer {
     let stamp = Timestamp(nanoseconds: 1_768_766_401_000_000_000)
     let stamped = SyncStage.answer(stage.done(1, .stamped(stamp)))
     #expect(stamped?.text.hasSuffix(#""user":"ann","timestamp":"2026-01-18T20:00:01Z"}"#) == true)
-    #expect(stamped?.tellsEncodings == true)
+    #expect(stamped?.listsEncodings == true)
     let stranger = SyncStage.answer(stage.ask(3, call, user: nil))
     #expect(stranger?.status == 401)
   }
@@ -128,13 +128,13 @@ extension SyncAnswer {
       (.failed(.denied(detail: "/srv/x")), 503, "Nothing was stored"),
     ] as [(SyncOutcome, Int, String)])
   func `data that was not stored is refused with the reason`(
-    outcome: SyncOutcome, status: Int, words: String
+    outcome: SyncOutcome, status: Int, text: String
   ) {
     var stage = SyncStage()
     _ = stage.ask(1, Self.post)
     let answer = SyncStage.answer(stage.done(1, outcome))
     #expect(answer?.status == status)
-    #expect(answer?.text.contains(words) == true)
+    #expect(answer?.text.contains(text) == true)
     #expect(answer?.text.contains("/srv") == false)
     #expect(answer?.retryAfter == (status == 503 ? .seconds(30) : nil))
   }
@@ -177,8 +177,8 @@ extension SyncAnswer {
     let effects = stage.ask(1, SyncCall("GET", .steps, from: from, to: to))
     if let span {
       #expect(
-        effects == [.tell(StoreToken(1), SyncStage.ann, .steps, span, wall: Stage.dawn)])
-      #expect(SyncStage.answer(stage.done(1, .told([7])))?.body == [7])
+        effects == [.report(StoreToken(1), SyncStage.ann, .steps, span, wall: Stage.dawn)])
+      #expect(SyncStage.answer(stage.done(1, .reported([7])))?.body == [7])
     } else {
       #expect(SyncStage.answer(effects)?.status == 400)
     }

@@ -14,7 +14,7 @@ extension SyncStage {
     _ count: Int, length: Int? = 10, _ dialect: UploadDialect = .current
   ) {
     _ = ask(100, Self.creation([UInt8](repeating: 7, count: count), length: length, dialect))
-    _ = done(server.lastToken, .kept(count))
+    _ = done(server.lastToken, .written(count))
   }
 
   /// Returns a harness with an upload that holds `count` bytes.
@@ -62,12 +62,12 @@ extension SyncAnswer {
 
 @Suite struct SyncUploadsTests {
   static let record = SyncUploadRecord(user: "ann", length: 10, isGzip: false)
-  static let place = "/api/sync/upload?id=\(SyncStage.name)"
+  static let location = "/api/sync/upload?id=\(SyncStage.name)"
 
   @Test func `counts the bytes of uploads as they are stored`() {
     var stage = SyncStage.begun(2)
     _ = stage.ask(1, SyncStage.call("PATCH", [1, 2, 3], offset: 2, isComplete: false))
-    _ = stage.done(2, .kept(5))
+    _ = stage.done(2, .written(5))
     #expect(stage.server.metricsText.contains("holdfast_sync_upload_bytes_total 5\n"))
   }
 
@@ -75,17 +75,17 @@ extension SyncAnswer {
     var stage = SyncStage()
     #expect(
       stage.ask(1, SyncStage.creation([1, 2]))
-        == [.keep(StoreToken(1), SyncStage.name, Self.record, at: 0, [1, 2])])
-    let created = stage.done(1, .kept(2)).answer
+        == [.write(StoreToken(1), SyncStage.name, Self.record, at: 0, [1, 2])])
+    let created = stage.done(1, .written(2)).answer
     #expect(created?.status == 201)
-    #expect(created?.field("Location") == Self.place)
+    #expect(created?.field("Location") == Self.location)
     #expect(created?.field("Upload-Offset") == "2")
     #expect(created?.field("Upload-Complete") == "?0")
     #expect(created?.field("Upload-Limit") == "max-size=4194304, max-age=86400")
     #expect(
       stage.ask(2, SyncStage.call("PATCH", [3], offset: 2, isComplete: false))
-        == [.keep(StoreToken(2), SyncStage.name, Self.record, at: 2, [3])])
-    let appended = stage.done(2, .kept(3)).answer
+        == [.write(StoreToken(2), SyncStage.name, Self.record, at: 2, [3])])
+    let appended = stage.done(2, .written(3)).answer
     #expect(appended?.status == 204)
     #expect(appended?.field("Upload-Offset") == "3")
     let rest = [UInt8](repeating: 9, count: 7)
@@ -190,7 +190,7 @@ extension SyncAnswer {
     #expect(tooLong?.status == 413)
     #expect(tooLong?.field("Upload-Limit")?.hasPrefix("max-size=4194304") == true)
     #expect(stage.ask(2, SyncStage.creation(length: most)).answers.isEmpty)
-    _ = stage.done(1, .kept(0))
+    _ = stage.done(1, .written(0))
     stage.server.uploads.all[SyncStage.name]?.record.length = nil
     stage.server.uploads.all[SyncStage.name]?.offset = most - 1
     let over = stage.ask(
@@ -303,10 +303,10 @@ extension SyncAnswer {
   @Test func `uploads of an earlier process continue unless they are too old`() {
     var stage = SyncStage()
     let old = UUID128(high: 2, low: 2)
-    let kept = StoredUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
-    var tooOld = kept
+    let stored = StoredUpload(id: SyncStage.name, record: Self.record, offset: 4, age: .seconds(60))
+    var tooOld = stored
     (tooOld.id, tooOld.age) = (old, SyncUploads.age)
-    #expect(stage.feed(.restored([kept, tooOld])) == [.forget(old)])
+    #expect(stage.feed(.restored([stored, tooOld])) == [.forget(old)])
     #expect(stage.ask(1, SyncStage.call("HEAD")).answer?.field("Upload-Offset") == "4")
     #expect(
       stage.server.deadline == Instant(nanoseconds: 0).advanced(by: SyncUploads.age - .seconds(60)))
@@ -318,7 +318,7 @@ extension SyncAnswer {
     for number in 0..<16 {
       stage.now = Instant(nanoseconds: Int64(number))
       _ = stage.ask(UInt64(number), SyncStage.creation([1], name: name(number)))
-      _ = stage.done(stage.server.lastToken, .kept(1))
+      _ = stage.done(stage.server.lastToken, .written(1))
     }
     #expect(stage.server.uploads.all.count == 16)
     let next = stage.ask(99, SyncStage.creation([1], name: name(99)))
@@ -330,14 +330,14 @@ extension SyncAnswer {
     var stage = SyncStage()
     func name(_ number: UInt64) -> UUID128 { UUID128(high: 9, low: number) }
     let record = SyncUploadRecord(user: "ben", length: 10, isGzip: false)
-    let kept = (0..<UInt64(SyncUploads.most)).map { number in
+    let stored = (0..<UInt64(SyncUploads.most)).map { number in
       StoredUpload(id: name(number), record: record, offset: 4, age: .seconds(number))
     }
-    #expect(stage.feed(.restored(kept)) == [])
+    #expect(stage.feed(.restored(stored)) == [])
     let oldest = name(UInt64(SyncUploads.most) - 1)
     #expect(
       stage.ask(1, SyncStage.creation([1])) == [
-        .forget(oldest), .keep(StoreToken(1), SyncStage.name, Self.record, at: 0, [1]),
+        .forget(oldest), .write(StoreToken(1), SyncStage.name, Self.record, at: 0, [1]),
       ])
   }
 
@@ -347,9 +347,9 @@ extension SyncAnswer {
     _ = stage.feed(.announced(RequestID(1), patch, user: SyncStage.ann))
     #expect(stage.feed(.drain(within: .seconds(5))) == [.interrupt(RequestID(1))])
     patch.body = [5]
-    let kept = stage.feed(.cut(RequestID(1), patch))
-    #expect(kept == [.keep(StoreToken(2), SyncStage.name, Self.record, at: 2, [5])])
-    #expect(stage.done(2, .kept(3)) == [.finished])
+    let effects = stage.feed(.cut(RequestID(1), patch))
+    #expect(effects == [.write(StoreToken(2), SyncStage.name, Self.record, at: 2, [5])])
+    #expect(stage.done(2, .written(3)) == [.finished])
   }
 
   @Test func `DELETE ends an upload`() {

@@ -12,7 +12,7 @@ import Testing
 
   /// Returns the result of a tool call whose answer arrives after `wait`, from a phone whose clock
   /// is `ahead` of the backend's.
-  private func told(
+  private func result(
     _ version: String = "2025-11-25", wait: Duration = .seconds(4),
     ahead: Duration = .zero, answer: String = answer
   ) -> String {
@@ -23,7 +23,7 @@ import Testing
     // The answer's `answered_at` is the time of the call.
     let asked = Timestamp(nanoseconds: 1_772_000_000_000_000_000)
     stage.wall = asked.advanced(by: wait - ahead)
-    stage.settle(.data(answer))
+    stage.complete(.data(answer))
     return stage[id].body + stage[id].events
   }
 
@@ -32,22 +32,22 @@ import Testing
     (.seconds(35), "is 31 s ahead of"), (.seconds(3_600), "is 3596 s ahead of"),
     (.seconds(-30), nil), (.seconds(-31), "is 31 s behind"),
   ])
-  func `warns about clocks that differ by more than 30 s`(ahead: Duration, words: String?) {
-    let body = told(ahead: ahead)
-    #expect(body.contains("clock_warning") == (words != nil))
-    if let words { #expect(body.contains("The phone's clock \(words) the server's")) }
+  func `warns about clocks that differ by more than 30 s`(ahead: Duration, text: String?) {
+    let body = result(ahead: ahead)
+    #expect(body.contains("clock_warning") == (text != nil))
+    if let text { #expect(body.contains("The phone's clock \(text) the server's")) }
   }
 
   @Test(arguments: ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
   func `the text is the JSON of the structured content in every version`(version: String) {
-    let body = told(version)
+    let body = result(version)
     #expect(body.contains(#""structuredContent":{"success":true,"count":2,"healthData":[],"#))
     #expect(
       body.contains(#""text":"{\"success\":true,\"count\":2,\"healthData\":[],"#), "\(body)")
   }
 
   @Test func `a phone's refusal is reported with the phone's message`() {
-    let body = told(answer: #"{"success":false,"error_message":"start_time is in the future"}"#)
+    let body = result(answer: #"{"success":false,"error_message":"start_time is in the future"}"#)
     #expect(
       body.contains(
         #""error":"phone_refused","message":"start_time is in the future"},"isError":true"#))
@@ -75,12 +75,12 @@ import Testing
     }
     #expect(query.metrics.map(\.valueType) == [.steps, .sleep])
     #expect(query.rejected.isEmpty)
-    stage.settle(
+    stage.complete(
       .data(
         #"{"success":true,"results":[{"value_type":"STEPS","success":true,"data":{}},"#
           + #"{"value_type":"SLEEP","success":true,"data":{}}],"error_message":null}"#))
     let known = HealthValueType.allCases.map(\.rawValue).joined(separator: ", ")
-    let told =
+    let result =
       #""structuredContent":{"success":false,"results":["#
       + #"{"value_type":"STEPS","success":true,"data":{}},"#
       + line("SHOES", "value_type must be one of " + known)
@@ -91,7 +91,7 @@ import Testing
         "colour does not apply; the arguments here are group_by, statistic, value_type")
       + #"],"error_message":"no answer for SHOES, HRV, HRV","error":"partly_answered","#
       + #""message":"no answer for SHOES, HRV, HRV"},"isError":false"#
-    #expect(stage[id].body.contains(told))
+    #expect(stage[id].body.contains(result))
   }
 
   @Test func `lines rejected before the call follow those of a phone that left some out`() {
@@ -101,11 +101,11 @@ import Testing
       #"[{"value_type":"STEPS"},{"value_type":"SLEEP"},{"value_type":"HRV","statistic":5}]"#
     let id = stage.call(
       "get_summary", #"{\#(Self.span),"metrics":\#(metrics)}"#, session: session)
-    stage.settle(.data(#"{"success":true,"results":[]}"#))
-    let told =
+    stage.complete(.data(#"{"success":true,"results":[]}"#))
+    let result =
       #""results":["# + line("HRV", "statistic must be a string")
       + #"],"error_message":"no answer for HRV""#
-    #expect(stage[id].body.contains(told))
+    #expect(stage[id].body.contains(result))
   }
 
   @Test func `a summary without a valid line is not sent to the phone`() {

@@ -19,24 +19,24 @@ import Testing
     let session = stage.initialize("2025-03-26")
     let id = stage.post(
       "[\(Self.steps(7)),\(Self.ping),\(Self.ready),\(Self.steps(8))]", session: session)
-    #expect(stage[id] == MCPStage.Told())
-    stage.settle(1, .data(#"{"success":true,"n":8}"#))
-    #expect(stage[id] == MCPStage.Told())
-    stage.settle(.data(#"{"success":true,"n":7}"#))
+    #expect(stage[id] == MCPStage.Received())
+    stage.complete(1, .data(#"{"success":true,"n":8}"#))
+    #expect(stage[id] == MCPStage.Received())
+    stage.complete(.data(#"{"success":true,"n":7}"#))
     let body = stage[id].body
     #expect(stage[id].reply?.status == 200)
     #expect(body.hasPrefix(#"[{"jsonrpc":"2.0","id":7,"#) && body.hasSuffix("}]"))
-    let places = [#""id":7"#, Self.pong, #""id":8"#].map { part in
+    let counts = [#""id":7"#, Self.pong, #""id":8"#].map { part in
       body.split(separator: part, omittingEmptySubsequences: false).count
     }
-    #expect(places == [2, 2, 2])
+    #expect(counts == [2, 2, 2])
   }
 
   @Test func `a batch of notifications receives no response`() {
     var stage = MCPStage()
     let session = stage.initialize("2025-03-26")
     let id = stage.post("[\(Self.ready),\(Self.ready)]", session: session)
-    #expect(stage[id] == MCPStage.Told(reply: MCPReply(202)))
+    #expect(stage[id] == MCPStage.Received(reply: MCPReply(202)))
   }
 
   @Test func `a client that accepts only streams receives one event`() {
@@ -53,26 +53,26 @@ import Testing
   func `responses to a batch that are too long together are refused one by one`(
     isJSON: Bool, spare: Int
   ) {
-    let whole = Self.told { _ in }
+    let whole = Self.response { _ in }
     // The size without the brackets and the comma.
     let sum = whole.utf8.count - 3
-    let told = Self.told(isJSON: isJSON) {
+    let response = Self.response(isJSON: isJSON) {
       $0.maxBatchBytes = isJSON ? sum + spare : 99_999
       $0.maxEventBytes = isJSON ? 99_999 : sum + spare
     }
-    #expect(told.contains("answer_too_large") == (spare < 0))
-    #expect(told.contains(whole) == (spare >= 0))
-    #expect(told.contains(#""id":7"#) && told.contains(#""id":8"#))
+    #expect(response.contains("answer_too_large") == (spare < 0))
+    #expect(response.contains(whole) == (spare >= 0))
+    #expect(response.contains(#""id":7"#) && response.contains(#""id":8"#))
   }
 
   @Test func `a refusal longer than the remaining batch size leaves none for the next response`() {
-    let told = Self.told { $0.maxBatchBytes = 10 }
+    let response = Self.response { $0.maxBatchBytes = 10 }
     let limits = ["longer than 10 bytes", "longer than 0 bytes"]
-    #expect(limits.filter { told.contains($0) } == limits)
+    #expect(limits.filter { response.contains($0) } == limits)
   }
 
   /// Returns what a client receives for a batch with two answers of 9,000 bytes.
-  private static func told(
+  private static func response(
     isJSON: Bool = true, _ change: (inout MCPPolicy) -> Void
   ) -> String {
     var stage = MCPStage(change)
@@ -81,7 +81,7 @@ import Testing
       if !isJSON { $0.fields.accept = "text/event-stream" }
     }
     let answer = #"{"success":true,"x":"\#(String(repeating: "x", count: 9_000))"}"#
-    for index in [1, 0] { stage.settle(index, .data(answer)) }
+    for index in [1, 0] { stage.complete(index, .data(answer)) }
     return isJSON ? stage[id].body : stage[id].events
   }
 
@@ -102,7 +102,7 @@ import Testing
     let id = stage.post("[\(Self.steps(7)),\(Self.steps(8))]", session: session)
     stage.feed(.abandoned(id))
     #expect(stage.abandoned == [RequestID(.max - 1), RequestID(.max - 2)])
-    #expect(stage[id] == MCPStage.Told())
+    #expect(stage[id] == MCPStage.Received())
   }
 
   @Test func `the client of a batch is watched once, like that of a concurrent call`() {

@@ -31,9 +31,9 @@ struct MCPMetricsTests {
     stage.request(.get, session: session)
     let pair = #"{"word":"apple","code":"123456"}"#
     stage.call("direct_login", pair, session: session)
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     stage.call("get_health_metrics", MCPStage.metrics, session: session)
-    stage.settle(.data("{}"))
+    stage.complete(.data("{}"))
     let left = stage.call("get_health_metrics", MCPStage.metrics, session: session)
     stage.feed(.abandoned(left))
     stage.call("get_health_metrics", MCPStage.metrics, id: 2, session: session)
@@ -44,7 +44,7 @@ struct MCPMetricsTests {
       $0.fields.conversation = "c"
       $0.query = [.init("word", "apple"), .init("code", "000000")]
     }
-    stage.settle(1, .refused(.wrongPair))
+    stage.complete(1, .refused(.wrongPair))
     stage.request(.get, .toolList) { $0.fields.host = "evil.example" }
     stage.post("{}", session: session) { $0.fields.host = "evil.example" }
     let lines = stage.server.metricsText.split(separator: "\n").map(String.init)

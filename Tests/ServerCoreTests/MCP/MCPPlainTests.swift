@@ -29,7 +29,7 @@ import Testing
     var stage = MCPStage()
     let id = login(&stage, conversation: "one")
     #expect(stage.asks.map(\.ask) == [.login(word: "river", code: "123456")])
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     #expect(stage[id].reply?.status == 200)
     #expect(stage[id].body.hasPrefix(#"{"success":true,"access_token":"secret""#))
     _ = metrics(&stage, conversation: "one")
@@ -41,10 +41,10 @@ import Testing
   @Test func `metrics are returned as the bare object`() {
     var stage = MCPStage()
     let id = metrics(&stage, conversation: nil)
-    stage.settle(.data(#"{"success":true,"count":0,"health_data":[]}"#))
+    stage.complete(.data(#"{"success":true,"count":0,"health_data":[]}"#))
     #expect(
       stage[id]
-        == MCPStage.Told(
+        == MCPStage.Received(
           reply: MCPReply(200, Array(#"{"success":true,"count":0,"healthData":[]}"#.utf8))))
   }
 
@@ -56,7 +56,7 @@ import Testing
   func `each kind of refusal has its own status`(refusal: RelayRefusal, status: Int) {
     var stage = MCPStage()
     let id = login(&stage, conversation: nil)
-    stage.settle(.refused(refusal))
+    stage.complete(.refused(refusal))
     #expect(stage[id].reply?.status == status)
     #expect(stage[id].body.hasPrefix(#"{"success":false,"error":""#))
   }
@@ -64,10 +64,10 @@ import Testing
   @Test func `a logout forgets the conversation's token`() {
     var stage = MCPStage()
     _ = login(&stage, conversation: "one")
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     let id = stage.request(.get, .logout) { $0.fields.conversation = "one" }
     #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token)])
-    stage.settle(.loggedOut)
+    stage.complete(.loggedOut)
     #expect(stage[id].body == #"{"success":true,"message":"Logged out."}"#)
     _ = metrics(&stage, conversation: "one")
     #expect(stage.asks.map(\.bearer) == [nil])
@@ -76,7 +76,7 @@ import Testing
   @Test func `the number of conversations is limited like that of sessions`() {
     var stage = MCPStage { $0.maxSessions = 1 }
     _ = login(&stage, conversation: "one")
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     let id = login(&stage, conversation: "two")
     #expect(stage[id].reply?.status == 429)
     #expect(stage.asks == [])
@@ -88,7 +88,7 @@ import Testing
     let id = login(&stage, conversation: "one")
     #expect(stage[id].reply?.status == 429)
     #expect(stage.asks == [])
-    let refusal = RelayRefusal.tooManyWaiting(retryAfter: .seconds(2)).word
+    let refusal = RelayRefusal.tooManyWaiting(retryAfter: .seconds(2)).name
     let line = #"tool_calls_total{tool="direct_login",outcome="\#(refusal)"} 1"#
     #expect(stage.server.metricsText.contains("holdfast_mcp_\(line)\n"))
   }
@@ -98,7 +98,7 @@ import Testing
     var stage = MCPStage()
     let name = String(repeating: "n", count: bytes)
     _ = login(&stage, conversation: name)
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     _ = metrics(&stage, conversation: name)
     let bearer: MCPServer.Bearer? = isKnown ? .hash(MCPStage.token) : nil
     #expect(stage.asks.map(\.bearer) == [bearer])
@@ -107,9 +107,9 @@ import Testing
   @Test func `a known conversation can log in again at the limit`() {
     var stage = MCPStage { $0.maxSessions = 1 }
     _ = login(&stage, conversation: "one")
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     let id = login(&stage, conversation: "one")
-    #expect(stage[id] == MCPStage.Told())
+    #expect(stage[id] == MCPStage.Received())
     #expect(stage.asks.map(\.ask) == [.login(word: "river", code: "123456")])
   }
 
@@ -122,7 +122,7 @@ import Testing
     let id = call(&stage, body)
     #expect(stage.asks.map(\.ask) == [.logout])
     #expect(stage.asks.map(\.bearer) == [.text("t")])
-    stage.settle(.loggedOut)
+    stage.complete(.loggedOut)
     #expect(
       stage[id].body
         == #"{"content":[{"type":"text","text":"{\"success\":true,\"message\":\"Logged out.\"}"}],"#
@@ -132,13 +132,13 @@ import Testing
   @Test func `a wrong pair is a tool result, and a missing login is an HTTP error`() {
     var stage = MCPStage()
     let wrong = call(&stage, #"{"name":"direct_login","arguments":{"word":"a","code":"1"}}"#)
-    stage.settle(.refused(.wrongPair))
+    stage.complete(.refused(.wrongPair))
     #expect(stage[wrong].reply?.status == 200)
     #expect(
       stage[wrong].body.hasSuffix(#""isError":true,"success":false,"error":"invalid_credentials"}"#)
     )
     let unsigned = call(&stage, #"{"name":"get_health_metrics","arguments":\#(MCPStage.metrics)}"#)
-    stage.settle(.refused(.notSignedIn))
+    stage.complete(.refused(.notSignedIn))
     #expect(stage[unsigned].reply?.status == 401)
     #expect(stage[unsigned].body.hasPrefix(#"{"detail":{"error":"not_signed_in","message":""#))
   }
@@ -146,7 +146,7 @@ import Testing
   @Test func `a lock-out is an HTTP error with a retry-after`() {
     var stage = MCPStage()
     let id = call(&stage, #"{"name":"direct_login","arguments":{"word":"a","code":"1"}}"#)
-    stage.settle(.refused(.lockedOut(retryAfter: .seconds(9))))
+    stage.complete(.refused(.lockedOut(retryAfter: .seconds(9))))
     #expect(stage[id].reply?.status == 429)
     #expect(stage[id].reply?.retryAfter == .seconds(9))
     #expect(stage[id].body.hasPrefix(#"{"detail":{"error":"locked_out","message":""#))
@@ -182,6 +182,6 @@ import Testing
     let id = metrics(&stage, conversation: nil)
     stage.feed(.abandoned(id))
     #expect(stage.abandoned.count == 1)
-    #expect(stage[id] == MCPStage.Told())
+    #expect(stage[id] == MCPStage.Received())
   }
 }

@@ -22,7 +22,7 @@ import Testing
     let session = stage.initialize()
     let ready = stage.post(
       #"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, session: session)
-    #expect(stage[ready] == MCPStage.Told(reply: MCPReply(202)))
+    #expect(stage[ready] == MCPStage.Received(reply: MCPReply(202)))
     let ping = stage.post(#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, session: session)
     #expect(stage[ping].body == #"{"jsonrpc":"2.0","id":1,"result":{}}"#)
     let list = stage.post(#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#, session: session)
@@ -44,8 +44,8 @@ import Testing
           id: login, ask: .login(word: "river", code: "123456"), bearer: nil,
           from: "198.51.100.7")
       ])
-    #expect(stage[login] == MCPStage.Told())
-    stage.settle(.grant, token: MCPStage.token)
+    #expect(stage[login] == MCPStage.Received())
+    stage.complete(.grant, token: MCPStage.token)
     #expect(
       stage[login].body.contains(
         #""structuredContent":{"success":true,"access_token":"secret","token_type":"Bearer","#
@@ -59,7 +59,7 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: session)
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     stage.call("logout", session: session) { $0.fields.bearer = MCPStage.hash(9) }
     stage.call("logout", #"{"access_token":"t"}"#, id: 2, session: session) {
       $0.fields.bearer = MCPStage.hash(9)
@@ -71,9 +71,9 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: session)
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     let logout = stage.call("logout", session: session)
-    stage.settle(.loggedOut)
+    stage.complete(.loggedOut)
     #expect(stage[logout].body.contains(#"{"success":true,"message":"Logged out."}"#))
     stage.call("get_health_metrics", MCPStage.metrics, session: session)
     #expect(stage.asks.map(\.bearer) == [nil])
@@ -84,9 +84,9 @@ import Testing
     let (one, two) = (stage.initialize(), stage.initialize())
     let first = stage.call("get_health_metrics", MCPStage.metrics, session: one)
     let second = stage.call("get_health_metrics", MCPStage.metrics, session: two)
-    stage.settle(1, .data(#"{"success":true,"of":"two"}"#))
-    #expect(stage[first] == MCPStage.Told())
-    stage.settle(.data(#"{"success":true,"of":"one"}"#))
+    stage.complete(1, .data(#"{"success":true,"of":"two"}"#))
+    #expect(stage[first] == MCPStage.Received())
+    stage.complete(.data(#"{"success":true,"of":"one"}"#))
     #expect(stage[first].body.contains(#""structuredContent":{"success":true,"of":"one"}"#))
     #expect(stage[second].body.contains(#""structuredContent":{"success":true,"of":"two"}"#))
   }
@@ -99,7 +99,7 @@ import Testing
     stage.feed(.abandoned(id))
     #expect(stage.abandoned == [ask])
     stage.feed(.outcome(ask, .data("{}"), token: nil, wall: stage.wall))
-    #expect(stage[id] == MCPStage.Told())
+    #expect(stage[id] == MCPStage.Received())
   }
 
   @Test func `a call is cancelled only by its own session`() {
@@ -126,7 +126,7 @@ import Testing
     stage.call("logout", id: 5, session: session)
     let again = stage.call("logout", id: 5, session: session)
     #expect(stage[again].body.contains(#""message":"id is in use""#))
-    stage.settle(.loggedOut)
+    stage.complete(.loggedOut)
     stage.call("logout", id: 5, session: session)
     #expect(stage.asks.count == 1)
   }
@@ -170,12 +170,12 @@ import Testing
     (.storeFailed(retryAfter: .seconds(1)), "store_failed"),
     (.stopping(retryAfter: .seconds(1)), "stopping"),
   ])
-  func `a refusal is reported with its name and description`(refusal: RelayRefusal, word: String) {
+  func `a refusal is reported with its name and description`(refusal: RelayRefusal, name: String) {
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.call("get_health_metrics", MCPStage.metrics, session: session)
-    stage.settle(.refused(refusal))
-    #expect(stage[id].body.contains(#""error":"\#(word)","message":"\#(refusal.description)""#))
+    stage.complete(.refused(refusal))
+    #expect(stage[id].body.contains(#""error":"\#(name)","message":"\#(refusal.description)""#))
     #expect(stage[id].body.hasSuffix(#""isError":true}}"#))
   }
 
@@ -194,7 +194,7 @@ import Testing
     var stage = MCPStage { $0.maxSessions = 2 }
     let old = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: old)
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     let idle = stage.initialize()
     stage.pass(.seconds(1))
     let new = stage.initialize()

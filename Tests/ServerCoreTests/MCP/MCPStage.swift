@@ -22,7 +22,7 @@ struct MCPStage {
   }
 
   /// The part of a response that a client has received so far.
-  struct Told: Equatable {
+  struct Received: Equatable {
     var reply: MCPReply?
     var events: String = ""
     var hasBegun = false
@@ -32,7 +32,7 @@ struct MCPStage {
     var body: String { reply.map { String(decoding: $0.body, as: UTF8.self) } ?? "" }
   }
 
-  private(set) var told: [RequestID: Told] = [:]
+  private(set) var received: [RequestID: Received] = [:]
   private(set) var abandoned: [RequestID] = []
   /// The requests whose clients are watched, in order.
   private(set) var watched: [RequestID] = []
@@ -116,11 +116,11 @@ struct MCPStage {
   // MARK: - The rest of the world
 
   /// Delivers the outcome of the oldest waiting call.
-  mutating func settle(_ outcome: RelayOutcome, token: TokenHash? = nil) {
-    settle(0, outcome, token: token)
+  mutating func complete(_ outcome: RelayOutcome, token: TokenHash? = nil) {
+    complete(0, outcome, token: token)
   }
 
-  mutating func settle(_ index: Int, _ outcome: RelayOutcome, token: TokenHash? = nil) {
+  mutating func complete(_ index: Int, _ outcome: RelayOutcome, token: TokenHash? = nil) {
     feed(.outcome(asks.remove(at: index).id, outcome, token: token, wall: wall))
   }
 
@@ -138,18 +138,18 @@ struct MCPStage {
     now = end
   }
 
-  subscript(id: RequestID) -> Told { told[id] ?? Told() }
+  subscript(id: RequestID) -> Received { received[id] ?? Received() }
 
   private mutating func perform(_ effects: [MCPServer.Effect]) {
     #expect(server.brokenInvariants(.thorough) == [])
     for effect in effects {
       switch effect {
-      case .answer(let id, let reply): told[id, default: Told()].reply = reply
+      case .answer(let id, let reply): received[id, default: Received()].reply = reply
       case .watch(let id): watched.append(id)
-      case .begin(let id, _, _): told[id, default: Told()].hasBegun = true
+      case .begin(let id, _, _): received[id, default: Received()].hasBegun = true
       case .write(let id, let bytes):
-        told[id, default: Told()].events += String(decoding: bytes, as: UTF8.self)
-      case .end(let id): told[id, default: Told()].hasEnded = true
+        received[id, default: Received()].events += String(decoding: bytes, as: UTF8.self)
+      case .end(let id): received[id, default: Received()].hasEnded = true
       case .call(let id, let ask, let bearer, let from):
         asks.append(Ask(id: id, ask: ask, bearer: bearer, from: from))
       case .abandon(let id):

@@ -14,7 +14,7 @@ import Testing
       "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
     stage.pass(.milliseconds(wait))
     #expect(stage[id].hasBegun == isStream)
-    stage.settle(.data(#"{"success":true}"#))
+    stage.complete(.data(#"{"success":true}"#))
     let answer =
       #"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"#
       + #""{\"success\":true}"}],"#
@@ -22,7 +22,7 @@ import Testing
     guard isStream else { return #expect(stage[id].body == answer) }
     #expect(
       stage[id]
-        == MCPStage.Told(
+        == MCPStage.Received(
           events: #"event: message\#r\#ndata: {"jsonrpc":"2.0","method":"notifications/progress","#
             + #""params":{"progressToken":"p","progress":5,"total":45,"#
             + #""message":"Waiting for the phone"}}"# + "\r\n\r\n"
@@ -37,7 +37,7 @@ import Testing
       "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
     stage.pass(.seconds(44))
     #expect(stage[id].events.components("notifications/progress") == 8)
-    stage.settle(.refused(.timedOut(after: .seconds(45))))
+    stage.complete(.refused(.timedOut(after: .seconds(45))))
     stage.pass(.seconds(60))
     #expect(stage[id].events.components("notifications/progress") == 8)
     #expect(stage[id].hasEnded)
@@ -59,7 +59,7 @@ import Testing
       "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress
     ) { $0.fields.accept = "application/json" }
     stage.pass(.seconds(44))
-    stage.settle(.data("{}"))
+    stage.complete(.data("{}"))
     #expect(!stage[id].hasBegun)
     #expect(stage[id].reply?.status == 200)
   }
@@ -72,7 +72,7 @@ import Testing
     ) { $0.fields.accept = "text/event-stream" }
     #expect(
       stage[id]
-        == MCPStage.Told(
+        == MCPStage.Received(
           events: "event: message\r\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n\r\n",
           hasBegun: true, hasEnded: true))
   }
@@ -98,7 +98,7 @@ import Testing
       let id = stage.call(
         "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
       stage.pass(.seconds(wait))
-      stage.settle(.data(text))
+      stage.complete(.data(text))
       #expect(stage[id].events.contains("answer_too_large") == (wait == 5))
       #expect(stage[id].body.contains("xxxx") == (wait == 0))
     }
@@ -110,7 +110,7 @@ import Testing
     let id = stage.call(
       "get_health_metrics", MCPStage.metrics, session: session, meta: Self.progress)
     stage.pass(.seconds(5))
-    stage.settle(.data(#"{"success":true,"x":"\#(String(repeating: "x", count: 400))"}"#))
+    stage.complete(.data(#"{"success":true,"x":"\#(String(repeating: "x", count: 400))"}"#))
     #expect(stage[id].events.contains("too long to repeat here"))
     #expect(stage[id].events.contains(#""structuredContent":{"success":true,"x":"xxxx"#))
     #expect(!stage[id].events.contains("answer_too_large"))
@@ -122,7 +122,7 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     let id = stage.request(.get, session: session)
-    #expect(stage[id] == MCPStage.Told(events: ": wait\r\n\r\n", hasBegun: true))
+    #expect(stage[id] == MCPStage.Received(events: ": wait\r\n\r\n", hasBegun: true))
     stage.pass(.seconds(30))
     #expect(stage[id].events == String(repeating: ": wait\r\n\r\n", count: 3))
     stage.feed(.abandoned(id))
@@ -175,7 +175,7 @@ import Testing
     let call = stage.call("get_health_metrics", MCPStage.metrics, session: session)
     stage.feed(.drain)
     #expect(stage[stream].hasEnded)
-    stage.settle(.refused(.stopping(retryAfter: .seconds(5))))
+    stage.complete(.refused(.stopping(retryAfter: .seconds(5))))
     #expect(stage[call].body.contains("stopping"))
     let again = stage.request(.get, session: session)
     #expect(stage[again].reply?.status == 503)

@@ -33,7 +33,7 @@ import Testing
     let call = stage.call("get_health_metrics", MCPStage.metrics, session: session) {
       $0.fields.origin = Self.page
     }
-    stage.settle(.data(#"{"success":true}"#))
+    stage.complete(.data(#"{"success":true}"#))
     #expect(stage[call].reply?.origin == Self.page)
     let program = stage.request(.get, .toolList)
     #expect(stage[program].reply?.origin == nil)
@@ -45,16 +45,16 @@ import Testing
     var stage = MCPStage()
     let session = stage.initialize()
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, session: session)
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     stage.call("get_health_metrics", MCPStage.metrics, id: 2, session: session)
     #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token)])
-    stage.settle(.data(#"{"success":true}"#))
+    stage.complete(.data(#"{"success":true}"#))
     stage.call("logout", #"{"access_token":"secret"}"#, id: 3, session: session)
-    stage.settle(.data(#"{"success":true}"#))
+    stage.complete(.data(#"{"success":true}"#))
     stage.call("get_health_metrics", MCPStage.metrics, id: 4, session: session)
     // Another login does not change that.
     stage.call("direct_login", #"{"word":"a","code":"1"}"#, id: 5, session: session)
-    stage.settle(1, .grant, token: MCPStage.token)
+    stage.complete(1, .grant, token: MCPStage.token)
     stage.call("get_health_metrics", MCPStage.metrics, id: 6, session: session)
     #expect(stage.asks.map(\.bearer) == [nil, nil])
   }
@@ -65,7 +65,7 @@ import Testing
       $0.fields.conversation = "one"
       $0.query = [MCPCall.Pair("word", "river"), MCPCall.Pair("code", "123456")]
     }
-    stage.settle(.grant, token: MCPStage.token)
+    stage.complete(.grant, token: MCPStage.token)
     stage.request(.get, .logout) {
       $0.fields.conversation = "one"
       $0.fields.bearer = MCPStage.hash(9)
@@ -112,7 +112,7 @@ import Testing
     ("a\u{1B}[31mb", "a[31mb"), ("\u{202E}evil", "evil"), (" ", nil), ("", nil), ("\n", nil),
     (String(repeating: "x", count: 65), String(repeating: "x", count: 64)),
   ])
-  func `a name is short and contains no control characters`(text: String, kept: String?) {
-    #expect(AssistantName(text)?.name == kept)
+  func `a name is short and contains no control characters`(text: String, name: String?) {
+    #expect(AssistantName(text)?.name == name)
   }
 }

@@ -17,13 +17,13 @@ struct RelayAssistantTests {
       .login(
         word: "anchor", code: RelayStage.pair(1).code,
         assistant: AssistantName("app \(number)", version: "\(number).0")))
-    return relay.settle(relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t\(number)")))))
+    return relay.complete(relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t\(number)")))))
   }
 
   private func list(
     _ relay: inout Relayed, _ order: AssistantsOrder = .list
   ) -> PairedAssistants? {
-    for effect in relay.settle(relay.pull(.assistants(order)).1) {
+    for effect in relay.complete(relay.pull(.assistants(order)).1) {
       if case .respond(_, .assistants(let list)) = effect { return list }
     }
     return nil
@@ -75,7 +75,7 @@ struct RelayAssistantTests {
     let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     // The next pair is shown before the login is stored.
     _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
-    let effects = relay.settle(relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t9")))))
+    let effects = relay.complete(relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t9")))))
     let notices = effects.compactMap { effect -> String? in
       if case .send(one, .connectionCode(let code)) = effect { code.message } else { nil }
     }
@@ -100,12 +100,12 @@ struct RelayAssistantTests {
       let (ask, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
       let stored = relay.take(.tokenDrawn(.access(ask, RelayStage.secret("t\(number)"))))
       times += stored.changes.map { if case .access(let access) = $0 { access.since } else { nil } }
-      effects += isStored ? relay.settle(stored) : stored
+      effects += isStored ? relay.complete(stored) : stored
       relay.clock = .seconds(-100)
     }
     let first = RelayStage.dawn
     #expect(times == (0...2).map { first.advanced(by: .nanoseconds($0)) })
-    _ = relay.settle(effects)
+    _ = relay.complete(effects)
     #expect(list(&relay)?.assistants.map(\.since) == times)
   }
 
@@ -147,7 +147,7 @@ struct RelayAssistantTests {
 
   @Test(arguments: [(7_199_999, true), (7_200_000, false)])
   func `the user is notified only of a signed-out assistant whose token was still valid`(
-    milliseconds: Int, isTold: Bool
+    milliseconds: Int, isReported: Bool
   ) {
     var relay = Relayed.withPhone { $0.tokensPerPhone = 1 }
     _ = login(&relay, 1)
@@ -161,7 +161,7 @@ struct RelayAssistantTests {
         false
       }
     }
-    #expect(isNoted == isTold)
+    #expect(isNoted == isReported)
   }
 
   @Test func `the time of the last question is stored within a minute`() {

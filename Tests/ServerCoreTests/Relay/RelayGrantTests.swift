@@ -35,7 +35,7 @@ struct RelayGrantTests {
 
   @Test func `counts changes that the store failed to write`() {
     var relay = Relayed.withPhone()
-    _ = relay.settle(relay.gone(1), failure: .full(detail: "disk"))
+    _ = relay.complete(relay.gone(1), failure: .full(detail: "disk"))
     #expect(relay.server.metricsText.contains("holdfast_relay_store_failures_total 1\n"))
   }
 }

@@ -12,7 +12,7 @@ struct RelayLeaseTests {
   init() {
     relay.phone(1)
     relay.login(1)
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     (ask, _) = relay.question(1)
     _ = relay.pull(.lease(LeaseOrder(max: 1)))
   }
@@ -48,8 +48,8 @@ struct RelayLeaseTests {
 
   @Test mutating func `a failure without a reason has a default message for the assistant`() {
     let (id, effects) = say(.failure(RelayStage.request("a-1"), reason: ""))
-    let told = HealthObject.failure("the phone could not answer")
-    #expect(effects == [.answer(ask, .data(told)), .respond(id, .taken)])
+    let object = HealthObject.failure("the phone could not answer")
+    #expect(effects == [.answer(ask, .data(object)), .respond(id, .taken)])
     let (again, known) = say(.failure(RelayStage.request("a-1"), reason: ""))
     #expect(known == [.respond(again, .taken)])
   }

@@ -9,7 +9,8 @@ struct RelayLifeTests {
   private let phone = RelayStage.phone(1)
   private let one = ConnectionID(1)
 
-  private func kept(leftAt: Timestamp? = RelayStage.dawn, push: PushAddress? = nil) -> StoredRelay {
+  private func stored(leftAt: Timestamp? = RelayStage.dawn, push: PushAddress? = nil) -> StoredRelay
+  {
     StoredRelay(
       phones: [
         StoredPhone(
@@ -32,17 +33,17 @@ struct RelayLifeTests {
       question: RelayStage.question(), deadline: RelayStage.dawn.advanced(by: .seconds(45)))
   }
 
-  private func restored(_ kept: StoredRelay, after time: Duration = .zero) -> (
+  private func restored(_ stored: StoredRelay, after time: Duration = .zero) -> (
     Relayed, [Relayed.Effect]
   ) {
     var relay = Relayed(life: "b")
     relay.pass(time)
-    let effects = relay.take(.restored(kept, wall: relay.wall))
+    let effects = relay.take(.restored(stored, wall: relay.wall))
     return (relay, effects)
   }
 
   @Test func `after a restart a phone resumes and its assistants need not log in again`() {
-    var (relay, effects) = restored(kept())
+    var (relay, effects) = restored(stored())
     #expect(effects == [])
     #expect(relay.open(1, resume: "resume-1").unstored == [.accept(one), .drawToken(.pair(phone))])
     _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
@@ -55,7 +56,7 @@ struct RelayLifeTests {
   func `a phone that resumes ends the earlier pairing of its device that the store failed to end`(
     isLast: Bool
   ) {
-    var old = kept()
+    var old = stored()
     let new = StoredPhone(
       id: RelayStage.phone(2), device: RelayStage.device(1), resume: RelayStage.hash("resume-2"),
       push: nil, leftAt: RelayStage.dawn)
@@ -69,7 +70,7 @@ struct RelayLifeTests {
   }
 
   @Test func `a list after a restart includes name, pairing time and last question`() {
-    var old = kept()
+    var old = stored()
     let asked = RelayStage.dawn.advanced(by: .seconds(61))
     old.accesses[0].assistant = AssistantName("app", version: "2.0")
     old.accesses[0].since = RelayStage.dawn
@@ -86,7 +87,7 @@ struct RelayLifeTests {
   }
 
   @Test func `a restored question is asked under its old id when its caller asks it again`() {
-    var (relay, _) = restored(kept())
+    var (relay, _) = restored(stored())
     _ = relay.open(1, resume: "resume-1")
     let greeted = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     #expect(greeted.count == 1)
@@ -105,7 +106,7 @@ struct RelayLifeTests {
   func `a restored question that is asked again waits as long as a new one`(
     seconds: Double, ends: Bool
   ) {
-    var (relay, _) = restored(kept())
+    var (relay, _) = restored(stored())
     _ = relay.open(1, resume: "resume-1")
     _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(1))))
     relay.pass(.seconds(5))
@@ -113,15 +114,15 @@ struct RelayLifeTests {
     var again = question()
     again.deadline = RelayStage.dawn.advanced(by: .seconds(50))
     #expect(effects.changes == [.question(again)])
-    let told = relay.tick(at: .second(seconds)).filter {
+    let answers = relay.tick(at: .second(seconds)).filter {
       if case .answer = $0 { true } else { false }
     }
     let late = RelayRefusal.timedOut(after: .seconds(45))
-    #expect(told == (ends ? [.answer(id, .refused(late))] : []))
+    #expect(answers == (ends ? [.answer(id, .refused(late))] : []))
   }
 
   @Test func `another assistant that asks the same does not take over a restored question`() {
-    var before = kept()
+    var before = stored()
     before.accesses.append(
       StoredAccess(
         token: RelayStage.hash("token-2"), phone: phone,
@@ -142,7 +143,7 @@ struct RelayLifeTests {
   }
 
   @Test func `a restored question is not leased and ends at its deadline`() {
-    var (relay, _) = restored(kept())
+    var (relay, _) = restored(stored())
     let (lease, none) = relay.pull(.lease(LeaseOrder(max: 5)))
     #expect(
       none.unstored
@@ -157,14 +158,14 @@ struct RelayLifeTests {
   }
 
   @Test func `a phone that was connected when the process ended counts as just disconnected`() {
-    var (relay, effects) = restored(kept(leftAt: nil), after: .seconds(30))
+    var (relay, effects) = restored(stored(leftAt: nil), after: .seconds(30))
     #expect(effects.changes.count == 1)
     #expect(relay.tick(at: .second(629.999)).changes.last != .endPhone(phone))
     #expect(relay.tick(at: .second(630)).changes == [.endPhone(phone)])
   }
 
   @Test func `restored entries that have expired are removed`() {
-    var (relay, effects) = restored(kept(), after: .seconds(10_800))
+    var (relay, effects) = restored(stored(), after: .seconds(10_800))
     #expect(
       effects.changes == [
         .endAccess(RelayStage.hash("token-1")), .endQuestion(RelayStage.request("old-1")),
@@ -183,7 +184,7 @@ struct RelayLifeTests {
 
   @Test func `a wall clock that stepped back disconnects nobody`() {
     var relay = Relayed(life: "b")
-    var old = kept(leftAt: RelayStage.dawn.advanced(by: .seconds(5_000)))
+    var old = stored(leftAt: RelayStage.dawn.advanced(by: .seconds(5_000)))
     old.questions = []
     #expect(relay.take(.restored(old, wall: relay.wall)) == [])
     #expect(relay.server.deadline == .second(600))
@@ -194,41 +195,41 @@ struct RelayLifeTests {
     _ = relay.gone(1)
     let over = relay.tick(at: .second(600))
     #expect(over.changes == [.endPhone(phone)])
-    #expect(relay.settle(over, failure: .full(detail: "disk")) == [])
+    #expect(relay.complete(over, failure: .full(detail: "disk")) == [])
     #expect(relay.tick(at: .second(604.999)) == [])
     let again = relay.tick(at: .second(605))
     #expect(again.changes == [.endPhone(phone)])
-    #expect(relay.settle(again) == [])
+    #expect(relay.complete(again) == [])
     #expect(relay.server.deadline == nil)
   }
 
   @Test func `a phone that the store fails to write is written later in its current state`() {
     var relay = Relayed.paired()
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     relay.pass(.seconds(100))
     let back = relay.open(2, device: 1, resume: "resume-1")
     let isHere = RelayChange.phone(
       StoredPhone(
         id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1")))
     #expect(back.changes == [isHere])
-    _ = relay.settle(back, failure: .locked(detail: "another process has it"))
+    _ = relay.complete(back, failure: .locked(detail: "another process has it"))
     let again = relay.tick(at: .second(105))
     #expect(again.changes == [isHere])
-    _ = relay.settle(again)
+    _ = relay.complete(again)
     #expect(relay.tick(at: .second(110)).changes == [])
   }
 
   @Test func `a phone that has ended is not written again`() {
     var relay = Relayed.paired()
-    _ = relay.settle(relay.gone(1), failure: .full(detail: "disk"))
+    _ = relay.complete(relay.gone(1), failure: .full(detail: "disk"))
     relay.pass(.seconds(1))
-    _ = relay.settle(relay.open(2, device: 1))
+    _ = relay.complete(relay.open(2, device: 1))
     let met = relay.take(
       .tokenDrawn(
         .phone(
           ConnectionID(2), RelayStage.phone(2), RelayStage.secret("resume-2"), RelayStage.pair(2))))
     #expect(met.changes.contains(.endPhone(phone)))
-    _ = relay.settle(met)
+    _ = relay.complete(met)
     #expect(relay.tick(at: .second(5)).changes == [])
   }
 
@@ -249,7 +250,7 @@ struct RelayLifeTests {
         == [.close(one, .draining(within: .seconds(5)))])
     let gone = relay.gone(1, code: 1001)
     #expect(gone.unstored == [])
-    #expect(relay.settle(gone) == [.finished])
+    #expect(relay.complete(gone) == [.finished])
   }
 
   @Test func `the time of a question is stored before the end, and only once`() {
@@ -258,7 +259,7 @@ struct RelayLifeTests {
     _ = relay.said(1, .healthData(RelayStage.request("a-1"), RelayStage.object("1")))
     let leaving = relay.take(.drain(within: .seconds(5)))
     #expect(leaving.changes.count == 1)
-    #expect(relay.settle(leaving + relay.gone(1, code: 1001)) == [leaving[1], .finished])
+    #expect(relay.complete(leaving + relay.gone(1, code: 1001)) == [leaving[1], .finished])
     // Not even the phone's grace period ends after the relay has finished.
     #expect(relay.server.deadline == nil)
     #expect(relay.tick(at: .second(600)) == [])

@@ -13,11 +13,11 @@ struct RelayPairingTests {
   @Test func `a phone receives its pair and resume token once they are stored`() {
     var relay = Relayed()
     #expect(relay.open(1) == [.accept(one), .drawToken(.phone(one))])
-    let kept = StoredPhone(
+    let stored = StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume"))
     let tokenDrawn = relay.take(
       .tokenDrawn(.phone(one, phone, RelayStage.secret("resume"), RelayStage.pair(7))))
-    #expect(tokenDrawn == [.store(StoreToken(1), [.phone(kept)])])
+    #expect(tokenDrawn == [.store(StoreToken(1), [.phone(stored)])])
     #expect(
       relay.take(.stored(StoreToken(1), failure: nil))
         == [.send(one, RelayStage.code(RelayStage.pair(7), token: "resume"))])
@@ -28,9 +28,9 @@ struct RelayPairingTests {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let secret = RelayStage.secret("resume")
-    let kept = relay.take(.tokenDrawn(.phone(one, phone, secret, RelayStage.pair(1))))
+    let stored = relay.take(.tokenDrawn(.phone(one, phone, secret, RelayStage.pair(1))))
     #expect(relay.tick(at: .second(10)) == [.drawToken(.pair(phone))])
-    #expect(relay.settle(kept) == [])
+    #expect(relay.complete(stored) == [])
     let code = RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(10), token: "resume")
     #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [.send(one, code)])
   }
@@ -39,11 +39,11 @@ struct RelayPairingTests {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
     let secret = RelayStage.secret("resume")
-    let kept = relay.take(.tokenDrawn(.phone(one, phone, secret, RelayStage.pair(1))))
+    let stored = relay.take(.tokenDrawn(.phone(one, phone, secret, RelayStage.pair(1))))
     #expect(relay.tick(at: .second(10)) == [.drawToken(.pair(phone))])
     #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [])
     let code = RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(10), token: "resume")
-    #expect(relay.settle(kept) == [.send(one, code)])
+    #expect(relay.complete(stored) == [.send(one, code)])
   }
 
   @Test func `a plain phone receives its pair at once, and no field that it does not know`() {
@@ -60,7 +60,7 @@ struct RelayPairingTests {
     _ = relay.open(1)
     let tokenDrawn = relay.take(
       .tokenDrawn(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
-    let effects = relay.settle(tokenDrawn, failure: .full(detail: "disk"))
+    let effects = relay.complete(tokenDrawn, failure: .full(detail: "disk"))
     #expect(effects == [.close(one, .tryAgainLater)])
     #expect(relay.server.serviceHealth == .failing(reason: "the disk of the relay's store is full"))
   }
@@ -85,7 +85,7 @@ struct RelayPairingTests {
     var relay = Relayed.withPhone()
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
     let tokenDrawn = relay.take(.tokenDrawn(.access(id, RelayStage.secret("token"))))
-    let effects = relay.settle(tokenDrawn, failure: .full(detail: "disk"))
+    let effects = relay.complete(tokenDrawn, failure: .full(detail: "disk"))
     let refusal = RelayRefusal.storeFailed(retryAfter: .seconds(2))
     #expect(effects == [.answer(id, .refused(refusal))])
     // The pair is used up, so a second attempt with it would count as a wrong pair.
@@ -193,7 +193,7 @@ struct RelayPairingTests {
         .send(one, .cancel(RelayStage.request("a-1"))),
       ])
     #expect(effects.changes == [.endAccess(RelayStage.hash("token-1"))])
-    #expect(relay.settle(effects).last == .answer(id, .loggedOut))
+    #expect(relay.complete(effects).last == .answer(id, .loggedOut))
     #expect(relay.question().1 == [.answer(RequestID(4), .refused(.notSignedIn))])
   }
 
@@ -205,9 +205,9 @@ struct RelayPairingTests {
     let (login, _) = relay.ask(.login(word: "anchor", code: RelayStage.pair(1).code))
     let stored = relay.take(.tokenDrawn(.access(login, RelayStage.secret("token-2"))))
     let failed = RelayOutcome.refused(.storeFailed(retryAfter: .seconds(2)))
-    let told = relay.tick(at: .second(seconds)).filter { $0 != .ping(one) }
-    #expect(told == (ends ? [.answer(out, failed), .answer(login, failed)] : []))
-    let late = relay.settle(stored)
+    let answers = relay.tick(at: .second(seconds)).filter { $0 != .ping(one) }
+    #expect(answers == (ends ? [.answer(out, failed), .answer(login, failed)] : []))
+    let late = relay.complete(stored)
     #expect(late.contains { if case .answer = $0 { true } else { false } } == !ends)
   }
 
@@ -221,15 +221,15 @@ struct RelayPairingTests {
       .tokenDrawn(
         .phone(
           ConnectionID(2), RelayStage.phone(2), RelayStage.secret("resume-2"), RelayStage.pair(2))))
-    _ = relay.settle(met)
-    #expect(relay.settle(stored) == [.answer(id, .refused(.phoneReplaced))])
+    _ = relay.complete(met)
+    #expect(relay.complete(stored) == [.answer(id, .refused(.phoneReplaced))])
   }
 
   @Test func `a logout that cannot be stored is refused`() {
     var relay = Relayed.paired()
     let (id, effects) = relay.ask(.logout, bearer: "token-1")
     #expect(
-      relay.settle(effects, failure: .full(detail: "disk"))
+      relay.complete(effects, failure: .full(detail: "disk"))
         == [.answer(id, .refused(.storeFailed(retryAfter: .seconds(2))))])
   }
 
@@ -250,7 +250,7 @@ struct RelayPairingTests {
     let (id, _) = relay.ask(.login(word: "anchor", code: "000001"))
     let stored = relay.take(.tokenDrawn(.access(id, RelayStage.secret("t"))))
     #expect(relay.take(.abandoned(id)) == [])
-    let effects = relay.settle(stored)
+    let effects = relay.complete(stored)
     #expect(effects == [])
     #expect(relay.question(bearer: "t").1.last == .answer(RequestID(2), .refused(.notSignedIn)))
   }

@@ -16,7 +16,7 @@ struct RelayPhoneTests {
     return relay
   }
 
-  private func kept(push: PushAddress? = nil, leftAt: Timestamp? = nil) -> StoredPhone {
+  private func stored(push: PushAddress? = nil, leftAt: Timestamp? = nil) -> StoredPhone {
     StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"), push: push,
       leftAt: leftAt)
@@ -27,7 +27,7 @@ struct RelayPhoneTests {
     relay.pass(.seconds(20))
     let left = relay.gone(1)
     #expect(left.unstored == [])
-    #expect(left.changes == [.phone(kept(leftAt: relay.wall))])
+    #expect(left.changes == [.phone(stored(leftAt: relay.wall))])
     relay.pass(.seconds(30))
     let back = relay.open(2, resume: "resume-1")
     #expect(
@@ -36,7 +36,7 @@ struct RelayPhoneTests {
         .send(
           two, RelayStage.code(RelayStage.pair(2), expiresIn: .seconds(550), resumed: true)),
       ])
-    #expect(back.changes == [.phone(kept())])
+    #expect(back.changes == [.phone(stored())])
     #expect(
       relay.question().1
         == [.send(two, .question(RelayStage.request("a-1"), RelayStage.question()))])
@@ -60,7 +60,7 @@ struct RelayPhoneTests {
       id: RelayStage.request("a-1"), phone: phone, caller: RelayStage.hash("token-1"),
       question: RelayStage.question(), deadline: relay.wall.advanced(by: .seconds(45)))
     #expect(left.unstored == [])
-    #expect(left.changes == [.phone(kept(leftAt: relay.wall)), .question(question)])
+    #expect(left.changes == [.phone(stored(leftAt: relay.wall)), .question(question)])
     relay.pass(.seconds(44))
     let back = relay.open(2, resume: "resume-1")
     #expect(
@@ -87,8 +87,8 @@ struct RelayPhoneTests {
   @Test func `an answer that arrives before the phone received its pair is ignored`() {
     var relay = Relayed.paired()
     let (id, _) = relay.question()
-    _ = relay.settle(relay.gone(1))
-    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    _ = relay.complete(relay.gone(1))
+    _ = relay.complete(relay.open(2, resume: "resume-1"))
     let object = RelayStage.object("7")
     let answer = PhoneMessage.healthData(RelayStage.request("a-1"), object)
     #expect(relay.said(2, answer) == [])
@@ -150,7 +150,7 @@ struct RelayPhoneTests {
         == [.close(one, .replaced), .answer(id, .refused(.phoneReplaced))])
     #expect(replaced.changes.first == .endPhone(phone))
     #expect(
-      relay.settle(replaced).last == .send(two, RelayStage.code(RelayStage.pair(9), token: "r2")))
+      relay.complete(replaced).last == .send(two, RelayStage.code(RelayStage.pair(9), token: "r2")))
     let (next, effects) = relay.question()
     #expect(effects == [.answer(next, .refused(.phoneReplaced))])
     #expect(
@@ -173,7 +173,7 @@ struct RelayPhoneTests {
     let tokenDrawn = relay.take(
       .tokenDrawn(.phone(one, phone, RelayStage.secret("resume-1"), RelayStage.pair(1))))
     #expect(relay.gone(1).changes == [.endPhone(phone)])
-    #expect(relay.settle(tokenDrawn) == [])
+    #expect(relay.complete(tokenDrawn) == [])
     #expect(relay.open(2, resume: "resume-1").contains(.drawToken(.phone(two))))
   }
 
@@ -197,7 +197,7 @@ struct RelayPhoneTests {
     var relay = Relayed.withPhone()
     relay.pass(.seconds(30))
     _ = relay.server.tick(at: relay.now)
-    _ = relay.take(.heard(one))
+    _ = relay.take(.received(one))
     #expect(relay.tick(at: .second(89.999)).allSatisfy { $0 == .ping(one) })
     #expect(relay.tick(at: .second(90)).contains(.drop(one)))
   }
@@ -217,8 +217,8 @@ struct RelayPhoneTests {
       $0.socketsPerAddress = 2
     }
     relay.phone(2)
-    let crowd = HTTPRefusal(429, "too many sockets", retryAfter: .seconds(2))
-    #expect(relay.open(3, device: 3) == [.refuse(ConnectionID(3), crowd)])
+    let refusal = HTTPRefusal(429, "too many sockets", retryAfter: .seconds(2))
+    #expect(relay.open(3, device: 3) == [.refuse(ConnectionID(3), refusal)])
     #expect(relay.open(4, device: 4, from: "b").first == .accept(ConnectionID(4)))
     #expect(
       relay.open(5, device: 5, from: "c") == [
@@ -240,9 +240,9 @@ struct RelayPhoneTests {
     bound: Int, makesRoom: Bool
   ) {
     var relay = Relayed.paired { $0.maxPhones = bound }
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     relay.phone(2)
-    _ = relay.settle(relay.gone(2))
+    _ = relay.complete(relay.gone(2))
     let effects = relay.open(3, device: 3)
     #expect(effects.unstored.first == .accept(ConnectionID(3)))
     #expect(effects.changes == (makesRoom ? [.endPhone(RelayStage.phone(2))] : []))
@@ -250,7 +250,7 @@ struct RelayPhoneTests {
 
   @Test func `a phone that resumes needs no free slot`() {
     var relay = Relayed.withPhone { $0.maxPhones = 1 }
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     let effects = relay.open(2, resume: "resume-1")
     #expect(effects.unstored.first == .accept(ConnectionID(2)))
     #expect(!effects.changes.contains(.endPhone(RelayStage.phone(1))))
@@ -258,7 +258,7 @@ struct RelayPhoneTests {
 
   @Test func `a paired phone is never evicted`() {
     var relay = Relayed.paired { $0.maxPhones = 1 }
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     #expect(
       relay.open(2, device: 2) == [
         .refuse(ConnectionID(2), HTTPRefusal(503, "too busy", retryAfter: .seconds(2)))

@@ -18,8 +18,8 @@ struct RelayPullTests {
     relay.phone(1)
     relay.login(1)
     let (_, effects) = relay.pull(.push(address))
-    _ = relay.settle(effects)
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(effects)
+    _ = relay.complete(relay.gone(1))
     return relay
   }
 
@@ -40,14 +40,14 @@ struct RelayPullTests {
   @Test func `a push address is stored before its registration is confirmed`() {
     var relay = Relayed.withPhone()
     let (id, effects) = relay.pull(.push(address))
-    let kept = StoredPhone(
+    let stored = StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
       push: address)
-    #expect(effects == [.store(StoreToken(2), [.phone(kept)])])
-    #expect(relay.settle(effects) == [.respond(id, .registered)])
+    #expect(effects == [.store(StoreToken(2), [.phone(stored)])])
+    #expect(relay.complete(effects) == [.respond(id, .registered)])
     let (next, again) = relay.pull(.push(address))
     #expect(
-      relay.settle(again, failure: .full(detail: "disk"))
+      relay.complete(again, failure: .full(detail: "disk"))
         == [.respond(next, .refused(.storeFailed(retryAfter: .seconds(2))))])
   }
 
@@ -310,10 +310,10 @@ struct RelayPullTests {
     var relay = away()
     _ = relay.question(1)
     let effects = relay.take(.pushed(phone, to: address, .gone))
-    let kept = StoredPhone(
+    let stored = StoredPhone(
       id: phone, device: RelayStage.device(1), resume: RelayStage.hash("resume-1"),
       leftAt: relay.wall)
-    #expect(effects.changes == [.phone(kept)])
+    #expect(effects.changes == [.phone(stored)])
     for second in [45.0, 60] { _ = relay.tick(at: .second(second)) }
     #expect(relay.tick(at: .second(600)).changes == [.endPhone(phone)])
   }
@@ -322,7 +322,7 @@ struct RelayPullTests {
     var relay = away()
     _ = relay.question(1)
     let (_, registered) = relay.pull(.push(.hook("new")))
-    _ = relay.settle(registered)
+    _ = relay.complete(registered)
     let outcomes: [PushOutcome] = [
       .gone, .failed(cause: "x"), .tooMany(retryAfter: .seconds(100)), .delivered,
     ]
@@ -330,9 +330,9 @@ struct RelayPullTests {
       #expect(relay.take(.pushed(phone, to: address, outcome)) == [])
     }
     _ = relay.tick(at: .second(20))
-    let (_, rung) = relay.question(2)
+    let (_, effects) = relay.question(2)
     let expiresAt = relay.wall.advanced(by: .seconds(45))
-    #expect(rung.unstored == [.push(phone, .hook("new"), expiresAt: expiresAt)])
+    #expect(effects.unstored == [.push(phone, .hook("new"), expiresAt: expiresAt)])
   }
 
   @Test(arguments: [(7_199.999, false), (7_200, true)])
@@ -364,7 +364,7 @@ struct RelayPullTests {
     let (_, writes) = relay.pull(.lease(LeaseOrder(max: 1)))
     let (ask, refused) = relay.question(1)
     #expect(refused == [.answer(ask, .refused(.tooManyWaiting(retryAfter: .seconds(2))))])
-    _ = relay.settle(writes)
+    _ = relay.complete(writes)
     #expect(relay.question(1).1.unstored.count == 1)
   }
 
@@ -379,7 +379,7 @@ struct RelayPullTests {
   }
 
   @Test func `the number of remembered leases is limited by the policy`() {
-    var relay = away { $0.maxSettled = 1 }
+    var relay = away { $0.maxEnded = 1 }
     _ = relay.question(1)
     _ = relay.question(2)
     _ = relay.pull(.lease(LeaseOrder(max: 2)))

@@ -37,7 +37,7 @@ import Testing
     _ = relay.gone(1)
     let (id, _) = relay.question()
     _ = relay.tick(at: .second(9.999))
-    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    _ = relay.complete(relay.open(2, resume: "resume-1"))
     let back = relay.take(.tokenDrawn(.pair(RelayStage.phone(1), RelayStage.pair(9))))
     #expect(
       back.contains { if case .send(_, .question) = $0 { true } else { false } })
@@ -71,7 +71,7 @@ import Testing
     #expect(relay.question(1).1.unstored.count == 1)
     _ = relay.question(2)
     _ = relay.tick(at: .second(5))
-    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    _ = relay.complete(relay.open(2, resume: "resume-1"))
     _ = relay.take(.tokenDrawn(.pair(RelayStage.phone(1), RelayStage.pair(9))))
     _ = relay.said(2, .failure(RelayStage.request("a-1"), reason: "x"))
     _ = relay.said(2, .failure(RelayStage.request("a-2"), reason: "x"))
@@ -92,12 +92,12 @@ import Testing
   @Test func `a push address that could not be stored is used until the process ends`() {
     var relay = Relayed.paired()
     let address = PushAddress.hook("ann")
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     _ = relay.question()
     let (id, effects) = relay.pull(.push(address))
     let phone = RelayStage.phone(1)
     #expect(
-      relay.settle(effects, failure: .full(detail: "disk")) == [
+      relay.complete(effects, failure: .full(detail: "disk")) == [
         .respond(id, .refused(.storeFailed(retryAfter: .seconds(2)))),
         .push(phone, address, expiresAt: relay.wall.advanced(by: .seconds(45))),
       ])
@@ -119,7 +119,7 @@ import Testing
 extension Relayed {
   fileprivate mutating func register(_ address: PushAddress) {
     let (_, effects) = pull(.push(address))
-    _ = settle(effects)
+    _ = complete(effects)
   }
 }
 

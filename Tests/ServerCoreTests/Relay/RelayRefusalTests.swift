@@ -5,11 +5,11 @@ import Testing
 struct RelayRefusalTests {
   @Test(arguments: [(119, "119 s"), (120, "2 min"), (121, "2 min"), (180, "3 min")])
   func `waits are stated in seconds, and from two minutes on in minutes`(
-    seconds: Int, words: String
+    seconds: Int, text: String
   ) {
     let refusal = RelayRefusal.tooManyWaiting(retryAfter: .seconds(seconds))
     #expect(
-      refusal.description == "Too many questions wait already. Ask again in \(words).")
+      refusal.description == "Too many questions wait already. Ask again in \(text).")
   }
 
   @Test(arguments: [

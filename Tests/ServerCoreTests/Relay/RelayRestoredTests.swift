@@ -7,7 +7,7 @@ import Testing
 
 /// Tests for restoring stored state, including inconsistent state, and for restored questions.
 struct RelayRestoredTests {
-  private static let bell = PushAddress.hook("bell")
+  private static let address = PushAddress.hook("bell")
   private static let old = RelayStage.request("old-1")
 
   private static func phone(
@@ -40,21 +40,21 @@ struct RelayRestoredTests {
     _ change: (inout RelayServerPolicy) -> Void = { _ in }
   ) -> (Relayed, [Relayed.Effect]) {
     var relay = Relayed(life: "b", change)
-    let kept = StoredRelay(phones: phones, accesses: accesses, questions: questions)
-    let effects = relay.take(.restored(kept, wall: relay.wall))
+    let stored = StoredRelay(phones: phones, accesses: accesses, questions: questions)
+    let effects = relay.take(.restored(stored, wall: relay.wall))
     return (relay, effects)
   }
 
   private func push(_ relay: Relayed, within seconds: Int = 45) -> RelayServer.Effect {
     let expiresAt = relay.wall.advanced(by: .seconds(seconds))
-    return .push(RelayStage.phone(1), Self.bell, expiresAt: expiresAt)
+    return .push(RelayStage.phone(1), Self.address, expiresAt: expiresAt)
   }
 
   // MARK: What is kept
 
   @Test func `a lost phone stays lost when its device connects as a new phone`() {
     var (relay, _) = restored([Self.phone(1), Self.phone(2)])
-    _ = relay.settle(relay.tick(at: .second(600)))
+    _ = relay.complete(relay.tick(at: .second(600)))
     relay.phone(3, device: 1)
     let (id, effects) = relay.question()
     let refusal = RelayRefusal.phoneAway(since: .seconds(600), .pairAgain)
@@ -81,10 +81,10 @@ struct RelayRestoredTests {
   }
 
   @Test(arguments: [(0, false), (1, true)])
-  func `a restored question ends at its deadline`(nanoseconds: Int64, isKept: Bool) {
+  func `a restored question ends at its deadline`(nanoseconds: Int64, isStored: Bool) {
     let question = Self.question(within: .nanoseconds(nanoseconds))
     let (_, effects) = restored([Self.phone()], [Self.access()], [question])
-    #expect(effects.changes == (isKept ? [] : [.endQuestion(Self.old)]))
+    #expect(effects.changes == (isStored ? [] : [.endQuestion(Self.old)]))
   }
 
   @Test(arguments: [true, false])
@@ -97,8 +97,8 @@ struct RelayRestoredTests {
   }
 
   @Test func `the time at which a phone disconnected is restored`() {
-    var (relay, _) = restored([Self.phone(push: Self.bell, left: -30)])
-    let effects = relay.take(.pushed(RelayStage.phone(1), to: Self.bell, .gone))
+    var (relay, _) = restored([Self.phone(push: Self.address, left: -30)])
+    let effects = relay.take(.pushed(RelayStage.phone(1), to: Self.address, .gone))
     #expect(effects.changes == [.phone(Self.phone(left: -30))])
   }
 
@@ -130,14 +130,14 @@ struct RelayRestoredTests {
 
   @Test func `a push expires with the current questions, not with a restored one`() {
     var (relay, _) = restored(
-      [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
+      [Self.phone(push: Self.address)], [Self.access(1), Self.access(2)], [Self.question()])
     let (_, effects) = relay.question(7, bearer: "token-2")
     #expect(effects.unstored == [push(relay)])
   }
 
   @Test func `a restored question that is asked again wakes the phone like a new one`() {
     var (relay, _) = restored(
-      [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
+      [Self.phone(push: Self.address)], [Self.access(1), Self.access(2)], [Self.question()])
     _ = relay.question(7, bearer: "token-2")
     relay.pass(.seconds(21))
     let (_, effects) = relay.question()
@@ -146,7 +146,7 @@ struct RelayRestoredTests {
 
   @Test func `a push expires with the waiting questions, not with the leased ones`() {
     var (relay, _) = restored(
-      [Self.phone(push: Self.bell)], [Self.access(1), Self.access(2)], [Self.question()])
+      [Self.phone(push: Self.address)], [Self.access(1), Self.access(2)], [Self.question()])
     _ = relay.question(7, bearer: "token-2")
     relay.pass(.seconds(5))
     _ = relay.question()

@@ -10,12 +10,12 @@ struct RelayReturnTests {
   private let phone = RelayStage.phone(1)
   private let one = ConnectionID(1)
   private let two = ConnectionID(2)
-  private let bell = PushAddress.hook("bell")
+  private let address = PushAddress.hook("bell")
 
   /// Returns a relay with a paired phone, which no longer shows a pair.
   private func paired(isWoken: Bool = false) -> Relayed {
     var relay = Relayed.paired()
-    if isWoken { _ = relay.settle(relay.pull(.push(bell)).1) }
+    if isWoken { _ = relay.complete(relay.pull(.push(address)).1) }
     return relay
   }
 
@@ -29,10 +29,10 @@ struct RelayReturnTests {
   @Test(arguments: [true, false])
   func `a refusal tells whether a phone that is being greeted was asked`(wasAsked: Bool) {
     var relay = paired()
-    if !wasAsked { _ = relay.settle(relay.gone(1)) }
+    if !wasAsked { _ = relay.complete(relay.gone(1)) }
     let (id, _) = relay.question()
-    if wasAsked { _ = relay.settle(relay.gone(1)) }
-    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    if wasAsked { _ = relay.complete(relay.gone(1)) }
+    _ = relay.complete(relay.open(2, resume: "resume-1"))
     let refusal: RelayRefusal =
       wasAsked ? .timedOut(after: .seconds(45)) : .phoneAway(since: .zero, .mayReturn)
     #expect(relay.tick(at: .second(45)).contains(.answer(id, .refused(refusal))))
@@ -58,16 +58,16 @@ struct RelayReturnTests {
   @Test func `the phone that has been disconnected longest is evicted`() {
     var relay = Relayed { $0.maxPhones = 2 }
     for number in UInt64(1)...2 { relay.phone(number) }
-    _ = relay.settle(relay.gone(2))
+    _ = relay.complete(relay.gone(2))
     relay.pass(.seconds(1))
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     #expect(relay.open(3, device: 3).changes == [.endPhone(RelayStage.phone(2))])
   }
 
   @Test func `a pair that another phone shows is generated again, and not sent`() {
     var relay = paired()
     relay.phone(2)
-    _ = relay.settle(relay.open(3, resume: "resume-1"))
+    _ = relay.complete(relay.open(3, resume: "resume-1"))
     #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(3)))).count == 1)
     #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [.drawToken(.pair(phone))])
   }
@@ -77,8 +77,8 @@ struct RelayReturnTests {
     let (id, _) = relay.question()
     let begin = HealthPart(kind: .healthData, index: 0, count: 2, text: #"{"succ"#)
     #expect(relay.said(1, .part(RelayStage.request("a-1"), begin)) == [])
-    _ = relay.settle(relay.gone(1))
-    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    _ = relay.complete(relay.gone(1))
+    _ = relay.complete(relay.open(2, resume: "resume-1"))
     _ = relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2))))
     let whole = HealthPart(
       kind: .healthData, index: 0, count: 1, text: #"{"success":true,"health_data":[]}"#)
@@ -100,7 +100,7 @@ struct RelayReturnTests {
 
   @Test func `a pair for a phone that has disconnected is not shown`() {
     var relay = paired()
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     #expect(relay.take(.tokenDrawn(.pair(phone, RelayStage.pair(2)))) == [])
     #expect(
       relay.open(2, resume: "resume-1").unstored == [.accept(two), .drawToken(.pair(phone))])
@@ -109,9 +109,9 @@ struct RelayReturnTests {
   @Test func `a phone whose first pair expired is greeted with another one among other phones`() {
     var relay = Relayed { $0.pairLife = .seconds(10) }
     _ = relay.open(1)
-    let kept = relay.take(met(1, on: 1))
+    let stored = relay.take(met(1, on: 1))
     #expect(relay.tick(at: .second(10)) == [.drawToken(.pair(phone))])
-    #expect(relay.settle(kept) == [])
+    #expect(relay.complete(stored) == [])
     _ = relay.open(2, device: 2)
     _ = relay.take(met(2, on: 2))
     let code = RelayStage.code(RelayStage.pair(3), expiresIn: .seconds(10), token: "resume-1")
@@ -120,25 +120,25 @@ struct RelayReturnTests {
 
   @Test func `a phone that connected and disconnected is woken again for a waiting question`() {
     var relay = paired(isWoken: true)
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     let (_, asked) = relay.question()
     let push = RelayServer.Effect.push(
-      phone, bell, expiresAt: relay.wall.advanced(by: .seconds(45)))
+      phone, address, expiresAt: relay.wall.advanced(by: .seconds(45)))
     #expect(asked.unstored == [push])
-    _ = relay.settle(relay.open(2, resume: "resume-1"))
+    _ = relay.complete(relay.open(2, resume: "resume-1"))
     relay.pass(.seconds(30))
     #expect(relay.gone(2).unstored == [push])
   }
 
   @Test func `a phone is woken at a new address although the old one asked for a pause`() {
     var relay = paired(isWoken: true)
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     _ = relay.question()
-    _ = relay.take(.pushed(phone, to: bell, .tooMany(retryAfter: .seconds(1_000))))
+    _ = relay.take(.pushed(phone, to: address, .tooMany(retryAfter: .seconds(1_000))))
     let (id, effects) = relay.pull(.push(.hook("new")))
     let expiresAt = relay.wall.advanced(by: .seconds(45))
     #expect(
-      relay.settle(effects)
+      relay.complete(effects)
         == [.respond(id, .registered), .push(phone, .hook("new"), expiresAt: expiresAt)])
   }
 
@@ -147,9 +147,9 @@ struct RelayReturnTests {
     seconds: Double, isOver: Bool
   ) {
     var relay = Relayed.withPhone()
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     relay.pass(.seconds(500))
-    _ = relay.settle(relay.pull(.push(bell)).1)
+    _ = relay.complete(relay.pull(.push(address)).1)
     #expect(relay.tick(at: .second(seconds)).changes == (isOver ? [.endPhone(phone)] : []))
   }
 
@@ -158,8 +158,8 @@ struct RelayReturnTests {
     seconds: Double, isOver: Bool
   ) {
     var relay = paired(isWoken: true)
-    _ = relay.settle(relay.gone(1))
-    _ = relay.settle(relay.ask(.logout, bearer: "token-1").1)
+    _ = relay.complete(relay.gone(1))
+    _ = relay.complete(relay.ask(.logout, bearer: "token-1").1)
     #expect(relay.tick(at: .second(seconds)).changes == (isOver ? [.endPhone(phone)] : []))
   }
 
@@ -167,15 +167,15 @@ struct RelayReturnTests {
     var relay = paired()
     _ = relay.open(2, device: 2)
     #expect(relay.take(met(1, on: 2)) == [.drawToken(.phone(two))])
-    #expect(relay.settle(relay.take(met(2, on: 2))).count == 1)
+    #expect(relay.complete(relay.take(met(2, on: 2))).count == 1)
   }
 
   @Test func `the outcome of a push is ignored after its phone has ended`() {
     var relay = paired(isWoken: true)
-    _ = relay.settle(relay.gone(1))
+    _ = relay.complete(relay.gone(1))
     _ = relay.question()
     _ = relay.open(2)
-    _ = relay.settle(relay.take(met(2, on: 2)))
-    #expect(relay.take(.pushed(phone, to: bell, .gone)) == [])
+    _ = relay.complete(relay.take(met(2, on: 2)))
+    #expect(relay.take(.pushed(phone, to: address, .gone)) == [])
   }
 }

@@ -19,7 +19,7 @@ import Testing
     relayed.phone(1)
     relayed.login(1)
     relayed.phone(2)
-    _ = relayed.settle(relayed.gone(2))
+    _ = relayed.complete(relayed.gone(2))
     _ = relayed.question(1)
     _ = relayed.question(2)
     return relayed.server

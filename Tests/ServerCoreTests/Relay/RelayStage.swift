@@ -140,14 +140,14 @@ struct Relayed {
         .phone(
           ConnectionID(number), RelayStage.phone(number), RelayStage.secret("resume-\(number)"),
           RelayStage.pair(number))))
-    return settle(effects)
+    return complete(effects)
   }
 
   /// Completes all store effects, and returns the other effects and those that result.
-  mutating func settle(_ effects: [Effect], failure: StoreFailure? = nil) -> [Effect] {
+  mutating func complete(_ effects: [Effect], failure: StoreFailure? = nil) -> [Effect] {
     effects.flatMap { effect -> [Effect] in
       guard case .store(let token, _) = effect else { return [effect] }
-      return settle(take(.stored(token, failure: failure)), failure: failure)
+      return complete(take(.stored(token, failure: failure)), failure: failure)
     }
   }
 
@@ -156,7 +156,7 @@ struct Relayed {
   mutating func login(_ number: UInt64, token: String? = nil) -> [Effect] {
     let (ask, effects) = ask(.login(word: "anchor", code: RelayStage.pair(number).code))
     guard effects.contains(.drawToken(.access(ask))) else { return effects }
-    return settle(
+    return complete(
       take(.tokenDrawn(.access(ask, RelayStage.secret(token ?? "token-\(number)")))))
   }
 

@@ -42,7 +42,7 @@ import Testing
   func `a socket is sent nothing more once its lane is full`(
     bytes: Int, count: Int
   ) {
-    var sessions = Sessions.asked { $0.laneBytes = bytes }
+    var sessions = Sessions.asked { $0.queueBytes = bytes }
     let effects = sessions.answer(1, "hi")
     #expect(effects.messages(to: 1).count == count)
     #expect(sessions.take(.drained(ConnectionID(1))).messages(to: 1).count == 2 - count)
@@ -50,7 +50,7 @@ import Testing
 
   @Test(arguments: [(202, true), (203, false)])
   func `a part counts as 200 bytes in the lane in addition to its text`(bytes: Int, isFull: Bool) {
-    var sessions = Sessions { $0.laneBytes = bytes }
+    var sessions = Sessions { $0.queueBytes = bytes }
     sessions.connect(1, features: [.parts])
     sessions.ask()
     let effects = sessions.take(.produced(SessionPromptID(1), "ab"))
@@ -59,7 +59,7 @@ import Testing
 
   @Test func `a lane below its limit accepts a whole batch of subscriptions`() {
     var sessions = Sessions.connected {
-      ($0.laneBytes, $0.maxParcels) = (1, 2)
+      ($0.queueBytes, $0.maxQueued) = (1, 2)
       $0.answersPerClient = 1
     }
     let all = (0...100).map { number in
@@ -68,7 +68,7 @@ import Testing
     // The first window is being sent, and the second one waits.
     for _ in 1...2 { _ = sessions.say(1, .subscribe(all[0])) }
     _ = sessions.say(1, .subscribeBatch(Array(all.dropFirst())))
-    #expect(sessions.server.sockets[ConnectionID(1)]?.lane.count == 101)
+    #expect(sessions.server.sockets[ConnectionID(1)]?.queue.count == 101)
   }
 
   @Test func `beyond the limit of history bytes, a conversation ends with its only message`() {
@@ -91,36 +91,36 @@ import Testing
     }
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
     var (next, _) = sessions.restarted(change)
-    let told = next.connect(2).messages(to: 2).compactMap { message in
+    let results = next.connect(2).messages(to: 2).compactMap { message in
       if case .connected(let connected) = message { connected.isRecovered } else { nil }
     }
-    #expect(told == [false])
+    #expect(results == [false])
   }
 
   @Test func `a lane frees its delivered parcels once they are the larger part`() {
-    var lane = SessionLane()
+    var queue = SessionQueue()
     for number in 1...200 as ClosedRange<UInt64> {
-      lane.append(.response(SessionPromptID(number)))
+      queue.append(.response(SessionPromptID(number)))
     }
     for number in 1...130 as ClosedRange<UInt64> {
-      #expect(lane.next() == .response(SessionPromptID(number)))
+      #expect(queue.next() == .response(SessionPromptID(number)))
     }
-    #expect(lane.count == 70)
-    #expect(lane.parcels.count < 130)
-    for _ in 1...70 { _ = lane.next() }
-    #expect(lane.next() == nil && lane.parcels.isEmpty)
+    #expect(queue.count == 70)
+    #expect(queue.items.count < 130)
+    for _ in 1...70 { _ = queue.next() }
+    #expect(queue.next() == nil && queue.items.isEmpty)
   }
 
   @Test func `a parcel that was put back is sent first and only once`() {
-    var lane = SessionLane()
-    lane.putBack(.news("a"))
-    lane.append(.news("a"))
-    lane.append(.news("b"))
-    #expect(lane.count == 2)
-    #expect(lane.next() == .news("a"))
-    lane.putBack(.news("a"))
-    #expect([lane.next(), lane.next(), lane.next()] == [.news("a"), .news("b"), nil])
-    #expect(lane.news == [])
+    var queue = SessionQueue()
+    queue.putBack(.news("a"))
+    queue.append(.news("a"))
+    queue.append(.news("b"))
+    #expect(queue.count == 2)
+    #expect(queue.next() == .news("a"))
+    queue.putBack(.news("a"))
+    #expect([queue.next(), queue.next(), queue.next()] == [.news("a"), .news("b"), nil])
+    #expect(queue.news == [])
   }
 
   @Test func `the limit of prompts per conversation may be one`() {

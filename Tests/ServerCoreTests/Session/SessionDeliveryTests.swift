@@ -156,8 +156,8 @@ import Testing
     #expect(sessions.server.prompts.ids.count == 1)
     _ = sessions.wait(.seconds(3_601)) + sessions.commitAll()
     #expect(sessions.server.prompts.ids.isEmpty)
-    #expect(sessions.kept.prompts.isEmpty)
-    #expect(sessions.kept.clients.isEmpty)
+    #expect(sessions.stored.prompts.isEmpty)
+    #expect(sessions.stored.clients.isEmpty)
   }
 
   @Test func `ended prompts are limited in number and in bytes`() {
@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test func `no further part of a cancelled prompt is sent`() {
-    var sessions = Sessions { $0.laneBytes = 1 }
+    var sessions = Sessions { $0.queueBytes = 1 }
     sessions.connect(1, features: [.parts])
     sessions.ask()
     #expect(sessions.take(.produced(SessionPromptID(1), "ab")).messages(to: 1).count == 1)
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test func `output of a cancelled handler takes no entry in a lane`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
+    var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 1) }
     sessions.connect(1, features: [.parts])
     sessions.ask()
     // A part is being sent, and the one window that may wait is waiting.
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test func `output of a handler takes one entry in the lane of a slow reader`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 2) }
+    var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 2) }
     sessions.connect(1, features: [.parts])
     sessions.ask()
     _ = sessions.take(.produced(SessionPromptID(1), "a"))
@@ -279,7 +279,7 @@ import Testing
   }
 
   @Test func `large messages wait for the socket, and small ones do not`() {
-    var sessions = Sessions.asked { $0.laneBytes = 1 }
+    var sessions = Sessions.asked { $0.queueBytes = 1 }
     sessions.ask(key: "k2")
     let first = sessions.answer(1)
     #expect(first.responses(to: 1).count == 1)
@@ -294,7 +294,7 @@ import Testing
   }
 
   @Test func `a socket with too many waiting parcels is closed`() {
-    var sessions = Sessions.connected { ($0.laneBytes, $0.maxParcels) = (1, 3) }
+    var sessions = Sessions.connected { ($0.queueBytes, $0.maxQueued) = (1, 3) }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
       #expect(!sessions.answer(number).contains(.close(one, .slowReader)))
@@ -304,7 +304,7 @@ import Testing
   }
 
   @Test func `a batch of subscriptions counts as that many parcels`() {
-    var sessions = Sessions.connected { ($0.laneBytes, $0.maxParcels) = (1, 4) }
+    var sessions = Sessions.connected { ($0.queueBytes, $0.maxQueued) = (1, 4) }
     let batch = SessionClientMessage.subscribeBatch(
       ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) })
     // The first batch is being sent, and the second one waits.
@@ -338,12 +338,12 @@ import Testing
 
   @Test func `the rest of a batch counts as that many parcels`() {
     let all = ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) }
-    var lane = SessionLane()
-    lane.append(.batch(all))
-    #expect(lane.count == 3)
-    #expect(lane.next() == .batch(all))
-    #expect(lane.count == 0)
-    lane.putBack(.batch(Array(all.dropFirst())))
-    #expect(lane.count == 2)
+    var queue = SessionQueue()
+    queue.append(.batch(all))
+    #expect(queue.count == 3)
+    #expect(queue.next() == .batch(all))
+    #expect(queue.count == 0)
+    queue.putBack(.batch(Array(all.dropFirst())))
+    #expect(queue.count == 2)
   }
 }

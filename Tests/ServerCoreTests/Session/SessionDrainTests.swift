@@ -79,7 +79,7 @@ import Testing
     if isLeaving { _ = sessions.wait(.seconds(1)) }
     _ = sessions.commitAll()
     #expect(sessions.runs == [])
-    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .accepted)
+    #expect(sessions.stored.prompts[SessionPromptID(1)]?.stage == .accepted)
     if !isLeaving { _ = sessions.wait(.seconds(1)) }
     #expect(sessions.gone(1) == [.finished])
     var (next, begun) = sessions.restarted()
@@ -94,7 +94,7 @@ import Testing
     _ = sessions.take(.drain(within: window))
     #expect(sessions.commitAll().responses(to: 1).count == 1)
     #expect(sessions.runs == [SessionPromptID(1)])
-    #expect(sessions.kept.prompts[SessionPromptID(2)]?.stage == .accepted)
+    #expect(sessions.stored.prompts[SessionPromptID(2)]?.stage == .accepted)
   }
 
   @Test func `a conversation that waits for a handler keeps waiting during a drain`() {
@@ -107,8 +107,8 @@ import Testing
     #expect(sessions.commitAll().responses(to: 1).count == 1)
     #expect(sessions.server.prompts.running == 0)
     #expect(sessions.server.conversations.queue == [Sessions.conversation])
-    #expect(sessions.kept.prompts[SessionPromptID(2)]?.stage == .accepted)
-    #expect(sessions.kept.prompts[SessionPromptID(3)]?.stage == .accepted)
+    #expect(sessions.stored.prompts[SessionPromptID(2)]?.stage == .accepted)
+    #expect(sessions.stored.prompts[SessionPromptID(3)]?.stage == .accepted)
   }
 
   @Test func `a prompt cancelled before its start is stored is answered during the drain`() {
@@ -139,7 +139,7 @@ import Testing
     #expect(!sessions.gone(1).contains(.finished))
     _ = sessions.wait(.seconds(2))
     #expect(sessions.commitAll().contains(.finished))
-    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage.answer?.text == "hi")
+    #expect(sessions.stored.prompts[SessionPromptID(1)]?.stage.answer?.text == "hi")
   }
 
   /// - Parameter failures: The number of later attempts that the store fails as well.
@@ -152,7 +152,7 @@ import Testing
     _ = sessions.take(.drain(within: window))
     _ = sessions.commit()
     _ = sessions.commit(failure: .locked(detail: ""))
-    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .started)
+    #expect(sessions.stored.prompts[SessionPromptID(1)]?.stage == .started)
     _ = sessions.wait(.seconds(1))
     #expect(!sessions.gone(1).contains(.finished))
     for _ in 0..<failures {
@@ -160,7 +160,7 @@ import Testing
       _ = sessions.wait(.seconds(2))
     }
     #expect(sessions.commitAll().contains(.finished))
-    #expect(sessions.kept.prompts[SessionPromptID(1)]?.stage == .accepted)
+    #expect(sessions.stored.prompts[SessionPromptID(1)]?.stage == .accepted)
   }
 
   @Test func `an answer that is being stored is sent before the sockets close`() {
@@ -179,7 +179,7 @@ import Testing
     #expect(!sessions.commitAll().contains(.finished))
     _ = sessions.wait(.seconds(1))
     #expect(sessions.commitAll().contains(.finished))
-    #expect(sessions.kept.prompts.keys.map(\.number) == [2])
+    #expect(sessions.stored.prompts.keys.map(\.number) == [2])
   }
 
   @Test func `no deadline remains once a drain has ended`() {

@@ -149,7 +149,7 @@ import Testing
     sessions.connect(1)
     var beats = 0
     for _ in 0..<4 {
-      _ = sessions.take(.heard(one))
+      _ = sessions.take(.received(one))
       beats += sessions.wait(.seconds(45)).messages(to: 1).count
     }
     #expect(beats == 4)

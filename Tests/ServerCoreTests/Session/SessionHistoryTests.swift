@@ -42,13 +42,13 @@ import Testing
     _ = sessions.commit(failure: .full(detail: ""))
     sessions.ask(1, "b", key: "k2")
     _ = sessions.answer(2, "B")
-    let kept = { (sessions: Sessions) in
-      sessions.kept.conversations[Sessions.conversation]?.entries.map(\.text).sorted()
+    let stored = { (sessions: Sessions) in
+      sessions.stored.conversations[Sessions.conversation]?.entries.map(\.text).sorted()
     }
-    #expect(kept(sessions) == ["B", "b"])
+    #expect(stored(sessions) == ["B", "b"])
     _ = sessions.wait(.seconds(2))
     _ = sessions.commitAll()
-    #expect(kept(sessions) == ["A", "B", "a", "b"])
+    #expect(stored(sessions) == ["A", "B", "a", "b"])
     let next = sessions.restarted().0
     let talk = next.server.conversations[Sessions.conversation]
     #expect(talk?.entries.map(\.text) == ["a", "A", "b", "B"])
@@ -59,9 +59,9 @@ import Testing
     var sessions = talked(1)
     let history = try #require(subscribe(&sessions, .sequence(0)).first)
     #expect(history.entries.map(\.text) == ["q1", "a1"])
-    #expect(history.entries.map(\.place) == [1, 2])
+    #expect(history.entries.map(\.position) == [1, 2])
     #expect(history.entries.map(\.role) == [.user, .assistant])
-    #expect(history.place == .sequence(first: 1, last: 2, next: 3))
+    #expect(history.extent == .sequence(first: 1, last: 2, next: 3))
     #expect(history.isComplete && history.gap == nil)
   }
 
@@ -71,16 +71,16 @@ import Testing
     var sessions = talked(2, version: "0.5.0")
     let history = try #require(subscribe(&sessions, .offset(1, signature: nil)).first)
     #expect(history.entries.map(\.text) == ["a1", "q2", "a2"])
-    #expect(history.entries.map(\.place) == [1, 2, 3])
+    #expect(history.entries.map(\.position) == [1, 2, 3])
     let first = sessions.server.conversations[conversation]?.entries.first?.id ?? ""
-    #expect(history.place == .offset(next: 4, signature: "2:\(first)", isReplaced: false))
+    #expect(history.extent == .offset(next: 4, signature: "2:\(first)", isReplaced: false))
   }
 
   @Test func `another signature restarts the conversation from its beginning`() throws {
     var sessions = talked(1, version: "0.5.0")
     let history = try #require(subscribe(&sessions, .offset(2, signature: "9:x")).first)
     #expect(history.entries.count == 2)
-    guard case .offset(2, _, isReplaced: true) = history.place else {
+    guard case .offset(2, _, isReplaced: true) = history.extent else {
       return #expect(Bool(false), "the history does not replace the client's copy")
     }
   }
@@ -89,7 +89,7 @@ import Testing
     var sessions = talked(1, version: "0.5.0")
     let history = try #require(subscribe(&sessions, .offset(7, signature: nil)).first)
     #expect(history.entries.isEmpty && history.isComplete)
-    guard case .offset(2, _, isReplaced: false) = history.place else {
+    guard case .offset(2, _, isReplaced: false) = history.extent else {
       return #expect(Bool(false), "the history does not name the end")
     }
   }
@@ -101,7 +101,7 @@ import Testing
       subscribe(&sessions, .sequence(3)) == [
         SessionHistory(
           conversation: conversation, entries: [],
-          place: .sequence(first: nil, last: nil, next: 3), isComplete: true,
+          extent: .sequence(first: nil, last: nil, next: 3), isComplete: true,
           gap: .init(requested: 3, oldest: 1, reason: .clientAhead))
       ])
   }
@@ -113,11 +113,11 @@ import Testing
       gap == [
         SessionHistory(
           conversation: conversation, entries: [],
-          place: .sequence(first: nil, last: 2, next: 3), isComplete: false,
+          extent: .sequence(first: nil, last: 2, next: 3), isComplete: false,
           gap: .init(requested: 1, oldest: 3, reason: .pruned))
       ])
-    #expect(subscribe(&sessions, .sequence(2)).first?.entries.map(\.place) == [3, 4, 5, 6])
-    #expect(sessions.kept.conversations[conversation]?.entries.count ?? 0 >= 4)
+    #expect(subscribe(&sessions, .sequence(2)).first?.entries.map(\.position) == [3, 4, 5, 6])
+    #expect(sessions.stored.conversations[conversation]?.entries.count ?? 0 >= 4)
   }
 
   @Test(
@@ -138,9 +138,9 @@ import Testing
   {
     var sessions = talked(3, version: "0.5.0") { $0.entriesPerConversation = 4 }
     let history = try #require(subscribe(&sessions, .offset(1, signature: nil)).first)
-    #expect(history.entries.map(\.place) == [2, 3, 4, 5])
+    #expect(history.entries.map(\.position) == [2, 3, 4, 5])
     #expect(history.gap == .init(requested: 1, oldest: 3, reason: .pruned))
-    guard case .offset(6, _, isReplaced: false) = history.place else {
+    guard case .offset(6, _, isReplaced: false) = history.extent else {
       return #expect(Bool(false), "the history does not end after the last message")
     }
     #expect(history.isComplete)
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test func `a client that subscribes again receives nothing live before its new window`() {
-    var sessions = talked(1) { $0.laneBytes = 1 }
+    var sessions = talked(1) { $0.queueBytes = 1 }
     _ = subscribe(&sessions, .sequence(2))
     for _ in 0..<9 { _ = sessions.take(.drained(ConnectionID(1))) }
     // The new messages wait behind the response.
@@ -169,18 +169,18 @@ import Testing
     _ = subscribe(&sessions, .sequence(0))
     var effects: [Sessions.Effect] = []
     for _ in 0..<9 { effects += sessions.take(.drained(ConnectionID(1))) }
-    #expect(histories(effects).map { $0.entries.map(\.place) } == [[1, 2, 3, 4]])
+    #expect(histories(effects).map { $0.entries.map(\.position) } == [[1, 2, 3, 4]])
   }
 
   @Test func `a window is limited in number and continues from its end`() throws {
     var sessions = talked(2) { $0.windowEntries = 3 }
     let first = try #require(subscribe(&sessions, .sequence(0)).first)
-    #expect(first.place == .sequence(first: 1, last: 3, next: 4) && !first.isComplete)
+    #expect(first.extent == .sequence(first: 1, last: 3, next: 4) && !first.isComplete)
     // No message is sent live before the client has reached the end.
     sessions.ask(1, "q3", key: "k3")
     #expect(histories(sessions.answer(3)) == [])
     let rest = try #require(subscribe(&sessions, .sequence(3)).first)
-    #expect(rest.place == .sequence(first: 4, last: 6, next: 7) && rest.isComplete)
+    #expect(rest.extent == .sequence(first: 4, last: 6, next: 7) && rest.isComplete)
   }
 
   @Test func `a window fits into the client's maximum message size`() throws {
@@ -198,7 +198,7 @@ import Testing
       #expect(SessionServerMessage.history(history).bytes.count <= 4_096)
       #expect(!history.entries.isEmpty)
       count += history.entries.count
-      guard case .sequence(_, let end?, _) = history.place, !history.isComplete else { break }
+      guard case .sequence(_, let end?, _) = history.extent, !history.isComplete else { break }
       last = end
     }
     #expect(count == 8)
@@ -227,7 +227,7 @@ import Testing
     let live = histories(sessions.answer(2, "a2"))
     #expect(live.map { $0.entries.map(\.text) } == [["q2"], ["a2"]])
     #expect(
-      live.map(\.place) == [
+      live.map(\.extent) == [
         .sequence(first: 3, last: 3, next: 4), .sequence(first: 4, last: 4, next: 5),
       ])
   }
@@ -241,7 +241,7 @@ import Testing
       2, .subscribe(SessionSubscription(conversation: conversation, cursor: cursor)))
     sessions.ask(1, "q2", key: "k2")
     let effects = sessions.answer(2, "a2")
-    #expect(histories(effects, to: 2).flatMap { $0.entries.map(\.place) } == [2, 3])
+    #expect(histories(effects, to: 2).flatMap { $0.entries.map(\.position) } == [2, 3])
     #expect(histories(effects, to: 1) == [] && effects.messages(to: 3) == [])
     _ = sessions.say(2, .unsubscribe(conversation: conversation))
     sessions.ask(1, "q3", key: "k3")
@@ -318,7 +318,7 @@ import Testing
   }
 
   @Test func `a refused subscription sends no window later`() {
-    var sessions = Sessions { ($0.maxSubscriptions, $0.laneBytes) = (1, 1) }
+    var sessions = Sessions { ($0.maxSubscriptions, $0.queueBytes) = (1, 1) }
     sessions.connect(1, version: "0.4.0")
     #expect(subscribe(&sessions, .sequence(0), in: "a").count == 1)
     #expect(subscribe(&sessions, .sequence(0), in: "b") == [])
@@ -339,7 +339,7 @@ import Testing
     }
     #expect(sessions.server.conversations.ids == ["c2", "c3"])
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
-    #expect(sessions.kept.conversations.keys.sorted() == ["c2", "c3"])
+    #expect(sessions.stored.conversations.keys.sorted() == ["c2", "c3"])
   }
 
   @Test func `histories survive a restart`() {
@@ -349,6 +349,6 @@ import Testing
     #expect(subscribe(&next, .sequence(0)).first?.entries.map(\.text) == ["q1", "a1", "q2", "a2"])
     next.ask(1, "q3", key: "k3")
     _ = next.answer(3, "a3")
-    #expect(next.server.conversations[conversation]?.entries.map(\.place) == [1, 2, 3, 4, 5, 6])
+    #expect(next.server.conversations[conversation]?.entries.map(\.position) == [1, 2, 3, 4, 5, 6])
   }
 }

@@ -80,7 +80,7 @@ import Testing
     }
     #expect(sessions.server.conversations[Sessions.conversation]?.usedAt == stored)
     _ = sessions.take(.gone(ConnectionID(1), wall: gone))
-    #expect(sessions.server.clients["ann"]?.kept.seenAt == gone)
+    #expect(sessions.server.clients["ann"]?.stored.seenAt == gone)
   }
 
   @Test func `a client is remembered while it is connected`() {
@@ -91,7 +91,7 @@ import Testing
     _ = sessions.wait(.seconds(300)) + sessions.commitAll()
     #expect(sessions.server.prompts.ids.isEmpty)
     #expect(sessions.server.clients.keys.sorted() == ["ann"])
-    #expect(sessions.kept.clients.keys.sorted() == ["ann"])
+    #expect(sessions.stored.clients.keys.sorted() == ["ann"])
   }
 
   @Test func `a client that connects receives the output of its prompts in their order`() {

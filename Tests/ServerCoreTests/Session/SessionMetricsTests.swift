@@ -37,7 +37,7 @@ import Testing
       $0.answersPerClient = 2
     }
     try Self.ask(&stage)
-    Self.knock(&stage)
+    Self.openRefused(&stage)
     Self.end(&stage)
     #expect(Self.lines(stage) == Self.day)
   }
@@ -62,7 +62,7 @@ import Testing
   }
 
   /// Opens connections that are refused, and one whose client learns of a loss.
-  private static func knock(_ stage: inout Sessions) {
+  private static func openRefused(_ stage: inout Sessions) {
     _ = stage.open(2)
     _ = stage.say(2, .connect(SessionConnect(session: "ann")), proof: .none)
     _ = stage.gone(2)

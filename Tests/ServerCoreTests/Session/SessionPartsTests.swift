@@ -35,18 +35,18 @@ import Testing
     ("\"", 200, 55, 90), ("\\", 200, 55, 90), ("\u{1}", 100, 18, 64), (" ", 301, 110, 81),
   ])
   func `a text that is too long is cut in its middle`(
-    character: String, count: Int, kept: Int, left: Int
+    character: String, count: Int, length: Int, left: Int
   ) {
-    let end = Self.many(character, kept)
+    let end = Self.many(character, length)
     #expect(
       SessionText.cut(Self.many(character, count), toFit: 1_000)
         == "\(end)\n\n[... \(left) bytes left out ...]\n\n\(end)")
   }
 
   @Test(arguments: [("€", 998, 36), ("é", 782, 0)])
-  func `a cut splits no character`(character: String, limit: Int, kept: Int) {
+  func `a cut splits no character`(character: String, limit: Int, length: Int) {
     let text = Self.many(character, 500)
-    let end = Self.many(character, kept)
+    let end = Self.many(character, length)
     let left = text.utf8.count - 2 * end.utf8.count
     #expect(
       SessionText.cut(text, toFit: limit)
@@ -54,11 +54,11 @@ import Testing
   }
 
   @Test(arguments: [(100, 0), (780, 0), (781, 0), (782, 1), (784, 2)])
-  func `a limit without space for text leaves the note`(limit: Int, kept: Int) {
-    let end = Self.many("a", kept)
+  func `a limit without space for text leaves the note`(limit: Int, length: Int) {
+    let end = Self.many("a", length)
     #expect(
       SessionText.cut(Self.many("a", 500), toFit: limit)
-        == "\(end)\n\n[... \(500 - 2 * kept) bytes left out ...]\n\n\(end)")
+        == "\(end)\n\n[... \(500 - 2 * length) bytes left out ...]\n\n\(end)")
   }
 
   @Test(arguments: [
@@ -79,42 +79,42 @@ import Testing
   }
 
   @Test func `a lane returns parcels in order, except that one put back comes first`() {
-    var lane = SessionLane()
-    let parcels = (1...300).map { SessionLane.Parcel.response(SessionPromptID(UInt64($0))) }
-    for parcel in parcels { lane.append(parcel) }
-    #expect(lane.count == 300)
-    var taken: [SessionLane.Parcel] = []
+    var queue = SessionQueue()
+    let items = (1...300).map { SessionQueue.Item.response(SessionPromptID(UInt64($0))) }
+    for item in items { queue.append(item) }
+    #expect(queue.count == 300)
+    var taken: [SessionQueue.Item] = []
     for index in 0..<300 {
-      guard let parcel = lane.next() else { break }
-      taken.append(parcel)
+      guard let item = queue.next() else { break }
+      taken.append(item)
       if index % 3 == 0 {
-        lane.putBack(parcel)
-        #expect(lane.count == 300 - index)
-        #expect(lane.next() == parcel)
+        queue.putBack(item)
+        #expect(queue.count == 300 - index)
+        #expect(queue.next() == item)
       }
-      #expect(lane.count == 299 - index)
+      #expect(queue.count == 299 - index)
     }
-    #expect(taken == parcels)
-    #expect(lane.next() == nil)
-    lane.putBack(parcels[0])
-    lane.append(parcels[1])
-    #expect([lane.next(), lane.next(), lane.next()] == [parcels[0], parcels[1], nil])
+    #expect(taken == items)
+    #expect(queue.next() == nil)
+    queue.putBack(items[0])
+    queue.append(items[1])
+    #expect([queue.next(), queue.next(), queue.next()] == [items[0], items[1], nil])
   }
 
   @Test func `news of a conversation wait once, even if they were put back`() {
-    var lane = SessionLane()
-    lane.append(.news("a"))
-    lane.append(.news("b"))
-    lane.append(.news("a"))
-    #expect(lane.count == 2)
-    #expect(lane.news == ["a", "b"])
-    #expect(lane.next() == .news("a"))
-    #expect(lane.news == ["b"])
-    lane.putBack(.news("a"))
-    lane.append(.news("a"))
-    #expect(lane.count == 2)
-    #expect([lane.next(), lane.next(), lane.next()] == [.news("a"), .news("b"), nil])
-    lane.append(.news("a"))
-    #expect(lane.count == 1)
+    var queue = SessionQueue()
+    queue.append(.news("a"))
+    queue.append(.news("b"))
+    queue.append(.news("a"))
+    #expect(queue.count == 2)
+    #expect(queue.news == ["a", "b"])
+    #expect(queue.next() == .news("a"))
+    #expect(queue.news == ["b"])
+    queue.putBack(.news("a"))
+    queue.append(.news("a"))
+    #expect(queue.count == 2)
+    #expect([queue.next(), queue.next(), queue.next()] == [.news("a"), .news("b"), nil])
+    queue.append(.news("a"))
+    #expect(queue.count == 1)
   }
 }

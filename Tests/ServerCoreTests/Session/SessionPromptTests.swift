@@ -20,7 +20,7 @@ import Testing
         .send(one, .ack(message: "Prompt received", idempotencyKey: "k1")),
         .run(first, Sessions.prompt()),
       ])
-    #expect(sessions.kept.prompts[first]?.stage == .started)
+    #expect(sessions.stored.prompts[first]?.stage == .started)
   }
 
   @Test func `a response is sent once it is durable, with its message id and number`() {

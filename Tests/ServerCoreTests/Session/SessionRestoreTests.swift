@@ -32,20 +32,20 @@ import Testing
     var sessions = Self.handedOver()
     _ = sessions.wait(.seconds(1))
     _ = sessions.commit(failure: .full(detail: ""))
-    #expect(sessions.kept.prompts[Self.first]?.client == "ann")
+    #expect(sessions.stored.prompts[Self.first]?.client == "ann")
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
-    #expect(sessions.kept.prompts[Self.first]?.client == "bob")
+    #expect(sessions.stored.prompts[Self.first]?.client == "bob")
   }
 
   @Test func `an answer waits for its client even if nothing else is stored about the client`() {
     var sessions = Sessions.asked()
     _ = sessions.answer(1)
-    var kept = sessions.kept
-    kept.apply(.endClient("ann"))
+    var stored = sessions.stored
+    stored.apply(.endClient("ann"))
     var server = SessionServer(seed: 2, at: .zero)
-    _ = server.handle(.restored(kept, wall: sessions.wall), at: .zero)
+    _ = server.handle(.restored(stored, wall: sessions.wall), at: .zero)
     #expect(server.clients["ann"]?.outbox == [Self.first])
-    #expect(server.clients["ann"]?.kept.lastNumber == 1)
+    #expect(server.clients["ann"]?.stored.lastNumber == 1)
   }
 
   @Test func `the conversation whose last message is oldest is removed first`() {
@@ -60,10 +60,10 @@ import Testing
   }
 
   @Test func `a conversation without messages is not restored`() {
-    var kept = StoredSessions()
-    kept.apply(.conversation("c", signature: "1:x"))
+    var stored = StoredSessions()
+    stored.apply(.conversation("c", signature: "1:x"))
     var server = SessionServer(seed: 2, at: .zero)
-    _ = server.handle(.restored(kept, wall: Stage.dawn), at: .zero)
+    _ = server.handle(.restored(stored, wall: Stage.dawn), at: .zero)
     #expect(server.conversations.ids.isEmpty)
   }
 
@@ -78,7 +78,7 @@ import Testing
     _ = sessions.commitAll()
     let clients = sessions.server.clients
     #expect(sessions.server.prompts[Self.first]?.client == "cat")
-    let numbers = ["ann", "bob", "cat"].map { clients[$0]?.kept.lastPrompt }
+    let numbers = ["ann", "bob", "cat"].map { clients[$0]?.stored.lastPrompt }
     #expect(numbers == [5, nil, nil])
   }
 
@@ -86,9 +86,9 @@ import Testing
     var sessions = Sessions.connected()
     sessions.ask(1, in: "d", key: "k1")
     _ = sessions.answer(1)
-    var kept = sessions.kept
+    var stored = sessions.stored
     for (number, name) in [(2, "c"), (3, "d")] as [(UInt64, String)] {
-      kept.apply(
+      stored.apply(
         .prompt(
           StoredSessionPrompt(
             id: SessionPromptID(number), client: "ann",
@@ -98,7 +98,7 @@ import Testing
     var policy = SessionServerPolicy()
     policy.maxRunning = 1
     var server = SessionServer(policy: policy, seed: 2, at: .zero)
-    let effects = server.handle(.restored(kept, wall: sessions.wall), at: .zero)
+    let effects = server.handle(.restored(stored, wall: sessions.wall), at: .zero)
     let started = effects.flatMap { effect -> [SessionChange] in
       if case .store(_, let changes) = effect { changes } else { [] }
     }
@@ -106,16 +106,16 @@ import Testing
   }
 
   @Test func `of a conversation with a gap, only the messages after the gap are restored`() {
-    var kept = StoredSessions()
-    kept.apply(.conversation("c", signature: "1:x"))
-    for place in [4, 1, 3] as [UInt64] {
-      let id = "m\(place)"
-      kept.apply(
+    var stored = StoredSessions()
+    stored.apply(.conversation("c", signature: "1:x"))
+    for position in [4, 1, 3] as [UInt64] {
+      let id = "m\(position)"
+      stored.apply(
         .entry(
-          SessionEntry(id: id, role: .assistant, text: "a", conversation: "c", place: place)))
+          SessionEntry(id: id, role: .assistant, text: "a", conversation: "c", position: position)))
     }
     var server = SessionServer(seed: 2, at: .zero)
-    _ = server.handle(.restored(kept, wall: Stage.dawn), at: .zero)
+    _ = server.handle(.restored(stored, wall: Stage.dawn), at: .zero)
     #expect(server.conversations["c"]?.entries.map(\.id) == ["m3", "m4"])
     #expect(server.brokenInvariants(.thorough) == [])
   }

@@ -62,7 +62,7 @@ import Testing
     // Clients and sockets.
     (
       "session client: what waits for it was not acknowledged",
-      { $0.clients["ann"]?.keep(running, size: 0) }
+      { $0.clients["ann"]?.retain(running, size: 0) }
     ),
     ("session server: each open socket has a heartbeat", { $0.disarm(.beat(one)) }),
     (
@@ -71,7 +71,7 @@ import Testing
     ),
     (
       "session sockets: what waits for a socket waits for its drain",
-      { $0.sockets.change(one) { $0.lane.append(.response(ended)) } }
+      { $0.sockets.change(one) { $0.queue.append(.response(ended)) } }
     ),
     // The store.
     (
@@ -91,11 +91,11 @@ import Testing
   @Test func `a full lane is accepted, and one more parcel breaks an invariant`() {
     var server = Self.busy
     server.sockets.change(Self.one) { socket in
-      for _ in 1...5_196 { socket.lane.append(.response(Self.ended)) }
-      _ = socket.lane.sent(1, limit: 1)
+      for _ in 1...5_196 { socket.queue.append(.response(Self.ended)) }
+      _ = socket.queue.sent(1, limit: 1)
     }
     #expect(server.brokenInvariants(.thorough) == [])
-    server.sockets.change(Self.one) { $0.lane.append(.response(Self.ended)) }
+    server.sockets.change(Self.one) { $0.queue.append(.response(Self.ended)) }
     #expect(
       server.brokenInvariants(.thorough)
         == ["session server: what waits for a socket is bounded"])

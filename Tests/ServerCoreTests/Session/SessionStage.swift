@@ -15,7 +15,7 @@ struct Sessions {
   var server: SessionServer
   private(set) var now = Instant.zero
   /// The stored state.
-  private(set) var kept = StoredSessions()
+  private(set) var stored = StoredSessions()
   /// The store writes that have not completed.
   private(set) var writes: [(StoreToken, [SessionChange])] = []
   /// The prompts whose handlers were started, in order.
@@ -56,7 +56,7 @@ struct Sessions {
     var next = self
     next.server = SessionServer(policy: Self.policy(change), seed: 2, at: now)
     (next.writes, next.runs) = ([], [])
-    let effects = next.take(.restored(kept, wall: wall))
+    let effects = next.take(.restored(stored, wall: wall))
     return (next, effects)
   }
 
@@ -94,7 +94,7 @@ struct Sessions {
   mutating func commit(failure: StoreFailure? = nil) -> [Effect] {
     guard !writes.isEmpty else { return [] }
     let (token, changes) = writes.removeFirst()
-    if failure == nil { for change in changes { kept.apply(change) } }
+    if failure == nil { for change in changes { stored.apply(change) } }
     return take(.stored(token, failure: failure, wall: wall))
   }
 

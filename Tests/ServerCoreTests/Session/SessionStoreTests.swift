@@ -12,7 +12,7 @@ import Testing
   /// Returns whether the answer to the first prompt is stored as acknowledged, or nil without an
   /// answer.
   private func isTaken(_ sessions: Sessions) -> Bool? {
-    guard case .ended(let answer)? = sessions.kept.prompts[first]?.stage else { return nil }
+    guard case .ended(let answer)? = sessions.stored.prompts[first]?.stage else { return nil }
     return answer.isTaken
   }
 
@@ -39,7 +39,7 @@ import Testing
     _ = sessions.commit(failure: .locked(detail: ""))
     _ = sessions.wait(.seconds(1))
     _ = sessions.commitAll()
-    #expect(sessions.kept.clients["ann"]?.lost == 1)
+    #expect(sessions.stored.clients["ann"]?.lost == 1)
     var next = sessions.restarted { $0.answersPerClient = 1 }.0
     #expect(next.connect(1).codes(to: 1) == ["not_recovered"])
   }
@@ -66,7 +66,7 @@ import Testing
     #expect(refused.codes(to: 2) == ["store_failed"])
     _ = sessions.wait(.seconds(5))
     _ = sessions.commitAll()
-    #expect(sessions.kept.prompts.isEmpty)
+    #expect(sessions.stored.prompts.isEmpty)
     var (next, begun) = sessions.restarted()
     begun += next.commitAll()
     #expect(begun.runs == [])
@@ -92,7 +92,7 @@ import Testing
     _ = sessions.commitAll()
     _ = sessions.wait(.seconds(1))
     _ = sessions.commitAll()
-    #expect(sessions.kept.prompts[first]?.client == "bob")
+    #expect(sessions.stored.prompts[first]?.client == "bob")
   }
 
   @Test(arguments: [(131_048, [String?]()), (131_049, ["too_long"])])
@@ -142,9 +142,9 @@ import Testing
     sessions.connect(2, as: "bob")
     _ = sessions.wait(.seconds(1))
     _ = sessions.commit(failure: .full(detail: ""))
-    #expect(sessions.kept.clients.keys.sorted() == ["ann"])
+    #expect(sessions.stored.clients.keys.sorted() == ["ann"])
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
-    #expect(sessions.kept.clients.isEmpty)
+    #expect(sessions.stored.clients.isEmpty)
   }
 
   private func received(_ effects: [Sessions.Effect], by connection: UInt64) -> [UInt64?] {
@@ -176,6 +176,6 @@ import Testing
     _ = sessions.commit(failure: .full(detail: ""))
     #expect(sessions.server.writes.delayed == [.endConversation(Sessions.conversation)])
     _ = sessions.wait(.seconds(1)) + sessions.commitAll()
-    #expect(sessions.kept.conversations.keys.sorted() == [Sessions.other])
+    #expect(sessions.stored.conversations.keys.sorted() == [Sessions.other])
   }
 }

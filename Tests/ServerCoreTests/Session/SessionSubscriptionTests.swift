@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `a message that was sent live takes no entry in the lane`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 2) }
+    var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 2) }
     sessions.connect(1, version: "0.4.0")
     sessions.connect(2, as: "bob")
     _ = sessions.say(1, .subscribe(Self.subscription(.sequence(0))))
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func `a waiting window is not sent once its conversation is unsubscribed`() {
-    var sessions = Sessions { $0.laneBytes = 1 }
+    var sessions = Sessions { $0.queueBytes = 1 }
     sessions.connect(1, version: "0.4.0")
     for name in ["a", "b"] {
       _ = sessions.say(1, .subscribe(Self.subscription(.sequence(0), in: name)))
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test func `a refused batch takes no entry behind the waiting windows`() {
-    var sessions = Sessions { ($0.maxParcels, $0.laneBytes) = (1, 1) }
+    var sessions = Sessions { ($0.maxQueued, $0.queueBytes) = (1, 1) }
     sessions.connect(1, version: "0.4.0")
     for name in ["a", "b"] {
       _ = sessions.say(1, .subscribe(Self.subscription(.sequence(0), in: name)))

@@ -166,6 +166,6 @@ struct RelayOddityTests {
       (65, PlannedEvent(.pairsAgain, 1, on: 0)),
     ])
     #expect(played.refusals(of: 0) == [.storeFailed(retryAfter: .seconds(2))])
-    #expect(played.outcomes.last { $0.call.pair != nil }?.outcome.word == "logged_in")
+    #expect(played.outcomes.last { $0.call.pair != nil }?.outcome.name == "logged_in")
   }
 }

@@ -14,7 +14,7 @@ extension RandomSource {
 
   private mutating func news() -> SessionNews {
     let (id, via) = (id(), one(SessionVia.allCases))
-    let entry = entry(id, place: maybe { $0.number() })
+    let entry = entry(id, position: maybe { $0.number() })
     let ending = SessionEnding(
       key: uuid(), conversation: id, text: text(upTo: 2),
       outcome: one(SessionEnding.Outcome.allCases), reason: maybe { $0.text(upTo: 2) },
@@ -49,7 +49,7 @@ extension RandomSource {
   mutating func sessionChange() -> SessionChange {
     let name = one(["a", "b"])
     return one([
-      .conversation(name, signature: id()), .entry(entry(name, place: maybe { $0.number() })),
+      .conversation(name, signature: id()), .entry(entry(name, position: maybe { $0.number() })),
       .conversation(name, signature: "s"), .prune(name, below: one([0, 7])),
       .endConversation(name), .client(StoredSessionClient(id: name, seenAt: timestamp())),
       .prompt(
@@ -148,10 +148,10 @@ extension RandomSource {
       position: maybe { Position(epoch: "a-Z_9", offset: $0.number()) })
   }
 
-  private mutating func entry(_ id: String, place: UInt64?) -> SessionEntry {
+  private mutating func entry(_ id: String, position: UInt64?) -> SessionEntry {
     SessionEntry(
       id: id, role: one(SessionRole.allCases), text: text(upTo: 9), conversation: self.id(),
-      timestamp: maybe { $0.timestamp() }, place: place)
+      timestamp: maybe { $0.timestamp() }, position: position)
   }
 
   private mutating func pushAddress() -> PushAddress {

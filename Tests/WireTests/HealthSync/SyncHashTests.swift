@@ -62,9 +62,9 @@ import Testing
     let hash = try #require(SyncHash(bytes))
     #expect(hash.bytes == bytes)
     #expect(SyncHash(bytes.dropLast()) == nil && SyncHash(bytes + [0]) == nil)
-    for place in [0, 7, 8, 31] {
+    for index in [0, 7, 8, 31] {
       var other = bytes
-      other[place] += 1
+      other[index] += 1
       let greater = try #require(SyncHash(other))
       #expect(hash < greater && !(greater < hash))
     }

@@ -41,8 +41,8 @@ import Testing
     #expect(reason(#"{"other":"c"}"#) == nil)
     #expect(reason("no JSON") == nil)
     for count in [999, 1_000, 1_001] {
-      let words = String(repeating: "a", count: count)
-      #expect(reason(#"{"error":"\#(words)"}"#)?.count == min(count, 1_000))
+      let text = String(repeating: "a", count: count)
+      #expect(reason(#"{"error":"\#(text)"}"#)?.count == min(count, 1_000))
     }
     #expect(SyncReply.reason(of: SyncReply.error("a", details: "b")) == "b")
     #expect(SyncReply.reason(of: SyncReply.error("a")) == "a")

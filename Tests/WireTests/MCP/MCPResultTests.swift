@@ -15,20 +15,20 @@ import Testing
 
   @Test func `a phone's answer is renamed for assistants, and nothing is lost`() {
     let answer = #"{"success":true,"health_data":[{"value":1e2}],"count":1,"truncated":true}"#
-    let told = #"{"success":true,"healthData":[{"value":1e2}],"count":1,"truncated":true}"#
-    #expect(result(answer) == MCPCallResult(text: told, structured: [UInt8](text: told)))
+    let text = #"{"success":true,"healthData":[{"value":1e2}],"count":1,"truncated":true}"#
+    #expect(result(answer) == MCPCallResult(text: text, structured: [UInt8](text: text)))
   }
 
   @Test func `a summary is passed on unchanged, and is no error while it has results`() {
     let line = #"{"value_type":"HRV","success":false,"error_message":"no"#
     let partial = #"{"success":false,"results":[\#(line)"}],"error_message":"no answer for HRV"}"#
-    let told =
+    let text =
       #"{"success":false,"results":[\#(line)","error":"phone_refused","message":"no"}],"#
       + #""error_message":"no answer for HRV","error":"partly_answered","#
       + #""message":"no answer for HRV"}"#
     #expect(
       result(partial, .summary, succeeded: false)
-        == MCPCallResult(text: told, structured: [UInt8](text: told)))
+        == MCPCallResult(text: text, structured: [UInt8](text: text)))
     let failed = #"{"success":false,"error_message":"no"}"#
     #expect(result(failed, .summary, succeeded: false).isError)
     #expect(result(failed, succeeded: false).isError)
@@ -39,9 +39,9 @@ import Testing
   {
     let answer =
       #"{ "success" :true, "results":[ {"a": [1 , 2]} ,\#n {"b":"x \" { y\\"}, 7 ],"c" : { } }"#
-    let told = #"{"success":true,"results":[{"a":[1,2]},{"b":"x \" { y\\"},7],"c":{}}"#
+    let text = #"{"success":true,"results":[{"a":[1,2]},{"b":"x \" { y\\"},7],"c":{}}"#
     #expect(
-      result(answer, kind) == MCPCallResult(text: told, structured: [UInt8](text: told)))
+      result(answer, kind) == MCPCallResult(text: text, structured: [UInt8](text: text)))
   }
 
   @Test(arguments: [
@@ -64,9 +64,9 @@ import Testing
   func `a phone's refusal has an error and a message like every refusal`(
     answer: String, end: String
   ) {
-    let told = result(answer, succeeded: false)
-    #expect(told.text.hasSuffix(end) && told.isError)
-    #expect(told.text.ranges(of: #""error":"#).count == 1)
+    let failure = result(answer, succeeded: false)
+    #expect(failure.text.hasSuffix(end) && failure.isError)
+    #expect(failure.text.ranges(of: #""error":"#).count == 1)
   }
 
   @Test func `rejected metrics beyond the results of a short answer follow them`() {
@@ -77,7 +77,7 @@ import Testing
       RejectedMetric(place: 1, valueType: "X", reason: "no"),
       RejectedMetric(place: 3, valueType: "Z", reason: "never"),
     ]
-    let told =
+    let text =
       #"{"success":false,"results":[{"a":1},"#
       + #"{"value_type":"X","success":false,"error_message":"no","#
       + #""error":"invalid_arguments","message":"no"},"#
@@ -87,7 +87,7 @@ import Testing
       + #""error":"invalid_arguments","message":"none"}],"#
       + #""error_message":"no answer for X, Z, Y","error":"partly_answered","#
       + #""message":"no answer for X, Z, Y"}"#
-    #expect(MCPCallResult(answer, of: .summary, rejected: rejected).text == told)
+    #expect(MCPCallResult(answer, of: .summary, rejected: rejected).text == text)
   }
 
   @Test(arguments: ["", "[]", "{", #"{"a":1} x"#])
@@ -172,7 +172,7 @@ import Testing
 
   @Test func `a schema describes each kind of value`() {
     let schema = MCPSchema.object([
-      .required("a", .word(["x", "y"], "one")), .optional("b", .countBetween(1, 9, "some")),
+      .required("a", .oneOf(["x", "y"], "one")), .optional("b", .countBetween(1, 9, "some")),
       .optional("c", .list(of: .number)), .required("d", .orNull(.truth)),
       .optional("e", .any("else")), .optional("f", .object([.optional("g", .count)], isOpen: true)),
       .optional("h", .text("")),
@@ -197,21 +197,21 @@ import Testing
   }
 
   @Test func `the login tool states whom to ask for the words of a pairing, and when`() {
-    let told = """
+    let text = """
       Pairs with the user's phone. Ask the user for the two words and the six-digit code that the \
       app shows, and call this once before any other tool.
       """
-    #expect(MCPTool.directLogin.summary == told)
+    #expect(MCPTool.directLogin.summary == text)
   }
 
   @Test func `the summary tool states what a summary covers and how its metrics fail`() {
-    let told = """
+    let text = """
       Reads several kinds of health data for a span of time at once, by the rules of \
       get_health_metrics. Without metrics it covers steps, calories, distance, workouts and \
       sleep; without group_by it chooses days, weeks or months by the length of the span. A \
       metric that cannot be answered fails by itself: its success is false.
       """
-    #expect(MCPTool.getSummary.summary == told)
+    #expect(MCPTool.getSummary.summary == text)
   }
 
   @Test func `the tools and their schemas are valid JSON and name their required arguments`() throws

@@ -38,8 +38,8 @@ struct PackedForm: Sendable, CustomTestStringConvertible {
   private static func bytes(_ form: PackedForm, _ generator: inout RandomSource) -> [UInt8] {
     let count = generator.one(Array(form.counts).sorted())
     var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    for place in [0, 2, 4, 5, 6, 10, 14] where place < count && generator.flag() {
-      bytes[place] = UInt8.random(in: 0...3, using: &generator)
+    for index in [0, 2, 4, 5, 6, 10, 14] where index < count && generator.flag() {
+      bytes[index] = UInt8.random(in: 0...3, using: &generator)
     }
     switch form.testDescription {
     case "records": bytes[4] = UInt8((count - 6) / 14)

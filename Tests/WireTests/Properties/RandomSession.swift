@@ -68,7 +68,7 @@ extension RandomSource {
         conversation: id(), idempotencyKey: key, index: Int(number()), text: text(upTo: 9))
     case 6: return .error(sessionError())
     case 7: return .authError(message: text(upTo: 3))
-    case 8: return .replay(id: key, entry(key, place: nil), number: maybe { $0.number() })
+    case 8: return .replay(id: key, entry(key, position: nil), number: maybe { $0.number() })
     case 9: return .turnComplete(conversation: id(), isAborted: flag())
     case 10: return .history(history())
     case 11: return .historyBatch(few { $0.history() })
@@ -106,20 +106,20 @@ extension RandomSource {
     return error
   }
 
-  mutating func entry(_ id: String, place: UInt64?) -> SessionEntry {
+  mutating func entry(_ id: String, position: UInt64?) -> SessionEntry {
     SessionEntry(
       id: id, role: one(SessionRole.allCases), text: text(upTo: 9), conversation: self.id(),
-      timestamp: maybe { $0.timestamp() }, place: place)
+      timestamp: maybe { $0.timestamp() }, position: position)
   }
 
   private mutating func history() -> SessionHistory {
-    let place: SessionHistory.Place =
+    let extent: SessionHistory.Extent =
       flag()
       ? .sequence(first: maybe { $0.number() }, last: maybe { $0.number() }, next: number())
       : .offset(next: number(), signature: text(upTo: 3), isReplaced: flag())
     let entries = few { generator in
-      let (id, place) = (generator.id(), generator.maybe { $0.number() })
-      return generator.entry(id, place: place)
+      let (id, position) = (generator.id(), generator.maybe { $0.number() })
+      return generator.entry(id, position: position)
     }
     let gap = maybe { generator in
       SessionHistory.Gap(
@@ -127,6 +127,6 @@ extension RandomSource {
         reason: generator.one(SessionHistory.Gap.Reason.allCases))
     }
     return SessionHistory(
-      conversation: id(), entries: entries, place: place, isComplete: flag(), gap: gap)
+      conversation: id(), entries: entries, extent: extent, isComplete: flag(), gap: gap)
   }
 }

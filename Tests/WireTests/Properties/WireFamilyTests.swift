@@ -90,8 +90,8 @@ import Testing
           do {
             #expect(try family.isStable(Array(text.utf8)), "\(text)")
           } catch {
-            let isTold = "\(error)".contains(name) || "\(error)".hasSuffix("is missing")
-            #expect(isTold || !family.namesMembers, "\(error) of \(name) in \(text)")
+            let isNamed = "\(error)".contains(name) || "\(error)".hasSuffix("is missing")
+            #expect(isNamed || !family.namesMembers, "\(error) of \(name) in \(text)")
           }
         }
       }

@@ -212,7 +212,7 @@ package struct ClientSessionTables: Tables {
     let entry = SessionEntry(
       id: try row.text(1), role: role, text: try row.text(4), conversation: try row.text(2),
       timestamp: try row.optionalTime(5),
-      place: try row.optionalInteger(6).map { UInt64(bitPattern: $0) })
+      position: try row.optionalInteger(6).map { UInt64(bitPattern: $0) })
     return NumberedSessionNews(number: try row.unsigned(0), news: .message(entry, via: via))
   }
 
@@ -285,7 +285,7 @@ package struct ClientSessionTables: Tables {
       [
         .integer(Int64(clamping: number)), .text(entry.id), .text(entry.conversation),
         .text(entry.role.rawValue), .text(entry.text), .time(entry.timestamp),
-        entry.place.map { .integer(Int64(bitPattern: $0)) } ?? .null, .text(via.rawValue),
+        entry.position.map { .integer(Int64(bitPattern: $0)) } ?? .null, .text(via.rawValue),
         .integer(isOwn ? 1 : 0),
       ])
     return number

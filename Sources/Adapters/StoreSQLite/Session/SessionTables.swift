@@ -130,7 +130,7 @@ package final class SessionTables: Tables {
       SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE EXISTS (SELECT 1 FROM conversations WHERE id = ?1)
       """,
       [
-        .text(entry.conversation), .number(entry.place ?? 0), .text(entry.id),
+        .text(entry.conversation), .number(entry.position ?? 0), .text(entry.id),
         .text(entry.role.rawValue), .text(entry.text), .time(entry.timestamp),
       ])
   }
@@ -186,7 +186,7 @@ extension SessionTables {
       }
       return SessionEntry(
         id: try row.text(2), role: role, text: try row.text(4), conversation: try row.text(0),
-        timestamp: try row.optionalTime(5), place: try row.unsigned(1))
+        timestamp: try row.optionalTime(5), position: try row.unsigned(1))
     }
   }
 }

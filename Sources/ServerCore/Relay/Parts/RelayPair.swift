@@ -55,18 +55,18 @@ public struct RelayPair: Sendable, Hashable, Codable, CustomStringConvertible {
 
     private static func field(_ text: String, length: Int) -> [UInt8] {
       // Real input is short; a text of more than 64 bytes cannot match.
-      var kept: [UInt8] = []
+      var stored: [UInt8] = []
       for byte in text.utf8.prefix(64) {
         switch byte {
         case UInt8(ascii: " "), UInt8(ascii: "-"): break
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): kept.append(byte | 0x20)
-        case _: kept.append(byte)
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): stored.append(byte | 0x20)
+        case _: stored.append(byte)
         }
       }
-      let overflow: UInt8 = kept.count > length || text.utf8.count > 64 ? 1 : 0
-      kept = Array(kept.prefix(length))
-      kept += [UInt8](repeating: 0, count: length - kept.count)
-      return kept + [overflow]
+      let overflow: UInt8 = stored.count > length || text.utf8.count > 64 ? 1 : 0
+      stored = Array(stored.prefix(length))
+      stored += [UInt8](repeating: 0, count: length - stored.count)
+      return stored + [overflow]
     }
   }
 }

@@ -87,14 +87,14 @@ struct RelayPhone: Sendable {
   }
 
   /// The stored form of the phone, or nil for a plain phone.
-  var kept: StoredPhone? {
+  var stored: StoredPhone? {
     guard let device, let resume else { return nil }
     return StoredPhone(
       id: id, device: device, resume: resume, push: wakePush.address, leftAt: leftAt)
   }
 
   /// The change that stores the phone's current state, or none for a plain phone.
-  var changes: [RelayChange] { kept.map { [.phone($0)] } ?? [] }
+  var changes: [RelayChange] { stored.map { [.phone($0)] } ?? [] }
 
   // MARK: Presence
 

@@ -30,7 +30,7 @@ struct RelayQuestion: Sendable {
   fileprivate(set) var tries = 0
   fileprivate(set) var leases = 0
   /// Whether the question is stored.
-  fileprivate(set) var isKept = false
+  fileprivate(set) var isStored = false
   fileprivate var assembly = HealthAssembly()
   /// The number of parts and bytes that the assembly has received.
   fileprivate var parts = 0
@@ -76,7 +76,7 @@ struct RelayQuestion: Sendable {
   }
 
   /// The stored form of the question.
-  var kept: StoredQuestion {
+  var stored: StoredQuestion {
     StoredQuestion(id: id, phone: phone, caller: caller, question: question, deadline: deadlineWall)
   }
 
@@ -103,7 +103,7 @@ enum AnswerFault: Error, Sendable, Equatable {
 /// The open questions, each in the queue of its phone.
 struct RelayQuestions: Sendable {
   /// A leased question that ended.
-  struct Settled: Sendable {
+  struct EndedQuestion: Sendable {
     var id: RelayRequestID
     var lease: String
     /// Whether the answer under this lease was accepted.
@@ -119,7 +119,7 @@ struct RelayQuestions: Sendable {
   /// The questions of each phone in order of arrival; at most one is under way on its socket.
   private var lines: [PhoneID: [QuestionID]] = [:]
   /// The leased questions of each phone that ended, oldest first.
-  private var settled: [PhoneID: [Settled]] = [:]
+  private var ended: [PhoneID: [EndedQuestion]] = [:]
   /// The size of all unfinished answers, in bytes.
   private var gathered = 0
   private var lastQuestion: UInt64 = 0
@@ -161,8 +161,8 @@ struct RelayQuestions: Sendable {
   }
 
   /// Returns the most recent end of a leased question of a phone.
-  func settled(_ name: RelayRequestID, of phone: PhoneID) -> Settled? {
-    settled[phone]?.last { $0.id == name }
+  func ended(_ name: RelayRequestID, of phone: PhoneID) -> EndedQuestion? {
+    ended[phone]?.last { $0.id == name }
   }
 }
 
@@ -188,17 +188,18 @@ extension RelayQuestions {
   ///
   /// Returns `nil` if there is no room or the question is already open.
   mutating func restore(
-    _ kept: StoredQuestion, until deadline: Instant, at now: Instant
+    _ stored: StoredQuestion, until deadline: Instant, at now: Instant
   ) -> QuestionID? {
-    guard byName[kept.id] == nil, !isFull(kept.phone), all.count < policy.maxCalls else {
+    guard byName[stored.id] == nil, !isFull(stored.phone), all.count < policy.maxCalls else {
       return nil
     }
     lastQuestion += 1
     var question = RelayQuestion(
-      id: kept.id, phone: kept.phone, caller: kept.caller, question: kept.question, call: nil,
+      id: stored.id, phone: stored.phone, caller: stored.caller, question: stored.question,
+      call: nil,
       since: now, deadline: min(deadline, now.advanced(by: policy.callLimit)),
-      deadlineWall: kept.deadline, stage: .waiting(since: now))
-    question.isKept = true
+      deadlineWall: stored.deadline, stage: .waiting(since: now))
+    question.isStored = true
     return enter(question)
   }
 
@@ -284,9 +285,9 @@ extension RelayQuestions {
   /// Returns the changes that store the questions to a phone, and marks them as stored.
   mutating func keep(lineOf phone: PhoneID) -> [RelayChange] {
     line(of: phone).compactMap { id in
-      guard let question = all[id], !question.isKept else { return nil }
-      all[id]?.isKept = true
-      return .question(question.kept)
+      guard let question = all[id], !question.isStored else { return nil }
+      all[id]?.isStored = true
+      return .question(question.stored)
     }
   }
 
@@ -310,15 +311,15 @@ extension RelayQuestions {
 
   /// Records the end of a leased question, so that a repeated answer is detected.
   mutating func remember(_ question: RelayQuestion, lease: String, wasTaken: Bool) {
-    let end = Settled(id: question.id, lease: lease, wasTaken: wasTaken)
-    settled[question.phone, default: []].append(end)
-    let excess = (settled[question.phone]?.count ?? 0) - policy.maxSettled
-    if excess > 0 { settled[question.phone]?.removeFirst(excess) }
+    let end = EndedQuestion(id: question.id, lease: lease, wasTaken: wasTaken)
+    ended[question.phone, default: []].append(end)
+    let excess = (ended[question.phone]?.count ?? 0) - policy.maxEnded
+    if excess > 0 { ended[question.phone]?.removeFirst(excess) }
   }
 
   /// Removes the ended questions of a phone that cannot return.
   mutating func forget(_ phone: PhoneID) {
-    settled[phone] = nil
+    ended[phone] = nil
   }
 }
 
@@ -402,7 +403,7 @@ extension RelayQuestions: SelfChecking {
       "relay questions: each is in the line of its phone, once")
     check.require(
       lines.values.allSatisfy { $0.count <= policy.callsPerPhone }
-        && settled.values.allSatisfy { $0.count <= policy.maxSettled },
+        && ended.values.allSatisfy { $0.count <= policy.maxEnded },
       "relay questions: what is kept of a phone is bounded")
     check.require(
       lines.values.allSatisfy { line in line.count { all[$0]?.isAsked ?? false } <= 1 },

@@ -62,8 +62,8 @@ struct RelaySockets: Sendable {
     all[id]?.phone = phone
   }
 
-  mutating func heard(_ id: ConnectionID, at now: Instant) {
-    all[id]?.life.heard(at: now)
+  mutating func received(_ id: ConnectionID, at now: Instant) {
+    all[id]?.life.received(at: now)
   }
 
   /// Returns what is due on a socket, or `nil` if it is unknown.

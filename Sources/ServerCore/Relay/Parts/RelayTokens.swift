@@ -5,11 +5,11 @@ import LinkWire
 /// An assistant's access to a phone.
 struct RelayAccess: Sendable {
   /// The stored form, possibly with a newer `lastAsked`.
-  fileprivate(set) var kept: StoredAccess
+  fileprivate(set) var stored: StoredAccess
   /// The expiry, computed once at login or restore so that a jump of the wall clock ends no access.
   let expiresAt: Instant
 
-  var phone: PhoneID { kept.phone }
+  var phone: PhoneID { stored.phone }
 }
 
 /// A call that waits for secrets or the store.
@@ -48,7 +48,7 @@ struct RelayTokens: Sendable {
   // MARK: Lifetime
 
   mutating func admit(_ access: StoredAccess, until expiresAt: Instant) {
-    all[access.token] = RelayAccess(kept: access, expiresAt: expiresAt)
+    all[access.token] = RelayAccess(stored: access, expiresAt: expiresAt)
     byPhone[access.phone, default: []].append(access.token)
   }
 
@@ -78,7 +78,7 @@ struct RelayTokens: Sendable {
   ///
   /// Returns whether no other time was waiting to be stored.
   mutating func noteQuestion(of token: TokenHash, wall: Timestamp) -> Bool {
-    all[token]?.kept.lastAsked = wall
+    all[token]?.stored.lastAsked = wall
     defer { unnoted.insert(token) }
     return unnoted.isEmpty
   }
@@ -86,7 +86,7 @@ struct RelayTokens: Sendable {
   /// Removes and returns the changes that store the times of the last questions.
   mutating func takeNotes() -> [RelayChange] {
     defer { unnoted = [] }
-    return unnoted.sorted().compactMap { all[$0] }.map { .access($0.kept) }
+    return unnoted.sorted().compactMap { all[$0] }.map { .access($0.stored) }
   }
 
   // MARK: Pending logins and logouts

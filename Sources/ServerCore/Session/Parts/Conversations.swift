@@ -5,10 +5,10 @@ import LinkWire
 /// The messages of one conversation, and its prompts that have not ended.
 struct ConversationState: Sendable {
   private(set) var signature = ""
-  /// The messages, without gaps; `place` is the sequence number.
+  /// The messages, without gaps; `position` is the sequence number.
   private(set) var entries: [SessionEntry] = []
   /// Whether the signature is stored.
-  private(set) var isKept = false
+  private(set) var isStored = false
   /// Messages that are durable before an earlier one; empty unless the store failed.
   private var late: [UInt64: SessionEntry] = [:]
   /// The next sequence number, which may be ahead of the store.
@@ -25,11 +25,11 @@ struct ConversationState: Sendable {
   init() {}
 
   /// Creates a conversation from its stored form, with the newest messages without gaps.
-  init(_ kept: StoredConversation, usedAt now: Timestamp) {
-    (signature, isKept) = (kept.signature, true)
+  init(_ stored: StoredConversation, usedAt now: Timestamp) {
+    (signature, isStored) = (stored.signature, true)
     // A message whose first write failed is stored after later ones.
-    for entry in kept.entries.sorted(by: { ($0.place ?? 0) < ($1.place ?? 0) }) {
-      if entry.place != end { entries = [] }
+    for entry in stored.entries.sorted(by: { ($0.position ?? 0) < ($1.position ?? 0) }) {
+      if entry.position != end { entries = [] }
       entries.append(entry)
     }
     next = end
@@ -37,10 +37,10 @@ struct ConversationState: Sendable {
   }
 
   /// The sequence number of the oldest message, or the next one if there is no message.
-  var first: UInt64 { entries.first?.place ?? end }
+  var first: UInt64 { entries.first?.position ?? end }
 
   /// The sequence number after the newest message that can be sent.
-  var end: UInt64 { entries.last?.place.map { $0 + 1 } ?? 1 }
+  var end: UInt64 { entries.last?.position.map { $0 + 1 } ?? 1 }
 
   /// The size of the messages, in bytes.
   var size: Int { entries.reduce(0) { $0 + $1.size } }
@@ -54,16 +54,16 @@ struct ConversationState: Sendable {
   /// Assigns the next sequence numbers to messages.
   fileprivate mutating func reserve(_ new: inout [SessionEntry]) {
     for index in new.indices {
-      new[index].place = next
+      new[index].position = next
       next += 1
     }
-    if let first = new.first, first.place == 1 { signature = first.signature }
+    if let first = new.first, first.position == 1 { signature = first.signature }
   }
 
   /// Adds durable messages and returns the size of those that can be sent.
   fileprivate mutating func append(_ new: [SessionEntry]) -> Int {
-    isKept = true
-    for entry in new { late[entry.place ?? 0] = entry }
+    isStored = true
+    for entry in new { late[entry.position ?? 0] = entry }
     var bytes = 0
     while let entry = late.removeValue(forKey: end) {
       entries.append(entry)
@@ -75,7 +75,7 @@ struct ConversationState: Sendable {
   /// Removes the oldest messages, and returns their size and the first remaining sequence number.
   fileprivate mutating func prune(_ count: Int) -> (bytes: Int, below: UInt64)? {
     let removed = entries.prefix(count)
-    guard let last = removed.last?.place else { return nil }
+    guard let last = removed.last?.position else { return nil }
     let bytes = removed.reduce(0) { $0 + $1.size }
     entries.removeFirst(removed.count)
     return (bytes, last + 1)
@@ -111,20 +111,20 @@ struct ConversationState: Sendable {
   ) -> SessionHistory {
     guard byOffset else {
       // The end of an empty window is the position from which the client continues.
-      let last = slice.last?.place ?? (gap?.reason == .pruned ? next - 1 : nil)
+      let last = slice.last?.position ?? (gap?.reason == .pruned ? next - 1 : nil)
       return SessionHistory(
         conversation: id, entries: slice,
-        place: .sequence(first: slice.first?.place, last: last, next: next),
+        extent: .sequence(first: slice.first?.position, last: last, next: next),
         isComplete: isComplete, gap: gap)
     }
     let moved = slice.map { entry in
       var entry = entry
-      entry.place = (entry.place ?? 1) - 1
+      entry.position = (entry.position ?? 1) - 1
       return entry
     }
     return SessionHistory(
       conversation: id, entries: moved,
-      place: .offset(next: next - 1, signature: signature, isReplaced: isReplaced),
+      extent: .offset(next: next - 1, signature: signature, isReplaced: isReplaced),
       isComplete: isComplete, gap: gap)
   }
 }
@@ -146,8 +146,8 @@ struct Conversations: Sendable {
   func line(of id: String) -> [SessionPromptID] { table[id]?.line ?? [] }
 
   /// Restores a stored conversation.
-  mutating func restore(_ id: String, _ kept: StoredConversation, at wall: Timestamp) {
-    let state = ConversationState(kept, usedAt: wall)
+  mutating func restore(_ id: String, _ stored: StoredConversation, at wall: Timestamp) {
+    let state = ConversationState(stored, usedAt: wall)
     bytes += state.size
     if !state.entries.isEmpty { table[id] = state }
   }
@@ -256,7 +256,7 @@ extension Conversations {
     check.require(
       table.values.allSatisfy { state in
         zip(state.entries, state.entries.dropFirst()).allSatisfy {
-          ($0.place ?? 0) + 1 == $1.place
+          ($0.position ?? 0) + 1 == $1.position
         } && state.end <= state.next
       }, "conversations: their messages have no hole")
     check.require(

@@ -4,7 +4,7 @@ import LinkWire
 
 /// A client that has connected and is still stored.
 struct SessionClient: Sendable {
-  var kept: StoredSessionClient
+  var stored: StoredSessionClient
   /// The sockets of the client, oldest first.
   var sockets: [ConnectionID] = []
   /// The prompts whose answers the client has not acknowledged, in the order of the answers.
@@ -16,13 +16,13 @@ struct SessionClient: Sendable {
   /// The newest loss that was reported to the client.
   private var reportedLoss: UInt64 = 0
 
-  init(kept: StoredSessionClient) { self.kept = kept }
+  init(stored: StoredSessionClient) { self.stored = stored }
 
   /// A Boolean value that indicates whether the client is away and has no open prompt.
   var isIdle: Bool { sockets.isEmpty && open == 0 }
 
   /// Stores an answer until the client acknowledges it.
-  mutating func keep(_ id: SessionPromptID, size: Int) {
+  mutating func retain(_ id: SessionPromptID, size: Int) {
     outbox.append(id)
     outboxBytes += size
   }
@@ -43,8 +43,8 @@ struct SessionClient: Sendable {
   /// Returns whether this number exceeds the last one in this store. New messages then get higher
   /// numbers than the client has.
   mutating func resume(after received: UInt64?) -> Bool {
-    guard let received, received > kept.lastNumber else { return false }
-    kept.lastNumber = received
+    guard let received, received > stored.lastNumber else { return false }
+    stored.lastNumber = received
     return true
   }
 
@@ -52,16 +52,16 @@ struct SessionClient: Sendable {
   ///
   /// A loss up to that number does not concern the client and is forgotten.
   mutating func reportsLoss(after received: UInt64?) -> Bool {
-    if let received, let lost = kept.lost, lost <= received { kept.lost = nil }
-    guard let lost = kept.lost else { return false }
+    if let received, let lost = stored.lost, lost <= received { stored.lost = nil }
+    guard let lost = stored.lost else { return false }
     reportedLoss = lost
     return true
   }
 
   /// Forgets a loss that was reported to the client, and returns false if there is none.
   mutating func forgetReportedLoss() -> Bool {
-    guard let lost = kept.lost, lost <= reportedLoss else { return false }
-    kept.lost = nil
+    guard let lost = stored.lost, lost <= reportedLoss else { return false }
+    stored.lost = nil
     return true
   }
 }
@@ -83,7 +83,7 @@ extension SessionClient {
       "session client: what waits for it was not acknowledged")
     check.require(open >= 0, "session client: its open prompts are counted")
     check.require(
-      answers.allSatisfy { ($0?.number ?? 0) <= kept.lastNumber },
+      answers.allSatisfy { ($0?.number ?? 0) <= stored.lastNumber },
       "session client: no answer has a number that was not given")
   }
 }

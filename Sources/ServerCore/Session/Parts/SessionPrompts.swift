@@ -186,7 +186,7 @@ struct SessionTurn: Sendable {
   var client: String
   let prompt: SessionPrompt
   /// The connection that sent the prompt most recently in this run of the process.
-  var asker: ConnectionID?
+  var caller: ConnectionID?
   let at: Timestamp
   fileprivate(set) var stage: Stage
   /// The output of the handler so far.
@@ -228,7 +228,7 @@ struct SessionTurn: Sendable {
   }
 
   /// The stored form of the prompt.
-  var kept: StoredSessionPrompt {
+  var stored: StoredSessionPrompt {
     let stage: StoredSessionPrompt.Stage =
       switch stage {
       case .accepting(let starts): starts ? .started : .accepted

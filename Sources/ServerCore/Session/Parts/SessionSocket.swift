@@ -24,7 +24,7 @@ struct SessionSocket: Sendable {
   var life: SocketLife
   var stage: Stage
   /// Responses and windows that wait for the client.
-  var lane = SessionLane()
+  var queue = SessionQueue()
   /// The progress of each conversation that the socket subscribes to.
   var subscriptions: [String: Subscription] = [:]
   /// The progress of each prompt whose text is sent in parts.
@@ -43,7 +43,7 @@ struct SessionSocket: Sendable {
     var count = 0
     /// The number of bytes of the text in these parts.
     var bytes = 0
-    /// Whether a parcel for the next part is queued.
+    /// Whether an item for the next part is queued.
     var isQueued = false
   }
 
@@ -75,10 +75,10 @@ struct SessionSocket: Sendable {
 
 /// The bulk queue of one socket: its responses and windows, in order.
 ///
-/// A parcel only identifies what to send and becomes a message when it is its turn, so a queue
+/// An item only identifies what to send and becomes a message when it is its turn, so a queue
 /// takes little memory. Urgent messages bypass it.
-struct SessionLane: Sendable, Equatable {
-  enum Parcel: Sendable, Hashable {
+struct SessionQueue: Sendable, Equatable {
+  enum Item: Sendable, Hashable {
     /// An answer that was not acknowledged on an earlier connection.
     case replay(SessionPromptID)
     case response(SessionPromptID)
@@ -91,27 +91,27 @@ struct SessionLane: Sendable, Equatable {
     case news(String)
   }
 
-  private(set) var parcels: [Parcel] = []
+  private(set) var items: [Item] = []
   private var first = 0
   /// Bytes given to the socket since it last reported that everything was sent.
   private var inFlight = 0
   /// Whether `noticeDrain` is unanswered.
   private(set) var awaitsDrain = false
-  /// The conversations with a queued `news` parcel.
+  /// The conversations with a queued `news` item.
   private(set) var news: Set<String> = []
 
   /// The number of waiting subscriptions beyond the first one of each batch.
   private var batched = 0
 
-  /// The number of waiting parcels; a batch counts once for each subscription.
-  var count: Int { parcels.count - first + batched }
+  /// The number of waiting items; a batch counts once for each subscription.
+  var count: Int { items.count - first + batched }
 
-  mutating func append(_ parcel: Parcel) {
-    if case .news(let conversation) = parcel {
+  mutating func append(_ item: Item) {
+    if case .news(let conversation) = item {
       guard news.insert(conversation).inserted else { return }
     }
-    batched += parcel.more
-    parcels.append(parcel)
+    batched += item.more
+    items.append(item)
   }
 
   /// Records that the socket has sent everything.
@@ -128,34 +128,34 @@ struct SessionLane: Sendable, Equatable {
     return true
   }
 
-  /// Removes and returns the next parcel.
-  mutating func next() -> Parcel? {
-    guard first < parcels.count else { return nil }
-    let parcel = parcels[first]
+  /// Removes and returns the next item.
+  mutating func next() -> Item? {
+    guard first < items.count else { return nil }
+    let item = items[first]
     first += 1
-    if case .news(let conversation) = parcel { news.remove(conversation) }
-    batched -= parcel.more
-    if first == parcels.count || first > 64 && first > parcels.count / 2 {
-      parcels.removeFirst(first)
+    if case .news(let conversation) = item { news.remove(conversation) }
+    batched -= item.more
+    if first == items.count || first > 64 && first > items.count / 2 {
+      items.removeFirst(first)
       first = 0
     }
-    return parcel
+    return item
   }
 
-  /// Returns a parcel to the front of the queue if it needs further messages.
-  mutating func putBack(_ parcel: Parcel) {
-    if case .news(let conversation) = parcel { news.insert(conversation) }
-    batched += parcel.more
+  /// Returns an item to the front of the queue if it needs further messages.
+  mutating func putBack(_ item: Item) {
+    if case .news(let conversation) = item { news.insert(conversation) }
+    batched += item.more
     if first > 0 {
       first -= 1
-      parcels[first] = parcel
+      items[first] = item
     } else {
-      parcels.insert(parcel, at: 0)
+      items.insert(item, at: 0)
     }
   }
 }
 
-extension SessionLane.Parcel {
+extension SessionQueue.Item {
   /// The number of subscriptions beyond the first one.
   fileprivate var more: Int {
     switch self {
@@ -214,15 +214,15 @@ struct SessionSockets: Sendable {
     return body(&table.values[index])
   }
 
-  /// Removes and returns the next parcel of a connected socket that can accept more.
-  mutating func nextParcel(
+  /// Removes and returns the next item of a connected socket that can accept more.
+  mutating func nextItem(
     of id: ConnectionID
-  ) -> (parcel: SessionLane.Parcel, peer: SessionSocket.Peer)? {
+  ) -> (item: SessionQueue.Item, peer: SessionSocket.Peer)? {
     guard let index = table.index(forKey: id), table.values[index].life.isOpen,
-      !table.values[index].lane.awaitsDrain, let peer = table.values[index].peer,
-      let parcel = table.values[index].lane.next()
+      !table.values[index].queue.awaitsDrain, let peer = table.values[index].peer,
+      let item = table.values[index].queue.next()
     else { return nil }
-    return (parcel, peer)
+    return (item, peer)
   }
 }
 
@@ -236,7 +236,7 @@ extension SessionSockets: SelfChecking {
     check.require(
       counts == addresses, "session sockets: an address's count is that of its sockets")
     check.require(
-      table.values.allSatisfy { $0.lane.count == 0 || $0.lane.awaitsDrain },
+      table.values.allSatisfy { $0.queue.count == 0 || $0.queue.awaitsDrain },
       "session sockets: what waits for a socket waits for its drain")
   }
 }

@@ -15,7 +15,7 @@ struct ShopRoom: Sendable {
   /// Upgrades that wait for the head, in order of arrival.
   var arrivals: [Arrival] = []
   /// Upgrades that wait for their backlog.
-  var creditors: Set<ConnectionID> = []
+  var backlogWaiters: Set<ConnectionID> = []
   /// The newest messages broadcast since the first of these upgrades started to wait.
   var recent: [Message] = []
   /// Posts that wait to be stored, in order of arrival.
@@ -42,7 +42,7 @@ struct ShopRoom: Sendable {
 
   /// Whether only the cached head would be lost with the room.
   var isIdle: Bool {
-    subscribers.isEmpty && arrivals.isEmpty && creditors.isEmpty && posts.isEmpty && !isAsking
+    subscribers.isEmpty && arrivals.isEmpty && backlogWaiters.isEmpty && posts.isEmpty && !isAsking
   }
 
   mutating func subscribe(_ connection: ConnectionID) {
@@ -55,20 +55,20 @@ struct ShopRoom: Sendable {
       subscribers.remove(at: index)
     }
     arrivals.removeAll { $0.id == connection }
-    settled(connection)
+    finishedBacklog(connection)
   }
 
   /// Stores a broadcast message for upgrades that wait for their backlog.
   mutating func remember(_ message: Message, atMost limit: Int) {
-    guard !creditors.isEmpty else { return }
+    guard !backlogWaiters.isEmpty else { return }
     recent.append(message)
     if recent.count > limit { recent.removeFirst() }
   }
 
   /// Records that an upgrade no longer waits. After the last one, the recent messages are removed.
-  mutating func settled(_ connection: ConnectionID) {
-    creditors.remove(connection)
-    if creditors.isEmpty { recent = [] }
+  mutating func finishedBacklog(_ connection: ConnectionID) {
+    backlogWaiters.remove(connection)
+    if backlogWaiters.isEmpty { recent = [] }
   }
 
   /// Sets the head and the newest time stamp that the store reported.

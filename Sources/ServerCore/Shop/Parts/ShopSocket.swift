@@ -88,8 +88,8 @@ struct ShopSockets: Sendable {
     return all[id]?.membership.shop
   }
 
-  mutating func heard(_ id: ConnectionID, at now: Instant) {
-    change(id) { $0.heard(at: now) }
+  mutating func received(_ id: ConnectionID, at now: Instant) {
+    change(id) { $0.received(at: now) }
   }
 
   /// Returns what is due on a socket, or `nil` if it waits or is unknown.

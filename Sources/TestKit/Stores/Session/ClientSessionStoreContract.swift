@@ -41,7 +41,7 @@ private enum SessionSamples {
   ) -> SessionEntry {
     SessionEntry(
       id: id, role: role, text: "a\u{0} \u{1F600}", conversation: conversation,
-      timestamp: Timestamp(nanoseconds: -1), place: .max)
+      timestamp: Timestamp(nanoseconds: -1), position: .max)
   }
 
   /// The entry of a prompt.

@@ -103,6 +103,6 @@ private enum SessionSamples {
   ) -> SessionEntry {
     SessionEntry(
       id: "e\(place)", role: role, text: "text\n\(place)", conversation: conversation,
-      timestamp: place == 2 ? nil : Timestamp(nanoseconds: Int64(place)), place: place)
+      timestamp: place == 2 ? nil : Timestamp(nanoseconds: Int64(place)), position: place)
   }
 }

@@ -31,30 +31,30 @@ struct SyncSecrets: Sendable {
     guard let text = String(validating: text, as: UTF8.self) else { throw .notText }
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
-      let words = line.split { $0 == " " || $0 == "\t" }
-      guard let name = words.first, !name.hasPrefix("#") else { continue }
-      try add(words, line: index + 1)
+      let fields = line.split { $0 == " " || $0 == "\t" }
+      guard let name = fields.first, !name.hasPrefix("#") else { continue }
+      try add(fields, line: index + 1)
     }
     guard !entries.isEmpty else { throw .empty }
   }
 
-  private mutating func add(_ words: [Substring], line: Int) throws(SyncSecretsFault) {
-    guard (2...3).contains(words.count) else { throw .words(line: line) }
-    let name = String(words[0])
+  private mutating func add(_ fields: [Substring], line: Int) throws(SyncSecretsFault) {
+    guard (2...3).contains(fields.count) else { throw .fields(line: line) }
+    let name = String(fields[0])
     guard name.utf8.count <= Self.maxNameBytes else {
       throw .tooLong(line: line, what: "user", limit: Self.maxNameBytes)
     }
-    guard words[1].utf8.count <= Self.maxSecretBytes else {
+    guard fields[1].utf8.count <= Self.maxSecretBytes else {
       throw .tooLong(line: line, what: "secret", limit: Self.maxSecretBytes)
     }
     var user = SyncUser(name)
-    if words.count == 3 {
-      user.zone = String(words[2])
-      guard TimeZone(identifier: String(words[2])) != nil else {
-        throw .zone(line: line, name: String(words[2].prefix(100)))
+    if fields.count == 3 {
+      user.zone = String(fields[2])
+      guard TimeZone(identifier: String(fields[2])) != nil else {
+        throw .zone(line: line, name: String(fields[2].prefix(100)))
       }
     }
-    let hash = SyncHasher().digest(Array(words[1].utf8))
+    let hash = SyncHasher().digest(Array(fields[1].utf8))
     for other in entries {
       if other.user.name == name { throw .sameUser(line: line, as: other.line) }
       if other.hash == hash { throw .sameSecret(line: line, as: other.line) }
@@ -117,7 +117,7 @@ extension SyncSecrets {
 enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
   case notText
   case empty
-  case words(line: Int)
+  case fields(line: Int)
   case tooLong(line: Int, what: String, limit: Int)
   case zone(line: Int, name: String)
   case sameUser(line: Int, as: Int)
@@ -127,7 +127,7 @@ enum SyncSecretsFault: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .notText: "it is not UTF-8 text; write lines such as: ann SECRET Europe/Berlin"
     case .empty: "it names no user; write a line such as: ann SECRET Europe/Berlin"
-    case .words(let line): "line \(line): write USER SECRET, and a time zone if one is wanted"
+    case .fields(let line): "line \(line): write USER SECRET, and a time zone if one is wanted"
     case .tooLong(let line, let what, let limit):
       "line \(line): the \(what) is longer than \(limit) bytes; choose a shorter one"
     case .zone(let line, let name):

@@ -50,7 +50,7 @@ struct SyncService: Service {
     return SyncService(
       rules: SyncServer(policy: policy, epoch: epoch, at: BootClock().now), store: store,
       secrets: secrets,
-      zones: SyncZones(), uploads: uploads, first: .restored(uploads.kept(at: BootClock().wall)))
+      zones: SyncZones(), uploads: uploads, first: .restored(uploads.stored(at: BootClock().wall)))
   }
 
   var port: (any LinkRuntime.Store)? { store }
@@ -69,7 +69,7 @@ struct SyncService: Service {
     case .cut(let id, let path, let head, let body):
       return .cut(id, Self.call(path, head, body))
     case .abandoned(let id): return .abandoned(id)
-    case .upgrade, .heard, .text, .binary, .overflow, .drained, .closed: return nil
+    case .upgrade, .received, .text, .binary, .overflow, .drained, .closed: return nil
     }
   }
 
@@ -111,14 +111,14 @@ struct SyncService: Service {
           return .checked
         }
       }
-    case .tell(let token, let user, let path, let span, let wall):
+    case .report(let token, let user, let path, let span, let wall):
       let zones = zones
       context.start {
         await Self.done(token) { () throws(StoreFailure) in
-          try await Self.tell(path, span, of: user, at: wall, from: store, zones)
+          try await Self.report(path, span, of: user, at: wall, from: store, zones)
         }
       }
-    case .keep, .finish, .forget: keep(effect, &context)
+    case .write, .finish, .forget: write(effect, &context)
     case .inform(let id, let fields):
       context.inform(id, 104, fields.map { ($0.name, $0.value) })
     case .interrupt(let id): context.interrupt(id)
@@ -127,13 +127,13 @@ struct SyncService: Service {
   }
 
   /// Carries out an effect on the file of an upload.
-  private func keep(_ effect: SyncServer.Effect, _ context: inout Context) {
+  private func write(_ effect: SyncServer.Effect, _ context: inout Context) {
     let (uploads, store) = (uploads, store)
     switch effect {
-    case .keep(let token, let id, let record, let offset, let bytes):
+    case .write(let token, let id, let record, let offset, let bytes):
       context.start {
         await Self.done(token) { () throws(StoreFailure) in
-          .kept(try uploads.write(bytes, to: id, record, at: offset))
+          .written(try uploads.write(bytes, to: id, record, at: offset))
         }
       }
     case .finish(let token, let id, let record, let offset, let bytes):
@@ -149,7 +149,7 @@ struct SyncService: Service {
         }
       }
     case .forget(let id): uploads.remove(id)
-    case .ingest, .stamp, .check, .tell, .inform, .interrupt, .answer, .finished: break
+    case .ingest, .stamp, .check, .report, .inform, .interrupt, .answer, .finished: break
     }
   }
 
@@ -206,7 +206,7 @@ struct SyncService: Service {
   }
 
   /// Computes a report, away from the loop of the sockets.
-  private static func tell(
+  private static func report(
     _ path: SyncPath, _ span: SyncSpan, of user: SyncUser, at wall: Timestamp,
     from store: any SyncStore, _ zones: SyncZones
   ) async throws(StoreFailure) -> SyncOutcome {
@@ -233,7 +233,6 @@ extension SyncPath: ServiceRoute {
     self.init(rawValue: isPage ? Self.dashboard.rawValue : path)
   }
 
-  var name: String { word }
   var takesCompressed: Bool { self == .sync || self == .upload }
 }
 

@@ -23,18 +23,18 @@ struct SyncUploadFiles: Sendable {
   private func path(_ id: UUID128) -> String { "\(directory)/\(id)" }
 
   /// Returns the uploads of earlier processes; removes files that are not valid uploads.
-  func kept(at wall: Timestamp) -> [StoredUpload] {
+  func stored(at wall: Timestamp) -> [StoredUpload] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     return names.sorted().compactMap { name in
-      guard let id = UUID128(name), let kept = kept(id, at: wall) else {
+      guard let id = UUID128(name), let stored = stored(id, at: wall) else {
         try? FileManager.default.removeItem(atPath: "\(directory)/\(name)")
         return nil
       }
-      return kept
+      return stored
     }
   }
 
-  private func kept(_ id: UUID128, at wall: Timestamp) -> StoredUpload? {
+  private func stored(_ id: UUID128, at wall: Timestamp) -> StoredUpload? {
     guard let file = FileHandle(forReadingAtPath: path(id)) else { return nil }
     defer { try? file.close() }
     guard let head = try? file.read(upToCount: SyncUploadRecord.mostBytes),
@@ -73,8 +73,8 @@ struct SyncUploadFiles: Sendable {
     // Bytes after the offset come from a failed write and were never reported, so they are removed.
     guard isNew || ftruncate(descriptor, start) == 0 else { throw refused("write") }
     let content = isNew ? line + bytes : bytes
-    let place = isNew ? 0 : start
-    guard lseek(descriptor, place, SEEK_SET) == place,
+    let position = isNew ? 0 : start
+    guard lseek(descriptor, position, SEEK_SET) == position,
       SystemCall.writeAll(content, to: descriptor), fsync(descriptor) == 0
     else {
       let failure = refused("write")

@@ -22,7 +22,7 @@ enum RelayServiceRoute: ServiceRoute {
   var name: String {
     switch self {
     case .phone(let route): route.rawValue
-    case .assistant(let route): route.word
+    case .assistant(let route): route.name
     }
   }
 
@@ -106,15 +106,15 @@ extension RelayReply {
     case .taken, .registered: return (200, headers, Self.object { $0.entry("success", true) })
     case .refused(let refusal):
       let fields = HTTPFields.of(status: refusal.status, retryAfter: refusal.retryAfter)
-      return (refusal.status, headers + fields, Self.error(refusal.word, refusal.text))
+      return (refusal.status, headers + fields, Self.error(refusal.name, refusal.text))
     }
   }
 
   /// Returns an object with `success` false, an error name for programs and a sentence for people.
-  static func error(_ word: String, _ text: String) -> [UInt8] {
+  static func error(_ name: String, _ text: String) -> [UInt8] {
     object {
       $0.entry("success", false)
-      $0.entry("error", word)
+      $0.entry("error", name)
       $0.entry("error_message", text)
     }
   }

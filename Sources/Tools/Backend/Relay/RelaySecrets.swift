@@ -48,7 +48,7 @@ enum RelaySecrets {
 /// The type has a stored byte because the thread sanitizer of Swift 6.3 ends the process when a
 /// generator without storage, such as the system's, is passed on.
 private struct KernelRandom: RandomNumberGenerator {
-  private let place: UInt8 = 0
+  private let storage: UInt8 = 0
 
   func next() -> UInt64 {
     var system = SystemRandomNumberGenerator()

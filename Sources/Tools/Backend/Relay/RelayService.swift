@@ -39,7 +39,7 @@ struct RelayService: Service {
 
   var rules: RelayRules
   let store: any RelayStore
-  private let kept: StoredRelay
+  private let stored: StoredRelay
   private let originPolicy: OriginPolicy
   private let proxies: TrustedProxies
   private let pushes: (any PushSender)?
@@ -55,13 +55,13 @@ struct RelayService: Service {
     configuration.relay.maxSockets
   }
 
-  private init(_ setup: BackendSetup, _ store: any RelayStore, _ kept: StoredRelay) {
+  private init(_ setup: BackendSetup, _ store: any RelayStore, _ stored: StoredRelay) {
     let configuration = setup.configuration
     let now = BootClock().now
     rules = RelayRules(
       relay: RelayServer(policy: configuration.relay, life: RelaySecrets.life(), at: now),
       assistants: MCPServer(policy: configuration.assistantsHere, at: now))
-    (self.store, self.kept) = (store, kept)
+    (self.store, self.stored) = (store, stored)
     (originPolicy, proxies) = (configuration.assistantsHere.originPolicy, configuration.proxies)
     (pushes, log) = (setup.pushes, setup.log)
   }
@@ -81,7 +81,7 @@ struct RelayService: Service {
 
   var port: (any LinkRuntime.Store)? { store }
 
-  var first: RelayRules.Input? { .relay(.restored(kept, wall: BootClock().wall)) }
+  var first: RelayRules.Input? { .relay(.restored(stored, wall: BootClock().wall)) }
 
   // MARK: Events
 
@@ -98,7 +98,7 @@ struct RelayService: Service {
     case .upgrade(let id, _, let head): return upgrade(id, head, &context).map { .relay($0) }
     // A pull is carried out anyway, since every pull may be repeated.
     case .abandoned(let id): return .assistants(.abandoned(id))
-    case .heard(let id): return .relay(.heard(id))
+    case .received(let id): return .relay(.received(id))
     case .text(let id, let bytes):
       do {
         return .relay(.phoneSaid(id, try PhoneMessage.read(bytes)))
@@ -231,8 +231,8 @@ struct RelayService: Service {
   private mutating func answer(_ id: RequestID, _ outcome: RelayOutcome, _ context: inout Context) {
     guard let call = calls.removeValue(forKey: id) else { return }
     var line = LogLine(.asked)
-    (line.route, line.outcome) = (call.kind, outcome.word)
-    line.took = call.since.duration(to: context.now)
+    (line.route, line.outcome) = (call.kind, outcome.name)
+    line.elapsed = call.since.duration(to: context.now)
     log.note(line)
     switch call.caller {
     case .process(let answer): answer(outcome)
@@ -262,7 +262,7 @@ struct RelayService: Service {
     context.start {
       let outcome = await pushes.send(push)
       var line = LogLine(.pushed)
-      line.outcome = outcome.word
+      line.outcome = outcome.name
       if case .failed(let cause) = outcome { line.detail = cause }
       log.note(line)
       return Stored(input: .relay(.pushed(phone, to: address, outcome)))
@@ -300,7 +300,7 @@ extension RelayCall {
 }
 
 extension PushOutcome {
-  fileprivate var word: String {
+  fileprivate var name: String {
     switch self {
     case .delivered: "delivered"
     case .gone: "gone"

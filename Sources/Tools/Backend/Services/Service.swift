@@ -102,7 +102,7 @@ enum ServiceEvent<Route: ServiceRoute> {
   /// The client left before its request was fully answered.
   case abandoned(RequestID)
   /// Bytes arrived on a socket; the event that they contain follows.
-  case heard(ConnectionID)
+  case received(ConnectionID)
   case text(ConnectionID, [UInt8])
   case binary(ConnectionID)
   /// The send queue of a socket exceeded its bound.
@@ -184,8 +184,8 @@ extension HTTPRequestHead {
   /// The token of `Authorization: Bearer`, if the request has one (RFC 6750 section 2.1).
   var bearer: String? {
     guard let field = first("authorization") else { return nil }
-    let words = field.split(separator: " ", omittingEmptySubsequences: true)
-    guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
-    return String(words[1])
+    let parts = field.split(separator: " ", omittingEmptySubsequences: true)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    return String(parts[1])
   }
 }

@@ -19,7 +19,7 @@ struct ServiceContext<S: Service> {
   }
 
   /// The state of the queue of writes.
-  private enum Lane {
+  private enum WriteQueue {
     case idle
     /// The store is making changes durable; changes that arrive meanwhile wait and are written
     /// together.
@@ -37,7 +37,7 @@ struct ServiceContext<S: Service> {
   /// Runs work on the loop; `nil` once the service has ended. Late results of the store are then
   /// dropped.
   private var inject: Inject?
-  private var lane = Lane.idle
+  private var writeQueue = WriteQueue.idle
   private var inputs: [S.Rules.Input] = []
   private var requests: [RequestID: Exchange] = [:]
   private var upgrades: [ConnectionID: Exchange] = [:]
@@ -165,7 +165,7 @@ extension ServiceContext {
     var line = exchange.line
     line.event = event
     line.status = status
-    line.took = exchange.since.duration(to: now)
+    line.elapsed = exchange.since.duration(to: now)
     log.note(line)
   }
 }
@@ -210,7 +210,7 @@ extension ServiceContext {
     line.event = .closed
     line.connection = id.number
     (line.code, line.detail) = (ending.code, ending.detail)
-    line.took = exchange?.since.duration(to: now)
+    line.elapsed = exchange?.since.duration(to: now)
     log.note(line)
     return ending.code
   }
@@ -244,17 +244,17 @@ extension SocketEnding {
 extension ServiceContext {
   /// Writes changes to the store now, or together with others once the store is idle.
   mutating func write(_ writes: [S.Write]) {
-    switch lane {
+    switch writeQueue {
     case .idle: commit(writes)
     case .busy(var waiting):
-      lane = .idle
+      writeQueue = .idle
       waiting += writes
-      lane = .busy(waiting: waiting)
+      writeQueue = .busy(waiting: waiting)
     }
   }
 
   private mutating func commit(_ writes: [S.Write]) {
-    lane = .busy(waiting: [])
+    writeQueue = .busy(waiting: [])
     let store = store
     start {
       await S.commit(writes, to: store)
@@ -266,8 +266,8 @@ extension ServiceContext {
   /// Writes the waiting changes before the last results reach the rules, so that the disk stays
   /// busy.
   mutating func commitNext() {
-    guard case .busy(let waiting) = lane else { return }
-    lane = .idle
+    guard case .busy(let waiting) = writeQueue else { return }
+    writeQueue = .idle
     if !waiting.isEmpty { commit(waiting) }
   }
 

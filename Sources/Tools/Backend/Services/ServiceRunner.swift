@@ -133,7 +133,7 @@ final class ServiceRunner<S: Service>: RunningService {
 
   func handle(_ event: SocketEvent, on socket: ConnectionID) {
     switch event {
-    case .received: read(.heard(socket))
+    case .received: read(.received(socket))
     case .text(_, let bytes): read(.text(socket, bytes))
     case .binary: read(.binary(socket))
     case .overflow: read(.overflow(socket))

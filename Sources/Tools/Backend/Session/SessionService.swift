@@ -21,7 +21,7 @@ struct SessionService: Service {
 
   var rules: SessionServer
   let store: any SessionStore
-  let kept: StoredSessions
+  let stored: StoredSessions
   let key: SessionKey
   /// The program that answers prompts; `nil` answers each prompt with its own text.
   let handlers: SessionHandlers?
@@ -44,7 +44,7 @@ struct SessionService: Service {
       return SessionService(
         rules: SessionServer(
           policy: configuration.session, seed: .random(in: 0 ... .max), at: BootClock().now),
-        store: store, kept: try await store.stored(), key: key,
+        store: store, stored: try await store.stored(), key: key,
         handlers: configuration.sessionHandler.map { SessionHandlers(command: $0) },
         originPolicy: configuration.assistantsHere.originPolicy, proxies: configuration.proxies)
     } catch {
@@ -55,7 +55,7 @@ struct SessionService: Service {
 
   var port: (any LinkRuntime.Store)? { store }
 
-  var first: SessionServer.Input? { .restored(kept, wall: BootClock().wall) }
+  var first: SessionServer.Input? { .restored(stored, wall: BootClock().wall) }
 
   mutating func read(
     _ event: ServiceEvent<SessionRoute>, _ context: inout Context
@@ -67,7 +67,7 @@ struct SessionService: Service {
       return nil
     case .upgrade(let id, _, let head): return upgrade(id, head, &context)
     case .abandoned, .announced, .cut: return nil
-    case .heard(let id): return .heard(id)
+    case .received(let id): return .received(id)
     case .text(let id, let bytes): return message(id, bytes)
     case .binary(let id):
       return .unreadable(id, detail: "A message is text, not binary.", field: nil)

@@ -50,11 +50,11 @@ struct ShopService: Service {
     case .request(let id, _, let head, let body): return request(id, head, body, &context)
     case .upgrade(let id, let route, let head): return upgrade(id, route, head, &context)
     case .abandoned(let id): return .abandoned(id)
-    case .heard(let id): return .heard(id)
+    case .received(let id): return .received(id)
     case .overflow(let id): return .overflowed(id)
     case .closed(let id, let code): return .gone(id, code: code)
     case .text, .binary, .drained, .announced, .cut:
-      // The stream is read-only, and `heard` already reported the bytes.
+      // The stream is read-only, and `received` already reported the bytes.
       return nil
     }
   }

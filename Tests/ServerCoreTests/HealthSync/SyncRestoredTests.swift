@@ -5,12 +5,12 @@ import Testing
 @testable import LinkServerCore
 
 /// Tests for which uploads are stored, for how long, and what happens to their last bytes.
-@Suite struct SyncKeptTests {
+@Suite struct SyncRestoredTests {
   private static let rest = [UInt8](repeating: 1, count: 8)
 
   private static func name(_ number: Int) -> UUID128 { UUID128(high: 9, low: UInt64(number)) }
 
-  private static func kept(_ number: Int, of user: String, age: Int) -> StoredUpload {
+  private static func stored(_ number: Int, of user: String, age: Int) -> StoredUpload {
     StoredUpload(
       id: name(number), record: SyncUploadRecord(user: user, length: 10, isGzip: false), offset: 4,
       age: .seconds(age))
@@ -18,8 +18,8 @@ import Testing
 
   @Test func `the youngest uploads of an earlier process are restored, up to the limit`() {
     var stage = SyncStage()
-    let kept = (0...SyncUploads.most).map { Self.kept($0, of: "u\($0)", age: $0) }
-    #expect(stage.feed(.restored(kept)) == [.forget(Self.name(SyncUploads.most))])
+    let stored = (0...SyncUploads.most).map { Self.stored($0, of: "u\($0)", age: $0) }
+    #expect(stage.feed(.restored(stored)) == [.forget(Self.name(SyncUploads.most))])
     #expect(stage.server.uploads.all.count == SyncUploads.most)
   }
 
@@ -29,12 +29,12 @@ import Testing
     stage.now = day
     _ = stage.ask(1, SyncStage.call("PATCH", [1], offset: 2, isComplete: false))
     #expect(stage.server.tick(at: day) == [])
-    #expect(stage.done(2, .kept(3)).answer?.field("Upload-Offset") == "3")
+    #expect(stage.done(2, .written(3)).answer?.field("Upload-Offset") == "3")
   }
 
   @Test func `the oldest upload without a pending write is evicted`() {
     var stage = SyncStage()
-    let own = (0..<SyncUploads.mostOfUser).map { Self.kept($0, of: "ann", age: 100 - $0) }
+    let own = (0..<SyncUploads.mostOfUser).map { Self.stored($0, of: "ann", age: 100 - $0) }
     _ = stage.feed(.restored(own))
     let patch = SyncStage.call("PATCH", [1], offset: 4, isComplete: false, name: Self.name(0))
     _ = stage.ask(1, patch)
@@ -43,8 +43,8 @@ import Testing
 
   @Test func `a new upload does not evict another user's`() {
     var stage = SyncStage()
-    let own = (0..<SyncUploads.mostOfUser).map { Self.kept($0, of: "ann", age: 100 - $0) }
-    _ = stage.feed(.restored(own + [Self.kept(99, of: "ben", age: 1_000)]))
+    let own = (0..<SyncUploads.mostOfUser).map { Self.stored($0, of: "ann", age: 100 - $0) }
+    _ = stage.feed(.restored(own + [Self.stored(99, of: "ben", age: 1_000)]))
     #expect(stage.ask(1, SyncStage.creation([1])).first == .forget(Self.name(0)))
   }
 

@@ -3,7 +3,7 @@ import LinkServerCore
 import LinkWire
 import Testing
 
-@Suite struct MCPDoorTests {
+@Suite struct MCPOriginTests {
   private static let list = #"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#
 
   @Test(arguments: [
@@ -126,7 +126,7 @@ import Testing
       name: "get_health_metrics"
     ) { $0.fields.bearer = MCPStage.token }
     #expect(stage.asks.map(\.bearer) == [.hash(MCPStage.token)])
-    stage.settle(.data("{}"))
+    stage.complete(.data("{}"))
     #expect(stage[call].body.contains(#""isError":false,"resultType":"complete","_meta":{"#))
   }
 

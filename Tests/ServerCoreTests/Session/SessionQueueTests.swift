@@ -6,7 +6,7 @@ import Testing
 @testable import LinkServerCore
 
 /// Tests for what occupies an entry in the lane of a socket, and how many bytes it counts.
-@Suite struct SessionLaneTests {
+@Suite struct SessionQueueTests {
   private static let one = ConnectionID(1)
   private static let first = SessionPromptID(1)
 
@@ -35,7 +35,7 @@ import Testing
   /// The message is cut to fit into 4,096 bytes, and then counts as almost that many.
   @Test(arguments: [(4_000, true), (4_096, false)])
   func `a message that was cut counts with its remaining bytes`(bytes: Int, isFull: Bool) {
-    var sessions = Sessions { $0.laneBytes = bytes }
+    var sessions = Sessions { $0.queueBytes = bytes }
     sessions.connect(1, version: "0.4.0")
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 4))
     sessions.connect(2, as: "bob")
@@ -50,12 +50,12 @@ import Testing
   /// The end follows a response of two letters, which counts as 702 bytes.
   @Test(arguments: [(852, true), (853, false)])
   func `the end of a turn counts as 150 bytes`(bytes: Int, isFull: Bool) {
-    var sessions = Sessions.asked { $0.laneBytes = bytes }
+    var sessions = Sessions.asked { $0.queueBytes = bytes }
     #expect(sessions.answer(1, "hi").contains(.noticeDrain(Self.one)) == isFull)
   }
 
   @Test func `a drained socket is given the full limit of bytes again`() {
-    var sessions = Sessions.connected { $0.laneBytes = 703 }
+    var sessions = Sessions.connected { $0.queueBytes = 703 }
     for number in 1...2 as ClosedRange<UInt64> {
       sessions.ask(key: "k\(number)")
       #expect(sessions.answer(number, "hi").messages(to: 1).count == 2)
@@ -79,7 +79,7 @@ import Testing
   // MARK: Places
 
   @Test func `a message of a conversation whose window waits takes no entry`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
+    var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 1) }
     sessions.connect(1, version: "0.4.0")
     sessions.connect(2, as: "bob")
     Self.follow(["a", Sessions.conversation], &sessions)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func `output for a prompt without a key takes no entry`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
+    var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 1) }
     sessions.connect(1, features: [.parts])
     sessions.ask(key: nil)
     Self.follow(["a", "b"], &sessions)
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test func `the rest of a long part takes one entry`() {
-    var sessions = Sessions { ($0.laneBytes, $0.maxParcels) = (1, 1) }
+    var sessions = Sessions { ($0.queueBytes, $0.maxQueued) = (1, 1) }
     sessions.connect(1, features: [.parts])
     _ = sessions.say(1, .setMaxMessageSize(kilobytes: 1))
     sessions.ask()
@@ -109,36 +109,37 @@ import Testing
   }
 
   @Test func `nothing waits for a closing socket`() {
-    var sessions = Sessions.connected { $0.laneBytes = 1 }
+    var sessions = Sessions.connected { $0.queueBytes = 1 }
     sessions.connect(2, as: "bob")
     Self.follow([Sessions.conversation, "a"], &sessions)
-    #expect(sessions.server.sockets[Self.one]?.lane.count == 1)
+    #expect(sessions.server.sockets[Self.one]?.queue.count == 1)
     _ = sessions.take(.overflowed(Self.one))
-    #expect(sessions.server.sockets[Self.one]?.lane.count == 0)
+    #expect(sessions.server.sockets[Self.one]?.queue.count == 0)
     sessions.ask(2)
     _ = sessions.answer(1)
-    #expect(sessions.server.sockets[Self.one]?.lane.count == 0)
+    #expect(sessions.server.sockets[Self.one]?.queue.count == 0)
   }
 
   /// Covers lanes in which `before` answers have already been sent.
   @Test(arguments: [0, 1, 2])
   func `the rest of a batch is sent next`(before: Int) {
     let all = ["a", "b", "c"].map { SessionSubscription(conversation: $0, cursor: .sequence(0)) }
-    let rest = SessionLane.Parcel.batch(Array(all.dropFirst()))
-    var lane = SessionLane()
-    for _ in 0..<before { lane.append(.response(Self.first)) }
-    lane.append(.batch(all))
-    lane.append(.response(SessionPromptID(2)))
-    for _ in 0..<before { #expect(lane.next() == .response(Self.first)) }
-    #expect(lane.next() == .batch(all))
-    lane.putBack(rest)
-    #expect([lane.next(), lane.next(), lane.next()] == [rest, .response(SessionPromptID(2)), nil])
+    let rest = SessionQueue.Item.batch(Array(all.dropFirst()))
+    var queue = SessionQueue()
+    for _ in 0..<before { queue.append(.response(Self.first)) }
+    queue.append(.batch(all))
+    queue.append(.response(SessionPromptID(2)))
+    for _ in 0..<before { #expect(queue.next() == .response(Self.first)) }
+    #expect(queue.next() == .batch(all))
+    queue.putBack(rest)
+    #expect(
+      [queue.next(), queue.next(), queue.next()] == [rest, .response(SessionPromptID(2)), nil])
   }
 
   // MARK: Replays
 
   @Test func `an answer that is acknowledged while its replay waits is not replayed`() {
-    var sessions = Sessions.asked { $0.laneBytes = 1 }
+    var sessions = Sessions.asked { $0.queueBytes = 1 }
     _ = sessions.answer(1)
     sessions.ask(key: "k2")
     _ = sessions.answer(2)

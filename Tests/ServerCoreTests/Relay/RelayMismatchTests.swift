@@ -6,7 +6,7 @@ import LinkWire
 import Testing
 
 /// Tests for messages of a phone that do not answer its current question.
-struct RelayStrayTests {
+struct RelayMismatchTests {
   private let one = ConnectionID(1)
   private let request = RelayStage.request("a-1")
   private static let whole = #"{"success":true,"health_data":[]}"#

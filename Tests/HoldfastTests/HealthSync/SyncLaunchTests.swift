@@ -49,7 +49,7 @@ import Testing
     await sync.settled { $0.sending.count == 3 }
     #expect(system.enqueued.map(\.file) == Array(files.dropFirst()))
     for file in files { await system.end(file, .accepted) }
-    await sync.settled { $0.standing == .done(quarantined: 0) }
+    await sync.settled { $0.state == .done(quarantined: 0) }
     await sync.close()
   }
 

@@ -24,7 +24,7 @@
 @_exported public import struct LinkHealth.HealthSample
 @_exported public import struct LinkHealth.HealthSampleKey
 @_exported public import struct LinkHealth.HealthSamplePage
-@_exported public import struct LinkHealth.HealthSamplePlace
+@_exported public import struct LinkHealth.HealthSamplePosition
 @_exported public import struct LinkHealth.HealthSampleQuery
 @_exported public import enum LinkHealth.HealthSampleValue
 @_exported public import struct LinkHealth.ImportReconciliation

@@ -35,7 +35,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
   /// The date of the newest reconciled export.
   public private(set) var newestExport: Timestamp?
   /// The samples that the next `settle` keeps.
-  fileprivate var marks: Set<HealthSamplePlace> = []
+  fileprivate var marks: Set<HealthSamplePosition> = []
   /// The end time of the last import.
   package var lastImport: Timestamp?
 
@@ -115,7 +115,7 @@ extension StoredHealthSamples {
   public mutating func clearMarks() { marks = [] }
 
   /// Marks samples for the next `settle`.
-  public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
+  public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.positions) }
 
   /// Removes unmarked samples from the intervals of a reconciliation, and removes the marks.
   ///
@@ -143,7 +143,7 @@ extension StoredHealthSamples {
 
   /// Returns a page of the additions and deletions of a type after an anchor.
   public func changes(_ query: HealthChangeQuery) -> HealthChangePage {
-    HealthWalk.page(query, of: 0, newest: newestChange) { span in
+    HealthChangeCursor.page(query, of: 0, newest: newestChange) { span in
       deletions[span.type]?.values.contains { $0 > span.done } ?? false
         || shelves[span.type]?.additions.values.contains { $0 > span.done } ?? false
     } deletions: { span, key, limit in
@@ -166,11 +166,11 @@ extension StoredHealthSamples {
 extension StoredHealthSamples.Shelf {
   /// Removes the unmarked samples of an interval, and returns their keys.
   fileprivate mutating func remove(
-    _ interval: CoverageInterval, except marks: Set<HealthSamplePlace>
+    _ interval: CoverageInterval, except marks: Set<HealthSamplePosition>
   ) -> [HealthSampleKey] {
     let gone = places.filter {
       interval.contains($0.start)
-        && !marks.contains(HealthSamplePlace(type: interval.type, start: $0.start, key: $0.key))
+        && !marks.contains(HealthSamplePosition(type: interval.type, start: $0.start, key: $0.key))
     }
     for place in gone { (samples[place.key], additions[place.key]) = (nil, nil) }
     let left = samples
@@ -180,7 +180,7 @@ extension StoredHealthSamples.Shelf {
 
   /// Returns up to `limit` samples after a position that were added by the changes of a span.
   fileprivate func added(
-    _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+    _ span: HealthChangeSpan, after place: HealthPosition, limit: Int
   ) -> [KeyedHealthSample] {
     let begin = places.end { ($0.start, $0.key) <= (place.start, place.key) }
     return places[begin...].lazy.filter { place in
@@ -207,7 +207,7 @@ extension StoredHealthSamples.Shelf {
   }
 
   fileprivate func samples(
-    _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
+    _ query: HealthSampleQuery, after: HealthSamplePosition?, limit: Int
   ) -> [(key: HealthSampleKey, sample: HealthSample)] {
     let begin =
       if let after {
@@ -232,14 +232,14 @@ extension HealthSampleQuery {
   /// - Parameter read: Returns up to `limit` samples of a type, in order, after a position or from
   ///   the first one.
   package func page<Failure: Error>(
-    read: (_ type: String, _ after: HealthSamplePlace?, _ limit: Int) throws(Failure) ->
+    read: (_ type: String, _ after: HealthSamplePosition?, _ limit: Int) throws(Failure) ->
       [(key: HealthSampleKey, sample: HealthSample)]
   ) throws(Failure) -> HealthSamplePage {
     guard from < to else { return HealthSamplePage(samples: []) }
     // One extra sample shows whether another page follows. SQLite counts to 2^31 - 1.
     let wanted = min(max(1, limit), Int(Int32.max) - 1)
     var samples: [HealthSample] = []
-    var last: HealthSamplePlace?
+    var last: HealthSamplePosition?
     for type in typesLeft {
       let place = after.flatMap { $0.type == type ? $0 : nil }
       for (key, sample) in try read(type, place, wanted - samples.count + 1) {
@@ -247,7 +247,7 @@ extension HealthSampleQuery {
           return HealthSamplePage(samples: samples, next: last ?? after)
         }
         samples.append(sample)
-        last = HealthSamplePlace(type: type, start: sample.start, key: key)
+        last = HealthSamplePosition(type: type, start: sample.start, key: key)
       }
     }
     return HealthSamplePage(samples: samples)

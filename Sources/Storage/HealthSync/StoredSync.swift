@@ -57,14 +57,14 @@ public struct StoredSync: Sendable, Hashable {
   }
 
   /// Returns the positions of all samples of a user.
-  package func places(of user: String) -> Set<HealthSamplePlace> {
+  package func places(of user: String) -> Set<HealthSamplePosition> {
     shelves[user].map { Set($0.samples.keys) } ?? []
   }
 
   /// Returns records of a type as they were sent, ordered by start, after a position or from the
   /// first.
   public func raw(
-    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) -> [SyncRaw] {
     let places = shelves[user]?.places(of: type) ?? []
     return places.lazy.filter { place in
@@ -85,16 +85,16 @@ private struct Shelf: Sendable, Hashable {
   /// The state of a UUID.
   enum Identity: Hashable {
     /// A sample in a batch of this time; the earliest time if the batch had none.
-    case sample(HealthSamplePlace, named: Timestamp)
+    case sample(HealthSamplePosition, named: Timestamp)
     /// A deletion by a batch of this time; the earliest time if the batch had none.
     case deleted(Timestamp)
   }
 
-  var samples: [HealthSamplePlace: Entry] = [:]
+  var samples: [HealthSamplePosition: Entry] = [:]
   var identities: [UUID128: Identity] = [:]
   var stamps = SyncStamps()
 
-  func places(of type: String) -> [HealthSamplePlace] {
+  func places(of type: String) -> [HealthSamplePosition] {
     samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
   }
 
@@ -120,7 +120,7 @@ private struct Shelf: Sendable, Hashable {
     }
   }
 
-  private mutating func release(_ place: HealthSamplePlace) {
+  private mutating func release(_ place: HealthSamplePosition) {
     samples[place]?.uuids -= 1
     if let uuids = samples[place]?.uuids, uuids <= 0 { samples[place] = nil }
   }
@@ -130,7 +130,7 @@ private struct Shelf: Sendable, Hashable {
     let isNew = samples[place] == nil
     let refusal: SyncAddition = isNew ? .refused : .known
     var time = made ?? Timestamp(nanoseconds: .min)
-    var former: HealthSamplePlace?
+    var former: HealthSamplePosition?
     if let uuid = sample.uuid {
       switch identities[uuid] {
       case .deleted(let deleted)?: if let made, made < deleted { return refusal }

@@ -4,18 +4,18 @@ package enum Base64URL {
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count * 4 + 2) / 3)
-    var word: UInt32 = 0
+    var buffer: UInt32 = 0
     var bits = 0
     for byte in bytes {
-      word = word << 8 | UInt32(byte)
+      buffer = buffer << 8 | UInt32(byte)
       bits += 8
       while bits >= 6 {
         bits -= 6
-        text.append(letter(of: UInt8(truncatingIfNeeded: word >> UInt32(bits)) & 0x3F))
+        text.append(letter(of: UInt8(truncatingIfNeeded: buffer >> UInt32(bits)) & 0x3F))
       }
     }
     if bits > 0 {
-      text.append(letter(of: UInt8(truncatingIfNeeded: word << UInt32(6 - bits)) & 0x3F))
+      text.append(letter(of: UInt8(truncatingIfNeeded: buffer << UInt32(6 - bits)) & 0x3F))
     }
     return String(decoding: text, as: UTF8.self)
   }
@@ -33,18 +33,18 @@ package enum Base64URL {
     guard letters.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(letters.count * 3 / 4)
-    var word: UInt32 = 0
+    var buffer: UInt32 = 0
     var bits = 0
     for letter in letters {
       guard let value = value(of: letter) else { return nil }
-      word = word << 6 | UInt32(value)
+      buffer = buffer << 6 | UInt32(value)
       bits += 6
       if bits >= 8 {
         bits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: word >> UInt32(bits)))
+        bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
       }
     }
-    return word & (1 << UInt32(bits) - 1) == 0 ? bytes : nil
+    return buffer & (1 << UInt32(bits) - 1) == 0 ? bytes : nil
   }
 
   private static func letter(of value: UInt8) -> UInt8 {

@@ -7,7 +7,7 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
   /// A member has another kind of JSON value than specified.
   case wrongType(field: String)
   /// A member has a value outside of its fixed set.
-  case unknownWord(field: String, known: [String])
+  case unknownValue(field: String, known: [String])
   /// A member is not an ISO 8601 time, or is outside the years 1677 to 2262.
   case badDate(field: String)
   /// A member exceeds one of its bounds.
@@ -21,7 +21,7 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
     case .malformed(let detail): detail
     case .missing(let field): "\(field) is missing"
     case .wrongType(let field): "\(field) is of another type"
-    case .unknownWord(let field, let known):
+    case .unknownValue(let field, let known):
       "\(field) must be one of \(known.joined(separator: ", "))"
     case .badDate(let field): "\(field) is not an ISO 8601 date"
     case .outOfBounds(let field): "\(field) is out of bounds"
@@ -33,7 +33,7 @@ public enum FieldFault: Error, Sendable, Hashable, Codable, CustomStringConverti
   package var field: String? {
     switch self {
     case .malformed, .tooLong: nil
-    case .missing(let field), .wrongType(let field), .unknownWord(let field, _),
+    case .missing(let field), .wrongType(let field), .unknownValue(let field, _),
       .badDate(let field), .outOfBounds(let field):
       field
     }

@@ -132,13 +132,13 @@ package struct JSONFields: Sendable {
   }
 
   /// Returns a label of a fixed set, in either letter case; `nil` if it is absent or empty.
-  package func optionalWord<Word: RawRepresentable<String> & CaseIterable>(
-    _ name: String, of: Word.Type = Word.self
-  ) throws(FieldFault) -> Word? {
+  package func optionalValue<Label: RawRepresentable<String> & CaseIterable>(
+    _ name: String, of: Label.Type = Label.self
+  ) throws(FieldFault) -> Label? {
     guard let text = try optionalString(name), !text.isEmpty else { return nil }
-    guard let word = Word(rawValue: text) ?? Word(rawValue: text.uppercased()) else {
-      throw .unknownWord(field: name, known: Word.allCases.map(\.rawValue))
+    guard let label = Label(rawValue: text) ?? Label(rawValue: text.uppercased()) else {
+      throw .unknownValue(field: name, known: Label.allCases.map(\.rawValue))
     }
-    return word
+    return label
   }
 }

@@ -70,16 +70,16 @@ public struct JSONReader: Sendable {
   /// Reads `true` or `false`.
   public mutating func bool() throws(JSONError) -> Bool {
     guard try nextByte() == UInt8(ascii: "t") else {
-      try take(word: "false")
+      try take(literal: "false")
       return false
     }
-    try take(word: "true")
+    try take(literal: "true")
     return true
   }
 
   /// Reads `null`.
   public mutating func null() throws(JSONError) {
-    try take(word: "null")
+    try take(literal: "null")
   }
 
   /// Reads and discards a value of any kind, after checking its grammar.
@@ -124,11 +124,11 @@ public struct JSONReader: Sendable {
     position += 1
   }
 
-  private mutating func take(word: String) throws(JSONError) {
+  private mutating func take(literal: String) throws(JSONError) {
     _ = try nextByte()
-    let end = position + word.utf8.count
-    guard end <= bytes.count, holds(word, at: position) else {
-      throw JSONError("expected '\(word)'", at: position)
+    let end = position + literal.utf8.count
+    guard end <= bytes.count, holds(literal, at: position) else {
+      throw JSONError("expected '\(literal)'", at: position)
     }
     position = end
   }

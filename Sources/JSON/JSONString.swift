@@ -12,24 +12,24 @@ extension JSONReader {
   public mutating func scanString() throws(JSONError) -> JSONString {
     try take(UInt8(ascii: "\""))
     let start = position
-    var (place, isEscaped) = (start, false)
+    var (index, isEscaped) = (start, false)
     while true {
-      place = unsafe bytes.withUnsafeBufferPointer {
-        unsafe PlainText.end(of: Span(_unsafeElements: $0), from: place, isASCII: true)
+      index = unsafe bytes.withUnsafeBufferPointer {
+        unsafe PlainText.end(of: Span(_unsafeElements: $0), from: index, isASCII: true)
       }
-      guard place < bytes.count else {
-        throw JSONError("the text ends inside a string", at: place)
+      guard index < bytes.count else {
+        throw JSONError("the text ends inside a string", at: index)
       }
-      switch bytes[place] {
+      switch bytes[index] {
       case UInt8(ascii: "\""):
-        position = place + 1
-        return JSONString(range: start..<place, isEscaped: isEscaped)
+        position = index + 1
+        return JSONString(range: start..<index, isEscaped: isEscaped)
       case UInt8(ascii: "\\"):
-        (isEscaped, position) = (true, place)
+        (isEscaped, position) = (true, index)
         _ = try scanEscape()
-        place = position
-      case 0x80...: place = try endOfScalar(at: place)
-      case _: throw JSONError("control character in a string", at: place)
+        index = position
+      case 0x80...: index = try endOfScalar(at: index)
+      case _: throw JSONError("control character in a string", at: index)
       }
     }
   }
@@ -76,14 +76,14 @@ extension JSONReader {
   private static func isSame(
     _ own: Span<UInt8>, _ other: Span<UInt8>, from start: Int
   ) -> Bool {
-    var place = 0
-    while place &+ 8 <= other.count {
-      guard own.word(at: start &+ place) == other.word(at: place) else { return false }
-      place &+= 8
+    var index = 0
+    while index &+ 8 <= other.count {
+      guard own.word(at: start &+ index) == other.word(at: index) else { return false }
+      index &+= 8
     }
-    while place < other.count {
-      guard own[start &+ place] == other[place] else { return false }
-      place &+= 1
+    while index < other.count {
+      guard own[start &+ index] == other[index] else { return false }
+      index &+= 1
     }
     return true
   }
@@ -171,9 +171,9 @@ enum PlainText {
     of text: Span<UInt8>, from start: Int, isASCII: Bool
   ) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
-    var place = start
-    while place &+ 8 <= text.count {
-      let word = text.word(at: place)
+    var index = start
+    while index &+ 8 <= text.count {
+      let word = text.word(at: index)
       // The highest bit of each byte shows that it is 0, or below 0x20, unless the bit was set
       // before. The lowest such bit is correct; higher ones may result from a borrow.
       let quote = word ^ ones &* UInt64(UInt8(ascii: "\""))
@@ -181,11 +181,11 @@ enum PlainText {
       let special =
         (quote &- ones) & ~quote | (escape &- ones) & ~escape | (word &- ones &* 0x20) & ~word
       let marks = (isASCII ? special | word : special) & ones &<< 7
-      if marks != 0 { return place &+ marks.trailingZeroBitCount / 8 }
-      place &+= 8
+      if marks != 0 { return index &+ marks.trailingZeroBitCount / 8 }
+      index &+= 8
     }
-    while place < text.count, isPlain(text[place], isASCII: isASCII) { place &+= 1 }
-    return place
+    while index < text.count, isPlain(text[index], isASCII: isASCII) { index &+= 1 }
+    return index
   }
 
   @inline(__always)

@@ -38,7 +38,7 @@ public struct JSONWriter: Sendable {
     unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 4) { text in
       unsafe text[0] = UInt8(ascii: ",")
       unsafe text[start] = UInt8(ascii: "\"")
-      for place in 0..<count { unsafe text[start + 1 + place] = name.utf8Start[place] }
+      for offset in 0..<count { unsafe text[start + 1 + offset] = name.utf8Start[offset] }
       unsafe text[start + 1 + count] = UInt8(ascii: "\"")
       unsafe text[start + 2 + count] = UInt8(ascii: ":")
       unsafe bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<(start + 3 + count)]))

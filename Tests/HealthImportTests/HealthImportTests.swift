@@ -99,9 +99,9 @@ import Testing
       isStopped.withLock { $0 = progress.addition.added > 0 }
     }
     #expect(report.ending == .stopped)
-    let kept = try await store.summary().map(\.count).reduce(0, +)
-    #expect(kept == report.addition.added)
-    #expect(kept > 0)
+    let stored = try await store.summary().map(\.count).reduce(0, +)
+    #expect(stored == report.addition.added)
+    #expect(stored > 0)
   }
 
   @Test func `import progress never decreases and ends at the size of the file`() async throws {

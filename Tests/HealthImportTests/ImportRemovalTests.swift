@@ -51,8 +51,8 @@ import Testing
     try scratch.write(Export.xml([(Self.steps, 0, "1"), (Self.steps, 5, "1")]), to: "old.xml")
     for store in try await Export.stores(scratch) {
       _ = try await HealthImport.run(scratch("new.xml"), into: store)
-      let kept = try await HealthImport.run(scratch("old.xml"), into: store)
-      #expect(kept.removal == .older)
+      let older = try await HealthImport.run(scratch("old.xml"), into: store)
+      #expect(older.removal == .older)
       #expect(try await Export.starts(store, Self.steps) == [0, 1, 2, 3, 4, 5])
       let replaced = try await HealthImport.run(scratch("old.xml"), into: store, replaces: true)
       #expect(replaced.removal == .done)
@@ -117,9 +117,9 @@ import Testing
 
   @Test(arguments: 0..<11)
   func `unreadable samples of a newer export are not removed and do not become outdated`(
-    place: Int
+    index: Int
   ) async throws {
-    let (name, hasType, damage) = Self.damages[place]
+    let (name, hasType, damage) = Self.damages[index]
     let scratch = try Scratch()
     let all = (0..<6).map { (Self.steps, $0, "\($0)") } + [(Self.heart, 3, "60")]
     try scratch.write(Export.xml(all), to: "old.xml")
@@ -226,10 +226,10 @@ import Testing
     var lines = String(decoding: bytes, as: UTF8.self).split(
       separator: "\n", omittingEmptySubsequences: false)
     try scratch.write(bytes, to: "old.xml")
-    let gone = lines.indices.filter {
+    let matches = lines.indices.filter {
       lines[$0].contains("<Record type=\"\(Self.steps)\"") && lines[$0].hasSuffix("/>")
     }
-    lines.remove(at: gone[gone.count / 2])
+    lines.remove(at: matches[matches.count / 2])
     try scratch.write(Array(lines.joined(separator: "\n").utf8), to: "new.xml")
     let store = try await Platform.healthStore(in: scratch("data"))
     _ = try await HealthImport.run(scratch("old.xml"), into: store)

@@ -123,7 +123,9 @@ import Testing
       ("HKCategoryValueSleepAnalysisAsleepDeep", 4, "AsleepDeep"),
       ("HKCategoryValueSleepAnalysisAsleepREM", 5, "AsleepREM"), ("something", nil, "Unknown"),
     ] as [(String, Double?, String)])
-  func `a sleep stage is encoded as a number and a name`(name: String, value: Double?, word: String)
+  func `a sleep stage is encoded as a number and a name`(
+    name: String, value: Double?, stage: String
+  )
     throws
   {
     let type = "HKCategoryTypeIdentifierSleepAnalysis"
@@ -131,7 +133,7 @@ import Testing
       added: [Self.source(1, Self.sample(type, .category(name), unit: nil))], anchor: Self.anchor)
     let record = try #require(try Self.batches(page, of: type)[0].records?.first)
     #expect(record.value == value)
-    #expect(record.valueText == .text(word))
+    #expect(record.valueText == .text(stage))
   }
 
   @Test func `a category other than sleep is encoded as its own name`() throws {

@@ -13,9 +13,9 @@ import Testing
 
   @Test func `observers are registered at each start from the stored requested types`() {
     var harness = SyncHarness()
-    let kept = StoredSyncQueue(
+    let stored = StoredSyncQueue(
       asked: [Self.heart], types: [], batches: [], stamp: SyncHarness.time(0))
-    let effects = harness.give(.restored(kept, running: [], missing: []))
+    let effects = harness.give(.restored(stored, running: [], missing: []))
     #expect(effects.contains(.observe([Self.heart])))
     harness.give(.ask([Self.steps]))
     #expect(harness.log.contains(.observe([Self.steps])))
@@ -157,7 +157,7 @@ import Testing
     harness.give(.notFetched(id, .locked(detail: "locked")))
     #expect(harness.givenBack == [WakeID(1): [.later]])
     #expect(harness.steps == [])
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     harness.pass(.milliseconds(999))
     #expect(harness.fetches.count == 1)
     harness.pass(.milliseconds(1))
@@ -166,9 +166,9 @@ import Testing
       harness.give(.notFetched(try #require(harness.fetches.last), .locked(detail: "locked")))
       harness.pass(.seconds(60))
     }
-    #expect(harness.model.standing == .unreadable(.locked(detail: "locked")))
+    #expect(harness.model.state == .unreadable(.locked(detail: "locked")))
     try harness.read(1, anchor: 1)
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
   }
 
   @Test func `while the device is locked nothing is read`() {
@@ -235,9 +235,9 @@ import Testing
 
   @Test func `a type that is requested twice has one queue`() {
     var harness = SyncHarness()
-    let kept = StoredSyncQueue(
+    let stored = StoredSyncQueue(
       asked: [Self.steps, Self.steps], types: [], batches: [], stamp: SyncHarness.time(0))
-    harness.give(.restored(kept, running: [], missing: []))
+    harness.give(.restored(stored, running: [], missing: []))
     #expect(harness.model.queues.map(\.type) == [Self.steps])
   }
 
@@ -267,7 +267,7 @@ import Testing
 
   @Test func `a batch accepted during a refresh request causes one more refresh`() throws {
     var harness = SyncHarness.asked()
-    func told() -> Int { harness.log.count { $0 == .refresh } }
+    func refreshes() -> Int { harness.log.count { $0 == .refresh } }
     for number in 1...2 {
       harness.fire(wake: UInt64(number))
       harness.pass(.seconds(1))
@@ -275,12 +275,12 @@ import Testing
       harness.accept("f\(number)")
       harness.finishCommits()
     }
-    #expect(told() == 1)
+    #expect(refreshes() == 1)
     harness.give(.refreshed(nil))
-    #expect(told() == 2)
+    #expect(refreshes() == 2)
     harness.give(.refreshed(nil))
-    #expect(told() == 2)
-    #expect(harness.model.standing == .done(quarantined: 0))
+    #expect(refreshes() == 2)
+    #expect(harness.model.state == .done(quarantined: 0))
   }
 
   @Test func `a page that arrives after the stop is deleted`() throws {

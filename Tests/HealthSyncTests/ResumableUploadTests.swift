@@ -5,7 +5,7 @@ import Testing
 
 /// The steps of a resumable upload, and the reaction to each answer.
 @Suite struct ResumableUploadTests {
-  private static let place = "https://a.example/up?id=1"
+  private static let url = "https://a.example/up?id=1"
   private static let size = 600_000
   private static let piece = ResumableUpload.mostPiece
 
@@ -26,7 +26,7 @@ import Testing
 
   /// Returns an upload whose next piece is the last one, of 100,000 bytes.
   private static func last(_ dialect: UploadDialect) -> ResumableUpload {
-    var upload = begun(dialect, url: place)
+    var upload = begun(dialect, url: url)
     _ = upload.take(reply(204, dialect, offset: 500_000))
     return upload
   }
@@ -42,7 +42,7 @@ import Testing
     #expect(
       upload.take(Self.reply(204, dialect, offset: 550_000, isComplete: isComplete)) == .nothing)
     #expect(
-      upload.step == .append(url: Self.place, from: 550_000, count: 50_000, isLast: true))
+      upload.step == .append(url: Self.url, from: 550_000, count: 50_000, isLast: true))
     let whole = Self.reply(
       204, dialect, offset: Self.size, isComplete: dialect == .tus ? nil : true)
     #expect(upload.take(whole) == .forget)
@@ -52,10 +52,10 @@ import Testing
 
   @Test func `a partly stored middle piece continues at the server's offset`() {
     var upload = Self.begun()
-    _ = upload.take(Self.reply(201, url: Self.place))
+    _ = upload.take(Self.reply(201, url: Self.url))
     _ = upload.take(Self.reply(204, offset: 200_000, isComplete: false))
     #expect(
-      upload.step == .append(url: Self.place, from: 200_000, count: Self.piece, isLast: false))
+      upload.step == .append(url: Self.url, from: 200_000, count: Self.piece, isLast: false))
   }
 
   @Test(arguments: [500_000, 500_001, 499_000, 0])
@@ -76,11 +76,11 @@ import Testing
   @Test func `the client requests the offset if the server does not report it`() {
     var tus = Self.last(.tus)
     #expect(tus.take(Self.reply(204, .tus)) == .nothing)
-    #expect(tus.step == .offset(url: Self.place))
+    #expect(tus.step == .offset(url: Self.url))
     var draft = Self.begun()
-    _ = draft.take(Self.reply(201, url: Self.place))
+    _ = draft.take(Self.reply(201, url: Self.url))
     #expect(draft.take(Self.reply(204)) == .nothing)
-    #expect(draft.step == .offset(url: Self.place))
+    #expect(draft.step == .offset(url: Self.url))
     var beyond = Self.last(.tus)
     #expect(beyond.take(Self.reply(204, .tus, offset: Self.size + 1)) == .forget)
     #expect(beyond.step == .create)
@@ -89,7 +89,7 @@ import Testing
   @Test func `an incomplete upload whose bytes are all stored ends with an empty last piece`() {
     var upload = Self.last(.current)
     _ = upload.take(Self.reply(204, offset: Self.size, isComplete: false))
-    #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
+    #expect(upload.step == .append(url: Self.url, from: Self.size, count: 0, isLast: true))
   }
 
   @Test func `an answer without upload fields to the draft's last piece ends the upload`() {
@@ -111,12 +111,12 @@ import Testing
     var upload = Self.begun()
     #expect(upload.step == .create)
     #expect(upload.fields == UploadFields(.current, length: Self.size, isComplete: false).fields)
-    #expect(upload.take(Self.reply(201, url: Self.place)) == .ticket(url: Self.place))
+    #expect(upload.take(Self.reply(201, url: Self.url)) == .ticket(url: Self.url))
     var sent = 0
     for isLast in [false, false, true] {
       let count = isLast ? Self.size - 2 * Self.piece : Self.piece
       #expect(
-        upload.step == .append(url: Self.place, from: sent, count: count, isLast: isLast))
+        upload.step == .append(url: Self.url, from: sent, count: count, isLast: isLast))
       #expect(
         upload.fields == UploadFields(.current, offset: sent, isComplete: isLast).fields + [
           UploadField("Content-Type", "application/partial-upload")
@@ -130,19 +130,19 @@ import Testing
 
   @Test func `an attempt with a ticket requests the offset and continues there`() {
     for dialect in [UploadDialect.current, .iOS, .tus] {
-      var upload = Self.begun(dialect, url: Self.place)
-      #expect(upload.step == .offset(url: Self.place))
+      var upload = Self.begun(dialect, url: Self.url)
+      #expect(upload.step == .offset(url: Self.url))
       #expect(upload.fields == dialect.fields)
       #expect(upload.take(Self.reply(204, dialect, offset: 500_000)) == .nothing)
       #expect(
-        upload.step == .append(url: Self.place, from: 500_000, count: 100_000, isLast: true))
+        upload.step == .append(url: Self.url, from: 500_000, count: 100_000, isLast: true))
     }
   }
 
   @Test func `a resumed upload whose bytes are all stored is completed by an empty piece`() {
-    var upload = Self.begun(url: Self.place)
+    var upload = Self.begun(url: Self.url)
     _ = upload.take(Self.reply(204, offset: Self.size, isComplete: false))
-    #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
+    #expect(upload.step == .append(url: Self.url, from: Self.size, count: 0, isLast: true))
     _ = upload.take(Self.reply(200, isComplete: true))
     #expect(upload.step == .ended(status: 200))
   }
@@ -152,7 +152,7 @@ import Testing
     reply(204, offset: size, isComplete: true), reply(200, .tus, offset: size),
   ])
   func `an unusable upload URL is forgotten, and the upload starts over`(answer: UploadReply) {
-    var upload = Self.begun(answer.fields.dialect, url: Self.place)
+    var upload = Self.begun(answer.fields.dialect, url: Self.url)
     #expect(upload.take(answer) == .forget)
     #expect(upload.step == .create)
   }
@@ -168,8 +168,8 @@ import Testing
   @Test(arguments: [(199, false), (200, true), (299, true), (300, false)])
   func `an upload URL is used only if the status is a success`(status: Int, isUsed: Bool) {
     var upload = Self.begun()
-    let keep = upload.take(Self.reply(status, url: Self.place))
-    #expect(keep == (isUsed ? .ticket(url: Self.place) : .nothing))
+    let update = upload.take(Self.reply(status, url: Self.url))
+    #expect(update == (isUsed ? .ticket(url: Self.url) : .nothing))
     #expect(upload.isUnderstood == isUsed)
   }
 
@@ -177,10 +177,10 @@ import Testing
   func `an upload continues at a reported offset only if the status is a success`(
     status: Int, isUsed: Bool
   ) {
-    var upload = Self.begun(url: Self.place)
+    var upload = Self.begun(url: Self.url)
     #expect(upload.take(Self.reply(status, offset: 500_000)) == (isUsed ? .nothing : .forget))
     let append = ResumableUpload.Step.append(
-      url: Self.place, from: 500_000, count: 100_000, isLast: true)
+      url: Self.url, from: 500_000, count: 100_000, isLast: true)
     #expect(upload.step == (isUsed ? append : .create))
   }
 
@@ -190,18 +190,18 @@ import Testing
     #expect(creating.take(Self.reply(status)) == .nothing)
     #expect(creating.step == .ended(status: status))
     #expect(creating.isUnderstood)
-    var asking = Self.begun(url: Self.place)
+    var asking = Self.begun(url: Self.url)
     #expect(asking.take(Self.reply(status)) == .nothing)
     #expect(asking.step == .ended(status: status))
     var appending = Self.begun()
-    _ = appending.take(Self.reply(201, url: Self.place))
+    _ = appending.take(Self.reply(201, url: Self.url))
     #expect(appending.take(Self.reply(status)) == .nothing)
     #expect(appending.step == .ended(status: status))
   }
 
   @Test(arguments: [400, 409, 413, 422])
   func `a refusal of the complete payload is the final answer`(status: Int) {
-    var upload = Self.begun(url: Self.place)
+    var upload = Self.begun(url: Self.url)
     _ = upload.take(Self.reply(204, offset: 599_999))
     #expect(upload.take(Self.reply(status, isComplete: true)) == .forget)
     #expect(upload.step == .ended(status: status))
@@ -209,7 +209,7 @@ import Testing
 
   @Test func `an upload continues at a corrected offset at most three times`() {
     var upload = Self.begun()
-    _ = upload.take(Self.reply(201, url: Self.place))
+    _ = upload.take(Self.reply(201, url: Self.url))
     for offset in 1...ResumableUpload.mostDetours {
       #expect(upload.take(Self.reply(409, offset: offset)) == .nothing)
       guard case .append(_, let from, _, _) = upload.step else {
@@ -224,14 +224,14 @@ import Testing
 
   @Test func `an offset at the end of the payload continues with an empty last piece`() {
     var upload = Self.begun()
-    _ = upload.take(Self.reply(201, url: Self.place))
+    _ = upload.take(Self.reply(201, url: Self.url))
     #expect(upload.take(Self.reply(409, offset: Self.size)) == .nothing)
-    #expect(upload.step == .append(url: Self.place, from: Self.size, count: 0, isLast: true))
+    #expect(upload.step == .append(url: Self.url, from: Self.size, count: 0, isLast: true))
   }
 
   @Test func `a refusal of the last piece that does not concern the whole starts the upload over`()
   {
-    var upload = Self.begun(url: Self.place)
+    var upload = Self.begun(url: Self.url)
     _ = upload.take(Self.reply(204, offset: Self.size - 1))
     #expect(upload.take(Self.reply(404)) == .forget)
     #expect(upload.step == .create)
@@ -240,7 +240,7 @@ import Testing
   @Test func `a conflict without a usable new offset starts the upload over`() {
     for offset in [nil, 0, Self.size + 1] {
       var upload = Self.begun()
-      _ = upload.take(Self.reply(201, url: Self.place))
+      _ = upload.take(Self.reply(201, url: Self.url))
       #expect(upload.take(Self.reply(409, offset: offset)) == .forget)
       #expect(upload.step == .create)
     }
@@ -251,7 +251,7 @@ import Testing
     var steps = 0
     while upload.step != .whole, steps < 20 {
       steps += 1
-      _ = upload.take(upload.step == .create ? Self.reply(201, url: Self.place) : Self.reply(404))
+      _ = upload.take(upload.step == .create ? Self.reply(201, url: Self.url) : Self.reply(404))
     }
     #expect(steps == 2 * ResumableUpload.mostDetours)
     #expect(upload.isUnderstood)
@@ -259,18 +259,18 @@ import Testing
 
   @Test func `pieces and payloads stay within the server's limits`() {
     var upload = ResumableUpload(size: 10, UploadOffer(.current, maxSize: 10, maxAppend: 4))
-    _ = upload.take(Self.reply(201, url: Self.place))
-    #expect(upload.step == .append(url: Self.place, from: 0, count: 4, isLast: false))
+    _ = upload.take(Self.reply(201, url: Self.url))
+    #expect(upload.step == .append(url: Self.url, from: 0, count: 4, isLast: false))
     #expect(ResumableUpload(size: 11, UploadOffer(.current, maxSize: 10)).step == .whole)
     var tiny = ResumableUpload(size: 2, UploadOffer(.current, maxAppend: 0))
-    _ = tiny.take(Self.reply(201, url: Self.place))
-    #expect(tiny.step == .append(url: Self.place, from: 0, count: 1, isLast: false))
+    _ = tiny.take(Self.reply(201, url: Self.url))
+    #expect(tiny.step == .append(url: Self.url, from: 0, count: 1, isLast: false))
   }
 
   @Test func `a tus upload ends once the offset equals its size, without a completion field`() {
     var upload = ResumableUpload(size: 10, UploadOffer(.tus))
     #expect(upload.fields == UploadFields(.tus, length: 10).fields)
-    _ = upload.take(Self.reply(201, .tus, url: Self.place))
+    _ = upload.take(Self.reply(201, .tus, url: Self.url))
     #expect(
       upload.fields == UploadFields(.tus, offset: 0).fields + [
         UploadField("Content-Type", "application/offset+octet-stream")

@@ -97,7 +97,7 @@ import Testing
       harness.fail("a", failure)
       #expect(harness.states(of: "a").last == .retrying)
       // The schedule has two waits.
-      #expect(harness.model.standing == (count < 2 ? .working : .unreachable(failure)))
+      #expect(harness.model.state == (count < 2 ? .working : .unreachable(failure)))
       harness.pass(.seconds(wait) - .milliseconds(1))
       #expect(harness.sent.count == count + 1)
       harness.pass(.milliseconds(1))
@@ -200,7 +200,7 @@ import Testing
       harness.pass(.seconds(100_000))
       #expect(harness.sent == ["a", "b"])
       #expect(harness.deleted == ["b"])
-      #expect(harness.model.standing == .done(quarantined: 1))
+      #expect(harness.model.state == .done(quarantined: 1))
     }
   }
 
@@ -218,7 +218,7 @@ import Testing
     #expect(harness.sent == ["a", "a"])
     harness.fail("a", SyncHarness.http(410))
     harness.finishCommits()
-    #expect(harness.model.standing == .done(quarantined: 1))
+    #expect(harness.model.state == .done(quarantined: 1))
   }
 
   @Test func `a missing or unreadable file quarantines its batch`() {
@@ -294,15 +294,15 @@ import Testing
     harness.fail("c", SyncHarness.http(401))
     harness.pass(.seconds(10))
     #expect(harness.sent == ["c", "a"])
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     harness.give(.secret(isNew: false))
-    #expect(harness.model.standing == .secretRefused)
+    #expect(harness.model.state == .secretRefused)
     harness.give(.again)
     #expect(harness.log.count(where: { $0 == .askSecret }) == 2)
     #expect(harness.sent == ["c", "a"])
     harness.give(.secret(isNew: true))
     #expect(harness.sent == ["c", "a", "c", "a"])
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
   }
 
   @Test func `uploads that began before the secret was replaced do not ask for another one`() {
@@ -379,18 +379,18 @@ import Testing
 
   @Test func `the server gets one refresh request once all batches are sent`() {
     var harness = Self.started(Array(Self.three.prefix(2)))
-    func told() -> Int { harness.log.count { $0 == .refresh } }
+    func refreshes() -> Int { harness.log.count { $0 == .refresh } }
     harness.accept("a")
     harness.finishCommits()
-    #expect(told() == 0)
+    #expect(refreshes() == 0)
     harness.accept("b")
-    #expect(told() == 0)
+    #expect(refreshes() == 0)
     harness.finishCommits()
-    #expect(told() == 1)
-    #expect(harness.model.standing == .working)
+    #expect(refreshes() == 1)
+    #expect(harness.model.state == .working)
     harness.give(.refreshed(.refused))
-    #expect(harness.model.standing == .done(quarantined: 0))
+    #expect(harness.model.state == .done(quarantined: 0))
     harness.pass(.seconds(1_000))
-    #expect(told() == 1)
+    #expect(refreshes() == 1)
   }
 }

@@ -73,9 +73,9 @@ struct SyncHarness {
       missing: [])
   }
 
-  static func batch(_ file: String, _ type: String = steps, _ place: UInt64 = 1) -> QueuedBatch {
+  static func batch(_ file: String, _ type: String = steps, _ position: UInt64 = 1) -> QueuedBatch {
     QueuedBatch(
-      file: file, type: type, position: place * QueuedBatch.distance, records: 10, deletions: 1,
+      file: file, type: type, position: position * QueuedBatch.distance, records: 10, deletions: 1,
       bytes: 100)
   }
 

@@ -51,7 +51,7 @@ import Testing
     #expect(queue.ready(depth: 1) == [0])
     #expect(queue.ready(depth: 3) == [0, 1, 2])
     #expect(queue.ready(depth: 9) == [0, 1, 2, 3, 4])
-    #expect(queue.hand(over: 0, at: .zero).file == "0")
+    #expect(queue.handOver(0, at: .zero).file == "0")
     queue.quarantine(1, "400")
     #expect(queue.split(3) == "3")
     #expect(queue.sending == ["0"])

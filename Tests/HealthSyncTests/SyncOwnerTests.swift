@@ -16,7 +16,7 @@ import Testing
   private static let owner = SyncHarness.owner
   private static let month = Duration.seconds(30 * 86_400)
 
-  private static func kept(
+  private static func stored(
     _ owner: SyncOwner? = owner, batches: [QueuedBatch] = [], stamp: Int64 = 100
   ) -> SyncModel.Input {
     .restored(
@@ -33,11 +33,11 @@ import Testing
   ///
   /// With `nil` the server does not answer.
   private static func started(
-    _ told: SyncIdentity?, batches: [QueuedBatch] = []
+    _ reported: SyncIdentity?, batches: [QueuedBatch] = []
   ) -> SyncHarness {
     var harness = SyncHarness()
-    harness.identity = told
-    harness.give(kept(batches: batches))
+    harness.identity = reported
+    harness.give(stored(batches: batches))
     return harness
   }
 
@@ -53,7 +53,7 @@ import Testing
     var harness = Self.started(nil, batches: [SyncHarness.batch("a")])
     #expect(harness.log.filter { $0 == .identify } == [.identify])
     #expect(harness.sent == [])
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     #expect(harness.model.canWork)
     harness.give(.identified(Self.identity()))
     #expect(harness.sent == ["a"])
@@ -69,10 +69,10 @@ import Testing
       .fetched(
         harness.fetches[0],
         FetchedPage(drafts: [], anchor: HealthAnchor([1]), made: SyncHarness.time(1))))
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     #expect(!harness.model.isComplete)
     harness.give(.identified(Self.identity()))
-    #expect(harness.model.standing == .done(quarantined: 0))
+    #expect(harness.model.state == .done(quarantined: 0))
     #expect(harness.model.isComplete)
     #expect(harness.steps == [])
   }
@@ -81,9 +81,10 @@ import Testing
     var harness = SyncHarness()
     harness.identity = nil
     // `SyncHarness.give` would set an owner for a queue without one.
-    let kept = StoredSyncQueue(
+    let stored = StoredSyncQueue(
       asked: [Self.steps], types: [], batches: [SyncHarness.batch("a")], stamp: SyncHarness.time(0))
-    harness.log += harness.model.handle(.restored(kept, running: [], missing: []), at: harness.now)
+    harness.log += harness.model.handle(
+      .restored(stored, running: [], missing: []), at: harness.now)
     harness.give(.identified(Self.identity()))
     #expect(harness.steps == [[.own(Self.owner, again: false)]])
     #expect(harness.sent == [])
@@ -102,10 +103,10 @@ import Testing
     identity("https://other.example", nil, nil), identity(stamp: 101),
   ])
   func `all samples are read again for another server, user or epoch, or a restored queue`(
-    told: SyncIdentity
+    reported: SyncIdentity
   ) throws {
-    var harness = Self.started(told, batches: [SyncHarness.batch("a")])
-    let owner = told.owner
+    var harness = Self.started(reported, batches: [SyncHarness.batch("a")])
+    let owner = reported.owner
     #expect(harness.log.contains(.update(.notice(.readsAgain(owner)))))
     #expect(harness.steps == [[.own(owner, again: true)]])
     #expect(harness.sent == [], "not before it is stored")
@@ -113,7 +114,7 @@ import Testing
     harness.finishCommits()
     #expect(harness.sent == ["a"])
     #expect(harness.lastStart == .since(SyncHarness.time(-500), orLast: Self.month))
-    let least = max(100, told.stamp.map { $0.nanoseconds / 1_000_000_000 } ?? 0) + 1
+    let least = max(100, reported.stamp.map { $0.nanoseconds / 1_000_000_000 } ?? 0) + 1
     #expect(harness.lastStamp == SyncHarness.time(least), "after every stamp that was ever sent")
     try harness.read(1, anchor: 2)
     #expect(harness.model.queues.map(\.anchor) == [HealthAnchor([2])])
@@ -123,9 +124,9 @@ import Testing
     identity(), identity(owner.server, nil, nil), identity(stamp: 100), identity(stamp: 3),
   ])
   func `nothing is read again for the same server or a server without an identity`(
-    told: SyncIdentity
+    reported: SyncIdentity
   ) {
-    let harness = Self.started(told, batches: [SyncHarness.batch("a")])
+    let harness = Self.started(reported, batches: [SyncHarness.batch("a")])
     #expect(harness.steps == [])
     #expect(harness.sent == ["a"])
     #expect(harness.model.ownership.owner == Self.owner)
@@ -250,7 +251,7 @@ import Testing
     }
     #expect(harness.sent == [])
     harness.give(.notIdentified(.refused))
-    #expect(harness.model.standing == .unreachable(.refused))
+    #expect(harness.model.state == .unreachable(.refused))
   }
 
   @Test func `a manual retry requests the server's identity again`() {
@@ -268,7 +269,7 @@ import Testing
     var harness = Self.started(nil)
     #expect(harness.give(.notIdentified(SyncHarness.http(401))) == [.askSecret])
     harness.give(.secret(isNew: false))
-    #expect(harness.model.standing == .secretRefused)
+    #expect(harness.model.state == .secretRefused)
     harness.pass(.seconds(60))
     let effects = harness.give(.secret(isNew: true))
     #expect(effects == [.update(.notice(.secretRenewed)), .identify])

@@ -87,16 +87,16 @@ import Testing
       harness.fail("a", .refused)
       harness.pass(.seconds(1))
     }
-    #expect(harness.model.standing == .working, "one try is under way")
+    #expect(harness.model.state == .working, "one try is under way")
     harness.fail("a", .refused)
-    #expect(harness.model.standing == .unreachable(.refused))
+    #expect(harness.model.state == .unreachable(.refused))
   }
 
   @Test func `the first failure after a success does not exhaust the schedule`() throws {
     var harness = try Self.started(Self.two)
     harness.accept("a")
     harness.fail("b", SyncHarness.http(500))
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
   }
 
   @Test func `a late success counts although the refusal before it could not be stored`() throws {
@@ -123,9 +123,10 @@ import Testing
   }
 
   @Test func `a batch without room for its parts before the next batch is quarantined`() throws {
-    let batches = [("a", UInt64(5)), ("b", UInt64(6))].map { file, place in
+    let batches = [("a", UInt64(5)), ("b", UInt64(6))].map { file, position in
       QueuedBatch(
-        file: file, type: SyncHarness.steps, position: place, records: 10, deletions: 1, bytes: 100)
+        file: file, type: SyncHarness.steps, position: position, records: 10, deletions: 1,
+        bytes: 100)
     }
     var harness = try Self.started(batches)
     harness.fail("a", SyncHarness.http(413))
@@ -138,18 +139,18 @@ import Testing
   func `a rejected single-record batch is quarantined, and the next waits by the schedule`(
     records: Int, deletions: Int
   ) throws {
-    let batches = ["a", "b", "c"].enumerated().map { place, file in
+    let batches = ["a", "b", "c"].enumerated().map { index, file in
       QueuedBatch(
-        file: file, type: SyncHarness.steps, position: UInt64(place + 1) * QueuedBatch.distance,
+        file: file, type: SyncHarness.steps, position: UInt64(index + 1) * QueuedBatch.distance,
         records: records, deletions: deletions, bytes: 100)
     }
     var harness = try Self.started(batches + [SyncHarness.batch("d", SyncHarness.heart, 4)])
-    let words = "413: the server does not take it, and it cannot be divided"
+    let reason = "413: the server does not take it, and it cannot be divided"
     for (file, wait) in [("a", 1), ("b", 2)] {
       let effects = harness.give(
         .uploaded(file, .failed(SyncHarness.http(413)), at: SyncHarness.time(5)))
       #expect(!effects.contains(.split(file)))
-      #expect(harness.steps.last == [.quarantine(file: file, reason: words)])
+      #expect(harness.steps.last == [.quarantine(file: file, reason: reason)])
       harness.finishCommits()
       let sent = harness.sent
       harness.pass(.seconds(wait) - .milliseconds(1))
@@ -182,10 +183,10 @@ import Testing
 
   @Test func `a network that is lost ends no wait for a source`() throws {
     var harness = SyncHarness()
-    let kept = StoredSyncQueue(
+    let stored = StoredSyncQueue(
       asked: [SyncHarness.steps], types: [], batches: [SyncHarness.batch("a")],
       stamp: SyncHarness.time(0))
-    harness.give(.restored(kept, running: [], missing: []))
+    harness.give(.restored(stored, running: [], missing: []))
     harness.fire()
     harness.pass(.milliseconds(100))
     harness.give(.notFetched(try #require(harness.fetches.last), .locked(detail: "locked")))

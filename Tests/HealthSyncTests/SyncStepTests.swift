@@ -47,23 +47,24 @@ import Testing
       SyncHarness.batch("a", Self.steps, 1), SyncHarness.batch("b", Self.steps, 2)
     )
     var harness = SyncHarness()
-    let kept = StoredSyncQueue(
+    let stored = StoredSyncQueue(
       asked: [Self.heart, Self.steps],
       types: [SyncedType(type: Self.heart, anchor: HealthAnchor([1]), synced: 7)],
       batches: [lost, waits], stamp: SyncHarness.time(3))
     var quarantined = lost
     quarantined.quarantined = "its file is missing; reset the type to read its last 30 days again"
-    let words = quarantined.quarantined ?? ""
+    let reason = quarantined.quarantined ?? ""
     #expect(
-      harness.give(.restored(kept, running: [], missing: ["a", "unknown"])) == [
-        Self.report(quarantined, .quarantined, .words(words)),
-        .commit(SyncCommitID(1), [.quarantine(file: "a", reason: words)]),
+      harness.give(.restored(stored, running: [], missing: ["a", "unknown"])) == [
+        Self.report(quarantined, .quarantined, .text(reason)),
+        .commit(SyncCommitID(1), [.quarantine(file: "a", reason: reason)]),
         .observe([Self.heart, Self.steps]),
         Self.type(Self.heart, synced: 7, anchor: HealthAnchor([1])),
         Self.type(pending: 1, quarantined: 1),
         Self.report(waits, .sending), Self.upload("b"),
       ])
-    #expect(harness.give(.restored(kept, running: [], missing: [])) == [], "it is restored already")
+    #expect(
+      harness.give(.restored(stored, running: [], missing: [])) == [], "it is restored already")
   }
 
   @Test func `a running upload is adopted unless its batch is quarantined`() {
@@ -87,7 +88,7 @@ import Testing
       harness.give(.fired([Self.steps], WakeID(1), budget: .seconds(9)))
         == [.giveBack(WakeID(1), .later)])
     #expect(harness.model.deadline == nil)
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     #expect(!harness.model.canWork)
     #expect(harness.give(.stop) == [])
     #expect(harness.model.isStopped)
@@ -213,13 +214,13 @@ import Testing
   @Test func `payloads that cannot be written are reported as a store failure`() throws {
     var harness = SyncHarness.fetching()
     for count in 1...4 {
-      #expect(harness.model.standing == .working, "\(count)")
+      #expect(harness.model.state == .working, "\(count)")
       let id = try #require(harness.fetches.last)
       let effects = harness.give(.notWritten(id, .full(detail: "full")))
       #expect(Self.notices(effects) == [.store(.full(detail: "full"))])
       harness.pass(.seconds(60))
     }
-    #expect(harness.model.standing == .unwritable(.full(detail: "full")))
+    #expect(harness.model.state == .unwritable(.full(detail: "full")))
   }
 
   @Test func `a second callout with the same ID is returned at once`() {
@@ -246,14 +247,14 @@ import Testing
       let effects = harness.give(.notCommitted(id, .full(detail: "full")))
       #expect(effects == [.update(.notice(.store(.full(detail: "full"))))])
       #expect(harness.give(.notCommitted(id, .full(detail: "full"))) == [], "told twice")
-      #expect(harness.model.standing == .working)
+      #expect(harness.model.state == .working)
       #expect(harness.model.canWork)
       #expect(harness.pass(.seconds(wait) - .milliseconds(1)) == [])
       #expect(harness.pass(.milliseconds(1)).count == 1)
     }
     harness.give(
       .notCommitted(try #require(harness.model.commits.underWay.keys.first), .full(detail: "full")))
-    #expect(harness.model.standing == .unwritable(.full(detail: "full")))
+    #expect(harness.model.state == .unwritable(.full(detail: "full")))
     #expect(harness.give(.again).count == 1, "it is tried at once")
     let id = try #require(harness.model.commits.underWay.keys.first)
     var accepted = SyncHarness.batch("a")
@@ -262,9 +263,9 @@ import Testing
       harness.give(.committed(id)) == [
         Self.report(accepted, .accepted), .delete(["a"]), Self.type(synced: 10), .refresh,
       ])
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     harness.give(.refreshed(nil))
-    #expect(harness.model.standing == .done(quarantined: 0))
+    #expect(harness.model.state == .done(quarantined: 0))
     #expect(harness.model.isComplete)
     #expect(!harness.model.canWork)
   }
@@ -283,19 +284,19 @@ import Testing
   @Test func `an unreachable server is reported once for each retry schedule`() {
     var harness = SyncHarness()
     harness.give(SyncHarness.waiting([SyncHarness.batch("a")]))
-    var told: [[SyncNotice]] = []
+    var notices: [[SyncNotice]] = []
     for _ in 0..<5 {
       let effects = harness.give(.uploaded("a", .failed(.refused), at: SyncHarness.time(5)))
-      told.append(Self.notices(effects))
+      notices.append(Self.notices(effects))
       harness.pass(.seconds(2))
     }
-    #expect(told == [[], [], [.unreachable(.refused)], [], []])
-    #expect(harness.model.standing == .working, "one try is under way")
+    #expect(notices == [[], [], [.unreachable(.refused)], [], []])
+    #expect(harness.model.state == .working, "one try is under way")
     harness.fail("a", .refused)
-    #expect(harness.model.standing == .unreachable(.refused))
+    #expect(harness.model.state == .unreachable(.refused))
     harness.pass(.seconds(2))
     harness.accept("a")
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
   }
 
   @Test func `a batch that the server cannot handle is reported once for each retry schedule`() {
@@ -304,18 +305,18 @@ import Testing
       SyncHarness.waiting([SyncHarness.batch("a"), SyncHarness.batch("c", Self.heart, 2)]))
     harness.accept("c")
     harness.finishCommits()
-    var told: [[SyncNotice]] = []
+    var notices: [[SyncNotice]] = []
     let failure = SyncHarness.http(500)
     for _ in 0..<5 {
       let effects = harness.give(.uploaded("a", .failed(failure), at: SyncHarness.time(5)))
       #expect(harness.states(of: "a").last == .retrying)
-      told.append(Self.notices(effects))
+      notices.append(Self.notices(effects))
       harness.pass(.seconds(8))
     }
-    #expect(told == [[], [], [.unreachable(failure)], [], []])
-    #expect(harness.model.standing == .unreachable(failure))
+    #expect(notices == [[], [], [.unreachable(failure)], [], []])
+    #expect(harness.model.state == .unreachable(failure))
     harness.give(.again)
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
   }
 
   @Test func `a refused secret and its renewal are each reported once`() {
@@ -346,7 +347,7 @@ import Testing
     harness.fail("a", SyncHarness.http(401))
     let effects = harness.pass(SyncHarness.plain.gate.refreshTimeout)
     #expect(Self.notices(effects) == [.secretRefused])
-    #expect(harness.model.standing == .secretRefused)
+    #expect(harness.model.state == .secretRefused)
   }
 
   @Test func `a failed refresh request is reported once`() {

@@ -85,7 +85,7 @@ import Testing
     var harness = SyncHarness(SyncSettings(policy: policy))
     harness.give(SyncHarness.waiting([SyncHarness.batch("a")]))
     harness.fail("a", .refused)
-    #expect(harness.model.standing == .unreachable(.refused))
+    #expect(harness.model.state == .unreachable(.refused))
     #expect(harness.model.deadline == harness.now.advanced(by: SyncSettings.longestPause))
   }
 
@@ -94,11 +94,11 @@ import Testing
     harness.give(
       SyncHarness.waiting([SyncHarness.batch("a"), SyncHarness.batch("c", SyncHarness.heart, 2)]))
     for _ in 0..<3 {
-      #expect(harness.model.standing == .working)
+      #expect(harness.model.state == .working)
       harness.fail("a", SyncHarness.http(500))
       harness.fail("c", SyncHarness.http(501))
       harness.pass(.seconds(2))
     }
-    #expect(harness.model.standing == .unreachable(SyncHarness.http(501)), "types are in order")
+    #expect(harness.model.state == .unreachable(SyncHarness.http(501)), "types are in order")
   }
 }

@@ -8,7 +8,7 @@ import Testing
 /// The requests of one try to upload a payload, and the reaction to each answer.
 @Suite struct UploadTryTests {
   private static let endpoint = "https://a.example/api/sync"
-  private static let place = "https://a.example/up?id=1"
+  private static let url = "https://a.example/up?id=1"
   private static let body = [UInt8](repeating: 7, count: 100)
   private static let packed = [UInt8](repeating: 8, count: 40)
   private static let offered = UploadSupport(resumption: .offered(UploadOffer(.current)))
@@ -66,7 +66,7 @@ import Testing
   private static func ticket(
     _ dialect: UploadDialect = .current, of bytes: [UInt8] = body, isGzip: Bool = false
   ) -> UploadTicket {
-    UploadTicket(dialect, url: place, of: bytes, isGzip: isGzip)
+    UploadTicket(dialect, url: url, of: bytes, isGzip: isGzip)
   }
 
   private static let options = Dictionary(
@@ -245,7 +245,7 @@ import Testing
   @Test func `a ticket is stored before the first piece and forgotten after the last`() {
     let offer = UploadOffer(.current, maxAppend: 60)
     var harness = Harness(resumesFrom: 10, UploadSupport(resumption: .offered(offer)))
-    #expect(harness.answer(201, ["location": "/up?id=1"]) == .keep(Self.ticket()))
+    #expect(harness.answer(201, ["location": "/up?id=1"]) == .store(Self.ticket()))
     #expect(harness.request == "PATCH 60")
     #expect(harness.answer(204, ["upload-offset": "60", "upload-complete": "?0"]) == nil)
     #expect(harness.request == "PATCH 40")

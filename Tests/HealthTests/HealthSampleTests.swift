@@ -46,8 +46,8 @@ import Testing
   }
 
   @Test func `an anchor is read by the store that made it and by no other`() {
-    let walk = HealthWalk(7)
-    #expect(HealthWalk(walk.anchor, of: 7) == walk)
-    #expect(HealthWalk(walk.anchor, of: 8) == nil)
+    let cursor = HealthChangeCursor(7)
+    #expect(HealthChangeCursor(cursor.anchor, of: 7) == cursor)
+    #expect(HealthChangeCursor(cursor.anchor, of: 8) == nil)
   }
 }

@@ -53,17 +53,17 @@ struct RandomChanges: RandomInput {
     func entries(_ span: HealthChangeSpan) -> [Entry] {
       self.entries.filter { $0.type == span.type }
     }
-    return HealthWalk.page(query, of: 7, newest: newest) { span in
+    return HealthChangeCursor.page(query, of: 7, newest: newest) { span in
       entries(span).contains { holds(span, $0.added) || holds(span, $0.deleted) }
     } deletions: { span, last, limit in
       let keys = entries(span).filter { holds(span, $0.deleted) }.map(\.sample.key).sorted()
       return Array(keys.filter { key in last.map { key > $0 } ?? true }.prefix(limit))
-    } additions: { span, place, limit in
+    } additions: { span, position, limit in
       let added = entries(span).filter { holds(span, $0.added) && $0.deleted == nil }
       let sorted = added.map(\.sample).sorted {
         ($0.sample.start, $0.key) < ($1.sample.start, $1.key)
       }
-      let rest = sorted.filter { ($0.sample.start, $0.key) > (place.start, place.key) }
+      let rest = sorted.filter { ($0.sample.start, $0.key) > (position.start, position.key) }
       return Array(rest.prefix(limit))
     }
   }

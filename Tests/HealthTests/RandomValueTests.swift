@@ -36,10 +36,10 @@ import Testing
       #expect(batch.names.map(\.key) == batch.names.map { MurmurHash3.key($0.text) })
       #expect(Set(batch.names.map(\.key)).count == batch.names.count)
       let intervals = random.intervals(samples)
-      let inside = samples.indices.filter { place in
+      let inside = samples.indices.filter { index in
         intervals.contains { interval in
-          ["", samples[place].type].contains(interval.type) && interval.from <= samples[place].start
-            && samples[place].start <= interval.to
+          ["", samples[index].type].contains(interval.type) && interval.from <= samples[index].start
+            && samples[index].start <= interval.to
         }
       }
       #expect(batch.rows(in: intervals) == inside)
@@ -64,8 +64,8 @@ import Testing
       #expect(seen.isDisjoint(with: added) && Set(added).count == added.count)
       seen.formUnion(added)
       known = known.union(added).subtracting(page.deleted)
-      #expect(HealthWalk(page.anchor, of: 7)?.anchor == page.anchor)
-      #expect(HealthWalk(page.anchor, of: 8) == nil)
+      #expect(HealthChangeCursor(page.anchor, of: 7)?.anchor == page.anchor)
+      #expect(HealthChangeCursor(page.anchor, of: 8) == nil)
       anchor = page.anchor
     }
     #expect(known == random.keys())

@@ -45,7 +45,7 @@ struct RandomValues: RandomInput {
           statistic: maybe(one(HealthStatistic.allCases)))
       },
       rejected: (0..<number(0...3)).map { _ in
-        RejectedMetric(place: one([0, 1, 64]), valueType: text(), reason: text())
+        RejectedMetric(index: one([0, 1, 64]), valueType: text(), reason: text())
       }, maxBytes: maybe(one([2_000, 8_388_608])))
   }
 

@@ -17,8 +17,8 @@ import Testing
   private static func sampleCounts(_ samples: [HealthSample]) -> SampleCounts {
     var sampleCounts = SampleCounts()
     // Batches of 3, in which a name has a different number each time.
-    for place in stride(from: 0, to: samples.count, by: 3) {
-      sampleCounts.add(HealthBatch(samples[place..<min(place + 3, samples.count)]))
+    for start in stride(from: 0, to: samples.count, by: 3) {
+      sampleCounts.add(HealthBatch(samples[start..<min(start + 3, samples.count)]))
     }
     return sampleCounts
   }
@@ -102,8 +102,8 @@ import Testing
   @Test func `beyond 65,536 samples of a type only consecutive repeats are detected`() {
     var sampleCounts = SampleCounts()
     let samples = (0..<70_000).map { Self.sample("a", Int64($0)) }
-    for place in stride(from: 0, to: samples.count, by: 7_000) {
-      sampleCounts.add(HealthBatch(samples[place..<(place + 7_000)]))
+    for start in stride(from: 0, to: samples.count, by: 7_000) {
+      sampleCounts.add(HealthBatch(samples[start..<(start + 7_000)]))
     }
     #expect(sampleCounts.repeated("a") == 0)
     sampleCounts.add(HealthBatch([samples[69_999], samples[3]]))
@@ -183,16 +183,16 @@ import Testing
     var batch = HealthBatch([near, far, Self.sample("b", 5)])
     batch.spans = [HealthSpan(digest: far.key, count: 2)]
     suspects.mark(batch, in: &marks)
-    let place = HealthSamplePlace(type: "a", start: near.start, key: near.key)
-    #expect(marks == HealthMarks(places: [place], spans: batch.spans))
+    let position = HealthSamplePosition(type: "a", start: near.start, key: near.key)
+    #expect(marks == HealthMarks(positions: [position], spans: batch.spans))
   }
 
   @Test func `marks are full at 8,192 entries, which limits memory`() {
-    let place = HealthSamplePlace(
+    let position = HealthSamplePosition(
       type: "a", start: Timestamp(nanoseconds: 1), key: Self.sample("a", 1).key)
-    #expect(!HealthMarks(places: Array(repeating: place, count: 8_191)).isFull)
-    #expect(HealthMarks(places: Array(repeating: place, count: 8_192)).isFull)
-    let span = HealthSpan(digest: place.key, count: 1)
+    #expect(!HealthMarks(positions: Array(repeating: position, count: 8_191)).isFull)
+    #expect(HealthMarks(positions: Array(repeating: position, count: 8_192)).isFull)
+    let span = HealthSpan(digest: position.key, count: 1)
     #expect(!HealthMarks(spans: Array(repeating: span, count: 8_191)).isFull)
     #expect(HealthMarks(spans: Array(repeating: span, count: 8_192)).isFull)
   }

@@ -62,8 +62,8 @@ private func fault(of bytes: [UInt8]) -> JSONError? {
     (#""\uDC00\uZ""#, "lone surrogate", 1), (#""\uD83D\u"#, "expected a hexadecimal digit", 9),
     ("\"\u{E9}", "the text ends inside a string", 3),
   ])
-  func `reports the problem and its position`(text: String, detail: String, place: Int) {
-    #expect(fault(of: Array(text: text)) == JSONError(detail, at: place))
+  func `reports the problem and its position`(text: String, detail: String, position: Int) {
+    #expect(fault(of: Array(text: text)) == JSONError(detail, at: position))
   }
 
   @Test func `reads 64 levels of nesting and no more`() {

@@ -13,9 +13,9 @@ import Testing
 
   @Test func `a special character at any position is written and read correctly`() throws {
     for length in 0...26 {
-      for place in 0...length {
+      for index in 0...length {
         let (before, after) = (
-          String(repeating: "a", count: place), String(repeating: "~", count: length - place)
+          String(repeating: "a", count: index), String(repeating: "~", count: length - index)
         )
         for (character, written) in Self.odd {
           var writer = JSONWriter()
@@ -51,9 +51,9 @@ import Testing
   @Test func `names differ if a byte at any position differs`() throws {
     for length in 1...26 {
       let name = String("abcdefghijklmnopqrstuvwxyz".prefix(length))
-      for place in 0..<length {
+      for index in 0..<length {
         var bytes = Array("{\"\(name)\":1}".utf8)
-        bytes[place + 2] = UInt8(ascii: "_")
+        bytes[index + 2] = UInt8(ascii: "_")
         var reader = JSONReader(bytes)
         try reader.beginObject()
         let key = try #require(try reader.nextKey())

@@ -52,11 +52,11 @@ private func phoneFails(_ text: String) -> RelayWireError? {
     (#"{"value_type":7,\#(span)}"#, .wrongType(field: "value_type")),
     (
       #"{"value_type":"MOOD",\#(span)}"#,
-      .unknownWord(field: "value_type", known: HealthValueType.allCases.map(\.rawValue))
+      .unknownValue(field: "value_type", known: HealthValueType.allCases.map(\.rawValue))
     ),
     (
       #"{"value_type":"STEPS",\#(span),"group_by":"YEAR"}"#,
-      .unknownWord(field: "group_by", known: ["HOUR", "DAY", "WEEK", "MONTH", "TOTAL"])
+      .unknownValue(field: "group_by", known: ["HOUR", "DAY", "WEEK", "MONTH", "TOTAL"])
     ),
     (
       #"{"value_type":"STEPS","start_time":"soon","end_time":"2026-01-01"}"#,

@@ -45,7 +45,7 @@ import Testing
               lease: "1",
               error: RelayWireError(.missing(field: "value_type"), id: a, kind: .healthData)),
             .init(
-              lease: "2", error: RelayWireError(.unknownWord(field: "type", known: known), id: b)),
+              lease: "2", error: RelayWireError(.unknownValue(field: "type", known: known), id: b)),
           ]))
   }
 

@@ -74,11 +74,11 @@ enum SyncBenchmarks {
       configuration.types = [SyncLoad.type]
       let sync = try await SampleSync(configuration)
       let updates = Task { for await _ in sync {} }
-      await sync.waitUntil { $0.standing != .working }
-      let standing = await sync.snapshot.standing
+      await sync.waitUntil { $0.state != .working }
+      let state = await sync.snapshot.state
       await sync.close()
       await updates.value
-      guard standing == .done(quarantined: 0) else { throw Unavailable("the sync is \(standing)") }
+      guard state == .done(quarantined: 0) else { throw Unavailable("the sync is \(state)") }
     }
     await queue.close()
     await health.close()

@@ -87,7 +87,7 @@ public struct RelayModel: Machine {
 
   /// Completes a step: starts what the first question needs, and shows changes to the user.
   private mutating func finish(_ step: inout Step) {
-    moveUp(&step)
+    advanceLine(&step)
     let current = observed
     guard current != status else { return }
     let before = status
@@ -110,7 +110,7 @@ public struct RelayModel: Machine {
   }
 
   /// Shows a problem to the user, unless another one was shown within the interval.
-  mutating func tell(_ problem: RelayProblem, _ step: inout Step) {
+  mutating func report(_ problem: RelayProblem, _ step: inout Step) {
     guard let withheld = problems.pass(at: step.now) else { return }
     step.show(.problem(problem, withheld: withheld))
   }
@@ -228,7 +228,7 @@ extension RelayModel {
     case .start: start(&step)
     case .stop: stop(&step)
     case .resume(let token): resume = resume ?? token
-    case .link(let event): hear(event, &step)
+    case .link(let event): handle(event, &step)
     case .opened(let attempt): opened(attempt, &step)
     case .message(let attempt, let message): received(message, attempt, &step)
     case .unsent(let attempt):
@@ -239,7 +239,7 @@ extension RelayModel {
   }
 
   /// Handles an event of the device or of the socket.
-  private mutating func hear(_ event: LinkEvent, _ step: inout Step) {
+  private mutating func handle(_ event: LinkEvent, _ step: inout Step) {
     switch event {
     case .device(.again): start(&step)
     case .device(.lifecycle(let next)):
@@ -320,7 +320,7 @@ extension RelayModel {
     case .disconnected: end(&step)
     case .standby, .failed:
       end(&step)
-      if let failure = status.failure { tell(.connection(failure), &step) }
+      if let failure = status.failure { report(.connection(failure), &step) }
     }
   }
 
@@ -333,7 +333,7 @@ extension RelayModel {
 
   mutating func start(_ step: inout Step) {
     if lifecycle == .background, case .leave = settings.policy.gate.background {
-      tell(.inBackground, &step)
+      report(.inBackground, &step)
       return
     }
     phase = .on
@@ -429,7 +429,7 @@ extension RelayModel {
 
   mutating func received(_ message: Message, _ attempt: AttemptID, _ step: inout Step) {
     guard link.currentAttempt == attempt else { return }  // late
-    heard(attempt, &step)
+    noteActivity(attempt, &step)
     switch message {
     case .paired(let welcome): paired(welcome, attempt, &step)
     case .asked(let id, let question): asked(id, question, attempt, &step)
@@ -437,24 +437,24 @@ extension RelayModel {
       guard let index = line.items.firstIndex(where: { $0.id == id }) else { return }
       remove(index, .cancelled, &step)
     case .unknown(let type, let id):
-      tell(.unknownType(type), &step)
+      report(.unknownType(type), &step)
       refuse(id, nil, "messages of this type are not understood", attempt, &step)
     case .malformed(let error):
-      tell(.malformed(error.description), &step)
+      report(.malformed(error.description), &step)
       refuse(error.id, error.kind, "the message cannot be read: \(error)", attempt, &step)
     }
   }
 
   mutating func oversized(_ bytes: UInt64, _ attempt: AttemptID, _ step: inout Step) {
     guard link.currentAttempt == attempt else { return }  // late
-    heard(attempt, &step)
-    tell(.oversized(bytes: bytes), &step)
+    noteActivity(attempt, &step)
+    report(.oversized(bytes: bytes), &step)
     refuse(nil, nil, "a message of \(bytes) bytes is too long", attempt, &step)
   }
 
   /// Records a message from the backend. Any message is activity, even one that is not understood;
   /// pings and pongs are not.
-  private mutating func heard(_ attempt: AttemptID, _ step: inout Step) {
+  private mutating func noteActivity(_ attempt: AttemptID, _ step: inout Step) {
     lastMessage = step.now
     drive(.validData(attempt), &step)
   }
@@ -484,7 +484,7 @@ extension RelayModel {
     }
     guard line.items.count < RelaySettings.lineLimit else {
       line.noteAnswered(id)
-      tell(.busy, &step)
+      report(.busy, &step)
       step.effects.append(
         .refuse(attempt, id, question.kind, reason: "too many questions wait for this phone"))
       return
@@ -502,7 +502,7 @@ extension RelayModel {
   }
 
   /// Starts the next step of the first question.
-  mutating func moveUp(_ step: inout Step) {
+  mutating func advanceLine(_ step: inout Step) {
     guard let welcome, let first = line.items.first else { return }
     switch first.progress {
     case .waiting:
@@ -536,7 +536,7 @@ extension RelayModel {
       return
     }
     line.items[0].progress = .prepared(work, prepared)
-    if case .unreadable(let reason) = prepared.content { tell(.unreadable(reason), &step) }
+    if case .unreadable(let reason) = prepared.content { report(.unreadable(reason), &step) }
   }
 
   /// Handles a pong, which confirms everything sent before its ping.
@@ -566,7 +566,7 @@ extension RelayModel {
     step.effects.append(.fail(work, first.id, first.question.kind, reason: reason))
     line.items[0].progress = .prepared(
       work, Prepared(parts: 1, content: .unreadable(reason: reason)))
-    tell(.unreadable(reason), &step)
+    report(.unreadable(reason), &step)
   }
 
   private mutating func readAgain(_ step: inout Step) {

@@ -93,7 +93,7 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
   /// The outcome of the question.
   public var outcome: Outcome
   /// The time from the question's arrival to its end.
-  public var took: Duration
+  public var duration: Duration
 
   /// The outcome of a question.
   public enum Outcome: Sendable, Hashable, Codable {
@@ -112,7 +112,7 @@ public struct RelayReceipt: Sendable, Hashable, Codable {
     id = item.id
     question = item.question
     self.outcome = outcome
-    took = item.askedAt.duration(to: now)
+    duration = item.askedAt.duration(to: now)
   }
 }
 

@@ -27,7 +27,7 @@ public struct ResumableUpload: Sendable, Hashable {
   }
 
   /// What to store for the next attempt.
-  public enum Keep: Sendable, Hashable {
+  public enum TicketUpdate: Sendable, Hashable {
     case nothing
     /// Store the URL before the next request.
     case ticket(url: String)
@@ -102,7 +102,7 @@ public struct ResumableUpload: Sendable, Hashable {
   /// Takes the response to the step's request.
   ///
   /// - Returns: What to store for the next attempt.
-  public mutating func take(_ reply: UploadReply) -> Keep {
+  public mutating func take(_ reply: UploadReply) -> TicketUpdate {
     switch stage {
     case .creating: return created(reply)
     case .asking(let url): return asked(reply, url)
@@ -111,12 +111,12 @@ public struct ResumableUpload: Sendable, Hashable {
     }
   }
 
-  private mutating func created(_ reply: UploadReply) -> Keep {
+  private mutating func created(_ reply: UploadReply) -> TicketUpdate {
     if (200..<300).contains(reply.status), let url = reply.url {
       stage = .appending(url: url, from: 0)
       return .ticket(url: url)
     }
-    if Self.isPassing(reply.status) {
+    if Self.isTransient(reply.status) {
       stage = .ended(status: reply.status)
     } else {
       isUnderstood = false
@@ -125,7 +125,7 @@ public struct ResumableUpload: Sendable, Hashable {
     return .nothing
   }
 
-  private mutating func asked(_ reply: UploadReply, _ url: String) -> Keep {
+  private mutating func asked(_ reply: UploadReply, _ url: String) -> TicketUpdate {
     guard (200..<300).contains(reply.status) else { return refused(reply.status) }
     // If the payload is complete, its response was lost. Whether that was a success is unknown.
     guard reply.fields.isComplete != true, let offset = reply.fields.offset, offset <= size,
@@ -135,7 +135,7 @@ public struct ResumableUpload: Sendable, Hashable {
     return .nothing
   }
 
-  private mutating func appended(_ reply: UploadReply, _ url: String, _ from: Int) -> Keep {
+  private mutating func appended(_ reply: UploadReply, _ url: String, _ from: Int) -> TicketUpdate {
     guard case .append(_, _, let count, let isLast) = step else { return .nothing }
     if reply.status == 409, reply.fields.isComplete != true {
       guard let offset = reply.fields.offset, offset <= size, offset != from,
@@ -149,11 +149,11 @@ public struct ResumableUpload: Sendable, Hashable {
     if isLast, reply.fields.isComplete == true || (isSuccess && isWhole(reply)) {
       (stage, isStored) = (.ended(status: reply.status), reply.isSuccess)
       // A server that could not store the batch now keeps the bytes for the next attempt.
-      let isKept = Self.isPassing(reply.status) || (isSuccess && !reply.isSuccess)
-      return isKept ? .nothing : .forget
+      let isRetained = Self.isTransient(reply.status) || (isSuccess && !reply.isSuccess)
+      return isRetained ? .nothing : .forget
     }
     guard isSuccess else { return refused(reply.status) }
-    return took(reply.fields.offset, of: from..<(from + count), url)
+    return accepted(reply.fields.offset, of: from..<(from + count), url)
   }
 
   /// Whether a successful response to the last piece completes the upload.
@@ -167,22 +167,23 @@ public struct ResumableUpload: Sendable, Hashable {
   }
 
   /// Continues after the accepted bytes of a piece. Less than half of a piece counts as a detour.
-  private mutating func took(_ offset: Int?, of sent: Range<Int>, _ url: String) -> Keep {
+  private mutating func accepted(_ offset: Int?, of sent: Range<Int>, _ url: String) -> TicketUpdate
+  {
     guard let offset else {
       // The offset is required in tus and recommended in the draft, so the server is asked for it.
-      return doubt(.asking(url: url))
+      return detour(.asking(url: url))
     }
     guard offset <= size else { return begin() }
     let part = offset - sent.lowerBound
     guard part > 0, part >= sent.count / 2, part <= sent.count, offset < size else {
-      return doubt(.appending(url: url, from: offset))
+      return detour(.appending(url: url, from: offset))
     }
     stage = .appending(url: url, from: offset)
     return .nothing
   }
 
   /// Continues at another stage, or sends the payload whole after too many detours.
-  private mutating func doubt(_ next: Stage) -> Keep {
+  private mutating func detour(_ next: Stage) -> TicketUpdate {
     detours += 1
     guard detours < Self.mostDetours else {
       stage = .whole
@@ -193,8 +194,8 @@ public struct ResumableUpload: Sendable, Hashable {
   }
 
   /// Continues after a refusal of the upload itself, which is no refusal of the payload.
-  private mutating func refused(_ status: Int) -> Keep {
-    guard !Self.isPassing(status) else {
+  private mutating func refused(_ status: Int) -> TicketUpdate {
+    guard !Self.isTransient(status) else {
       stage = .ended(status: status)
       return .nothing
     }
@@ -202,14 +203,14 @@ public struct ResumableUpload: Sendable, Hashable {
   }
 
   /// Starts over, or sends the payload whole after too many detours.
-  private mutating func begin() -> Keep {
+  private mutating func begin() -> TicketUpdate {
     detours += 1
     stage = detours < Self.mostDetours ? .creating : .whole
     return .forget
   }
 
   /// Whether the same request may succeed later or with another secret.
-  public static func isPassing(_ status: Int) -> Bool {
+  public static func isTransient(_ status: Int) -> Bool {
     switch status {
     case 401, 408, 425, 429: true
     case 501: false

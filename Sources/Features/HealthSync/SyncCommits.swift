@@ -59,7 +59,7 @@ struct SyncCommits: Sendable, Hashable {
   }
 
   /// The first position of a page of a type that is being stored.
-  func firstPlace(of type: String) -> UInt64? {
+  func firstPosition(of type: String) -> UInt64? {
     underWay.values.compactMap { commit in
       guard case .page(type, let batches, _) = commit else { return nil }
       return batches.first?.position
@@ -101,7 +101,7 @@ struct SyncCommits: Sendable, Hashable {
   }
 
   /// Returns the batches of a failed transaction, to be stored later.
-  mutating func putBack(_ all: [Accepted], at now: Instant) {
+  mutating func requeue(_ all: [Accepted], at now: Instant) {
     unsaved = all + unsaved
     saveAt = now.advanced(by: pause)
   }
@@ -130,7 +130,7 @@ struct SyncNumbers: Sendable, Hashable {
   /// The newest time stamp of a batch.
   private(set) var stamp = Timestamp(nanoseconds: .min)
   /// The position of the next new batch.
-  private(set) var nextPlace = QueuedBatch.distance
+  private(set) var nextPosition = QueuedBatch.distance
   private var last: UInt64 = 0
 
   /// Returns the ID of the next reading or transaction.
@@ -140,13 +140,15 @@ struct SyncNumbers: Sendable, Hashable {
   }
 
   /// Returns the position of a new batch.
-  mutating func takePlace() -> UInt64 {
-    defer { nextPlace += QueuedBatch.distance }
-    return nextPlace
+  mutating func takePosition() -> UInt64 {
+    defer { nextPosition += QueuedBatch.distance }
+    return nextPosition
   }
 
   /// Records the position of a batch.
-  mutating func note(place: UInt64) { nextPlace = max(nextPlace, place + QueuedBatch.distance) }
+  mutating func note(position: UInt64) {
+    nextPosition = max(nextPosition, position + QueuedBatch.distance)
+  }
 
   /// Records the time stamp of a batch.
   mutating func note(stamp time: Timestamp) { stamp = max(stamp, time) }

@@ -85,7 +85,7 @@ struct SyncGate: Sendable, Hashable {
   ) -> Bool {
     guard gate.credentials.isRefreshing else { return false }  // late
     guard isNew else {
-      keepRefused(at: now, &effects)
+      markRefused(at: now, &effects)
       return false
     }
     gate.credentials.renewed(expiresIn: nil, at: now)
@@ -95,7 +95,7 @@ struct SyncGate: Sendable, Hashable {
     return true
   }
 
-  private mutating func keepRefused(at now: Instant, _ effects: inout [SyncModel.Effect]) {
+  private mutating func markRefused(at now: Instant, _ effects: inout [SyncModel.Effect]) {
     gate.credentials.refreshRejected()
     askAt = now.advanced(by: SyncSettings.secretPause)
     if !isSecretRefused { effects.append(.update(.notice(.secretRefused))) }
@@ -104,7 +104,7 @@ struct SyncGate: Sendable, Hashable {
 
   /// Reads a refused secret again when that is due.
   mutating func watchSecret(at now: Instant, _ effects: inout [SyncModel.Effect]) {
-    if let deadline = gate.credentials.deadline, now >= deadline { keepRefused(at: now, &effects) }
+    if let deadline = gate.credentials.deadline, now >= deadline { markRefused(at: now, &effects) }
     guard let due = askAt, now >= due else { return }
     askAt = nil
     ask(at: now, &effects)

@@ -91,9 +91,10 @@ public struct PayloadDraft: Sendable, Hashable, Codable {
     self.bytes = bytes
   }
 
-  func queued(_ type: String, at place: UInt64) -> QueuedBatch {
+  func queued(_ type: String, at position: UInt64) -> QueuedBatch {
     QueuedBatch(
-      file: file, type: type, position: place, records: records, deletions: deletions, bytes: bytes)
+      file: file, type: type, position: position, records: records, deletions: deletions,
+      bytes: bytes)
   }
 }
 

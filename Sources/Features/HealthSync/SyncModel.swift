@@ -46,7 +46,7 @@ public struct SyncModel: Machine {
   public mutating func handle(_ input: Input, at now: Instant) -> [Effect] {
     var effects: [Effect] = []
     take(input, at: now, &effects)
-    settle(at: now, &effects)
+    performDue(at: now, &effects)
     return effects
   }
 
@@ -54,7 +54,7 @@ public struct SyncModel: Machine {
   public mutating func tick(at now: Instant) -> [Effect] {
     guard let deadline, now >= deadline else { return [] }
     var effects: [Effect] = []
-    settle(at: now, &effects)
+    performDue(at: now, &effects)
     return effects
   }
 
@@ -67,8 +67,8 @@ public struct SyncModel: Machine {
       fired(types, wake, budget, at: now, &effects)
     case .fetched(let id, let page): fetched(id, page, at: now, &effects)
     case .notFetched(let id, let failure):
-      put(off: id, .source(failure), at: now, &effects)
-    case .notWritten(let id, let failure): put(off: id, .store(failure), at: now, &effects)
+      postpone(id, .source(failure), at: now, &effects)
+    case .notWritten(let id, let failure): postpone(id, .store(failure), at: now, &effects)
     case .committed(let id): committed(id, at: now, &effects)
     case .notCommitted(let id, let failure): notCommitted(id, failure, at: now, &effects)
     case .uploaded(let file, let outcome, let time):
@@ -77,10 +77,10 @@ public struct SyncModel: Machine {
     case .notSplit(let file, let failure): notSplit(file, failure, at: now, &effects)
     case .identified(let identity): identified(identity, at: now, &effects)
     case .notIdentified(let failure): notIdentified(failure, at: now, &effects)
-    case .epoch(let epoch): told(epoch: epoch, at: now, &effects)
+    case .epoch(let epoch): received(epoch: epoch, at: now, &effects)
     case .secret(let isNew):
       // The new secret may belong to another person.
-      if gate.renew(isNew: isNew, at: now, &effects) { ownership.forgetIntroduction() }
+      if gate.renew(isNew: isNew, at: now, &effects) { ownership.forgetIdentification() }
     case .refreshed(let failure): refreshed(failure, &effects)
     case .device(let change):
       if gate.note(change, isFailing: server.isFailing) { tryNow(at: now) }
@@ -88,14 +88,14 @@ public struct SyncModel: Machine {
     case .again:
       // A person who retries may have restored the server. While the server fails, one attempt is
       // enough.
-      if ownership.introduction == .known, !server.isFailing { ownership.distrust() }
+      if ownership.identification == .known, !server.isFailing { ownership.verifyAgain() }
       tryNow(at: now)
     case .stop: stop(at: now, &effects)
     }
   }
 
   /// Does everything that is due. The function is idempotent.
-  private mutating func settle(at now: Instant, _ effects: inout [Effect]) {
+  private mutating func performDue(at now: Instant, _ effects: inout [Effect]) {
     wakes.expire(at: now, &effects)
     switch stage {
     case .new, .stopped: return
@@ -109,9 +109,9 @@ public struct SyncModel: Machine {
       for index in queues.indices { advance(index, at: now, &effects) }
       save(at: now, &effects)
       gate.watchSecret(at: now, &effects)
-      introduce(at: now, &effects)
+      identify(at: now, &effects)
       send(at: now, &effects)
-      if isSent, server.tell() { effects.append(.refresh) }
+      if isSent, server.beginReport() { effects.append(.refresh) }
     }
   }
 
@@ -157,7 +157,7 @@ public struct SyncModel: Machine {
   /// Returns the indices of a batch: of its queue, and within the queue.
   private func find(_ file: String) -> (queue: Int, batch: Int)? {
     for (index, queue) in queues.enumerated() {
-      if let batch = queue.place(of: file) { return (index, batch) }
+      if let batch = queue.index(of: file) { return (index, batch) }
     }
     return nil
   }
@@ -172,29 +172,29 @@ public struct SyncModel: Machine {
 // Stored data, changes of sources, and the runs that read sources.
 extension SyncModel {
   private mutating func restore(
-    _ kept: StoredSyncQueue, running: Set<String>, missing: Set<String>, at now: Instant,
+    _ stored: StoredSyncQueue, running: Set<String>, missing: Set<String>, at now: Instant,
     _ effects: inout [Effect]
   ) {
     guard stage == .new else { return }
     stage = .running
     gate.open(at: now)
-    numbers.note(stamp: kept.stamp)
-    ownership.restore(kept.owner)
-    for type in kept.asked where queue(of: type) == nil { queues.append(TypeQueue(type)) }
-    for type in kept.types { queues[queueOrNew(of: type.type)].restore(type) }
-    for batch in kept.batches {
+    numbers.note(stamp: stored.stamp)
+    ownership.restore(stored.owner)
+    for type in stored.asked where queue(of: type) == nil { queues.append(TypeQueue(type)) }
+    for type in stored.types { queues[queueOrNew(of: type.type)].restore(type) }
+    for batch in stored.batches {
       let isRunning = running.contains(batch.file) && batch.quarantined == nil
       queues[queueOrNew(of: batch.type)].restore(
         batch, isRunning ? .sending(since: now) : .waiting)
-      numbers.note(place: batch.position)
+      numbers.note(position: batch.position)
     }
     for file in missing.sorted() { quarantine(file, Self.missingFile, &effects) }
-    observe(kept.asked, &effects)
+    observe(stored.asked, &effects)
     for index in queues.indices { report(index, &effects) }
   }
 
   private static let missingFile =
-    SyncBatchReport.Reason.words(
+    SyncBatchReport.Reason.text(
       "its file is missing; reset the type to read its last 30 days again")
 
   private mutating func queueOrNew(of type: String) -> Int {
@@ -223,17 +223,17 @@ extension SyncModel {
       return effects.append(.giveBack(wake, .later))
     }
     var needs: [String: UInt64] = [:]
-    var isPutOff = false
+    var isPostponed = false
     for type in types {
       guard let index = queue(of: type), queues[index].isAsked else { continue }
       if let run = queues[index].fire(at: now) {
         needs[type] = run
       } else {
         // The change is read once the queue has room. The granted time is too short for that.
-        isPutOff = true
+        isPostponed = true
       }
     }
-    let result = isPutOff ? WakeResult.later : .done
+    let result = isPostponed ? WakeResult.later : .done
     guard !needs.isEmpty else { return effects.append(.giveBack(wake, result)) }
     let until = now.advanced(by: budget - SyncSettings.margin(of: budget))
     wakes.add(wake, needs: needs, until: until, result)
@@ -274,7 +274,7 @@ extension SyncModel {
     }
     guard !ownership.isChanging else {
       effects.append(.delete(page.drafts.map(\.file)))
-      return begin(anew: index, at: now, &effects)
+      return restart(index, at: now, &effects)
     }
     guard !queues[index].isEnd(page) else {
       queues[index].endRun(at: now)
@@ -282,7 +282,7 @@ extension SyncModel {
     }
     if !page.drafts.isEmpty { numbers.note(stamp: page.made) }
     let type = queues[index].type
-    let batches = page.drafts.map { $0.queued(type, at: numbers.takePlace()) }
+    let batches = page.drafts.map { $0.queued(type, at: numbers.takePosition()) }
     var steps =
       batches.map { SyncQueueStep.add($0) }
       + [.anchor(type: type, page.anchor), .stamp(numbers.stamp)]
@@ -306,8 +306,8 @@ extension SyncModel {
   }
 
   /// Postpones a run, which is retried later.
-  private mutating func put(
-    off id: SyncFetchID, _ trouble: SyncSourceTrouble, at now: Instant, _ effects: inout [Effect]
+  private mutating func postpone(
+    _ id: SyncFetchID, _ trouble: SyncSourceTrouble, at now: Instant, _ effects: inout [Effect]
   ) {
     guard stage == .running, let index = reading(id) else { return }  // late
     rest(index, trouble, at: now, &effects)
@@ -326,7 +326,7 @@ extension SyncModel {
   }
 
   /// Ends a run whose pages cannot be used, so that another run begins.
-  private mutating func begin(anew index: Int, at now: Instant, _ effects: inout [Effect]) {
+  private mutating func restart(_ index: Int, at now: Instant, _ effects: inout [Effect]) {
     queues[index].beginAnew(at: now)
     conclude(index, .later, &effects)
   }
@@ -343,12 +343,12 @@ extension SyncModel {
 extension SyncModel {
   /// Whether the server is needed: a batch waits, or the owner is not yet identified.
   private var needsServer: Bool {
-    hasWaiting || (ownership.introduction != .known && !queues.isEmpty)
+    hasWaiting || (ownership.identification != .known && !queues.isEmpty)
   }
 
   /// Requests the identity of the server and of the secret's owner.
-  private mutating func introduce(at now: Instant, _ effects: inout [Effect]) {
-    guard ownership.introduction == .unknown, needsServer, gate.allowsSending,
+  private mutating func identify(at now: Instant, _ effects: inout [Effect]) {
+    guard ownership.identification == .unknown, needsServer, gate.allowsSending,
       server.heldUntil == nil
     else { return }
     if server.isFailing, !server.mayTry(at: now) { return }
@@ -362,24 +362,24 @@ extension SyncModel {
     guard let since = ownership.answered(isKnown: true) else { return }  // late
     server.answered(at: now)
     // The request used an earlier secret, perhaps of another person.
-    if gate.isOfEarlierSecret(since: since) { return ownership.distrust() }
+    if gate.isOfEarlierSecret(since: since) { return ownership.verifyAgain() }
     // The server has a newer time stamp than the queue, so the queue was restored to an earlier
     // state. Later batches need time stamps after all earlier ones.
-    let isPutBack = identity.stamp.map { $0 > numbers.stamp } ?? false
+    let isRolledBack = identity.stamp.map { $0 > numbers.stamp } ?? false
     if let newest = identity.stamp { numbers.note(stamp: newest) }
-    heed(identity.owner, isPutBack: isPutBack, at: now, &effects)
+    adopt(identity.owner, isRolledBack: isRolledBack, at: now, &effects)
   }
 
   /// Handles the epoch that a response names.
-  private mutating func told(epoch: String, at now: Instant, _ effects: inout [Effect]) {
+  private mutating func received(epoch: String, at now: Instant, _ effects: inout [Effect]) {
     guard let owner = ownership.owner(epoch: epoch) else { return }
-    heed(owner, isPutBack: false, at: now, &effects)
+    adopt(owner, isRolledBack: false, at: now, &effects)
   }
 
-  private mutating func heed(
-    _ told: SyncOwner, isPutBack: Bool, at now: Instant, _ effects: inout [Effect]
+  private mutating func adopt(
+    _ reported: SyncOwner, isRolledBack: Bool, at now: Instant, _ effects: inout [Effect]
   ) {
-    if let first = ownership.heed(told, isPutBack: isPutBack, at: now, &effects) {
+    if let first = ownership.adopt(reported, isRolledBack: isRolledBack, at: now, &effects) {
       own(first, again: false, &effects)
     }
   }
@@ -409,7 +409,7 @@ extension SyncModel {
     for queue in queues { if case .fetching = queue.run { return } }
     guard let owner = ownership.takeChange() else { return }
     for index in queues.indices {
-      if queues[index].forgetProgress(at: now) { begin(anew: index, at: now, &effects) }
+      if queues[index].forgetProgress(at: now) { restart(index, at: now, &effects) }
       report(index, &effects)
     }
     own(owner, again: true, &effects)
@@ -471,10 +471,10 @@ extension SyncModel {
       effects.append(.delete(batches.map(\.file)))
       guard let index = queue(of: type) else { return }
       return rest(index, .store(failure), at: now, &effects)
-    case .accepted(let all)?: commits.putBack(all, at: now)
+    case .accepted(let all)?: commits.requeue(all, at: now)
     case .parts(let file, let batches)?:
       effects.append(.delete(batches.map(\.file)))
-      putBack(file, at: now)
+      requeue(file, at: now)
     case .quarantine(let file)?: sendAgain(file, at: now)
     case .own(let owner, let again)?:
       let retryAt = now.advanced(by: commits.pause)
@@ -490,11 +490,11 @@ extension SyncModel {
     _ file: String, _ reason: SyncBatchReport.Reason, _ effects: inout [Effect]
   ) {
     guard let (index, batch) = find(file) else { return }
-    let words = reason.words
-    queues[index].quarantine(batch, words)
+    let text = reason.text
+    queues[index].quarantine(batch, text)
     let queued = queues[index].batches[batch].queued
     effects.append(.update(.batch(SyncBatchReport(queued, .quarantined, reason))))
-    commit(.quarantine(file), [.quarantine(file: file, reason: words)], &effects)
+    commit(.quarantine(file), [.quarantine(file: file, reason: text)], &effects)
   }
 
   /// Returns a batch to the queue because its quarantine could not be stored. Other processes could
@@ -503,12 +503,12 @@ extension SyncModel {
     guard let (index, batch) = find(file), queues[index].batches[batch].queued.quarantined != nil
     else { return }
     queues[index].quarantine(batch, nil)
-    putBack(file, at: now)
+    requeue(file, at: now)
   }
 
-  private mutating func putBack(_ file: String, at now: Instant) {
+  private mutating func requeue(_ file: String, at now: Instant) {
     guard let (index, batch) = find(file) else { return }
-    queues[index].putBack(batch, until: now.advanced(by: commits.pause))
+    queues[index].requeue(batch, until: now.advanced(by: commits.pause))
   }
 
   // MARK: Batches that are larger than the server takes
@@ -524,7 +524,7 @@ extension SyncModel {
     let type = queues[index].type
     let next =
       batch + 1 < batches.count
-      ? batches[batch + 1].queued.position : commits.firstPlace(of: type) ?? numbers.nextPlace
+      ? batches[batch + 1].queued.position : commits.firstPosition(of: type) ?? numbers.nextPosition
     let middle = first + (next - first) / 2
     guard middle > first, drafts.count == 2 else {
       effects.append(.delete(drafts.map(\.file)))
@@ -552,10 +552,10 @@ extension SyncModel {
     }
     guard let failure else { return quarantine(file, Self.tooLarge, &effects) }
     effects.append(.update(.notice(.store(failure))))
-    putBack(file, at: now)
+    requeue(file, at: now)
   }
 
-  private static let tooLarge = SyncBatchReport.Reason.words(
+  private static let tooLarge = SyncBatchReport.Reason.text(
     "413: the server does not take it, and it cannot be divided")
 }
 
@@ -579,7 +579,7 @@ extension SyncModel {
       guard server.mayTry(at: now) else { return }
       server.tries(queues[index].type)
       if let batch = queues[index].ready(depth: 1).first {
-        uploads.append(hand(over: batch, of: index, at: now, &effects))
+        uploads.append(handOver(batch, of: index, at: now, &effects))
       }
     } else {
       for index in queues.indices {
@@ -589,7 +589,7 @@ extension SyncModel {
           queues[index].wait(until: server.earliest(at: now))
           continue
         }
-        uploads += ready.map { hand(over: $0, of: index, at: now, &effects) }
+        uploads += ready.map { handOver($0, of: index, at: now, &effects) }
       }
     }
     if !uploads.isEmpty { effects.append(.upload(uploads)) }
@@ -602,10 +602,10 @@ extension SyncModel {
       .first { !queues[$0].ready(depth: 1).isEmpty }
   }
 
-  private mutating func hand(
-    over batch: Int, of index: Int, at now: Instant, _ effects: inout [Effect]
+  private mutating func handOver(
+    _ batch: Int, of index: Int, at now: Instant, _ effects: inout [Effect]
   ) -> FileUpload {
-    let queued = queues[index].hand(over: batch, at: now)
+    let queued = queues[index].handOver(batch, at: now)
     effects.append(.update(.batch(SyncBatchReport(queued, .sending))))
     return FileUpload(file: queued.file, type: queued.type, bytes: queued.bytes)
   }
@@ -623,7 +623,7 @@ extension SyncModel {
       server.accepted(at: now)
     case (.failed(let failure), .sending(let since)):
       failed(index, batch, failure, since: since, at: now, &effects)
-    case (.unreadable(let detail), .sending): quarantine(file, .words(detail), &effects)
+    case (.unreadable(let detail), .sending): quarantine(file, .text(detail), &effects)
     case (.accepted, .acknowledged), (.accepted, .splitting), (.failed, .waiting),
       (.failed, .acknowledged), (.failed, .splitting), (.unreadable, .waiting),
       (.unreadable, .acknowledged), (.unreadable, .splitting):
@@ -686,7 +686,7 @@ extension SyncModel {
   }
 
   private mutating func refreshed(_ failure: LinkFailure?, _ effects: inout [Effect]) {
-    guard server.told(), let failure else { return }
+    guard server.endReport(), let failure else { return }
     effects.append(.update(.notice(.notRefreshed(failure))))
   }
 }
@@ -703,7 +703,7 @@ extension SyncModel {
   package var depth: Int { settings.depth }
 
   /// The progress of the sync, for a user who waits for its end.
-  public var standing: SyncStanding {
+  public var state: SyncState {
     guard stage != .new else { return .working }
     if gate.isSecretRefused, needsServer { return .secretRefused }
     if let exhausted = server.exhausted, needsServer { return .unreachable(exhausted) }
@@ -716,7 +716,7 @@ extension SyncModel {
     if let trouble = pending.first?.trouble, pending.allSatisfy(\.isExhausted) {
       return .unreachable(trouble.last)
     }
-    guard isSent, server.isTold, !needsServer, !ownership.isChanging else { return .working }
+    guard isSent, server.isReported, !needsServer, !ownership.isChanging else { return .working }
     for queue in queues where queue.isStuck {
       switch queue.sourceFailure {
       case .source(let failure): return .unreadable(failure)
@@ -730,7 +730,7 @@ extension SyncModel {
   /// Whether every change was read, all batches are accepted or quarantined, and the server
   /// received the report of that.
   package var isComplete: Bool {
-    stage == .running && server.isTold && isSent && queues.allSatisfy(\.isRead)
+    stage == .running && server.isReported && isSent && queues.allSatisfy(\.isRead)
       && !needsServer && !ownership.isChanging
   }
 
@@ -758,7 +758,7 @@ extension SyncModel {
       "sync: nothing is done before the queue was read")
     check.require(
       !ownership.isChanging || stage != .new, "sync: nothing is read again before it was read")
-    for queue in queues { queue.check(&check, before: numbers.nextPlace) }
+    for queue in queues { queue.check(&check, before: numbers.nextPosition) }
     commits.check(&check) {
       Set(
         queues.flatMap { queue in

@@ -8,7 +8,7 @@ import LinkWire
 /// has into no-ops.
 struct SyncOwnership: Sendable, Hashable {
   /// Whether the server has identified the owner in this process.
-  enum Introduction: Sendable, Hashable {
+  enum Identification: Sendable, Hashable {
     case unknown
     /// The request to the server is in progress.
     case asking(since: Instant)
@@ -27,7 +27,7 @@ struct SyncOwnership: Sendable, Hashable {
 
   /// The owner; nil until a server first identified it.
   private(set) var owner: SyncOwner?
-  private(set) var introduction = Introduction.unknown
+  private(set) var identification = Identification.unknown
   private var change: Change?
   /// The number of changes of the owner in this process.
   private var changes = 0
@@ -39,10 +39,10 @@ struct SyncOwnership: Sendable, Hashable {
   var isChanging: Bool { change != nil }
 
   /// Whether types may be read. Their data belongs to an owner, who must be stored first.
-  var allowsReading: Bool { change == nil && introduction != .storing }
+  var allowsReading: Bool { change == nil && identification != .storing }
 
   /// Whether batches may be sent.
-  var allowsSending: Bool { introduction == .known && change == nil }
+  var allowsSending: Bool { identification == .known && change == nil }
 
   /// When a change may be stored.
   var deadline: Instant? { change?.notBefore }
@@ -58,45 +58,45 @@ struct SyncOwnership: Sendable, Hashable {
   // MARK: Introduction
 
   /// Records that the server is being asked.
-  mutating func ask(at now: Instant) { introduction = .asking(since: now) }
+  mutating func ask(at now: Instant) { identification = .asking(since: now) }
 
   /// Requires another identification, unless one is in progress.
-  mutating func forgetIntroduction() {
-    if case .asking = introduction { return }
-    introduction = .unknown
+  mutating func forgetIdentification() {
+    if case .asking = identification { return }
+    identification = .unknown
   }
 
   /// Records the end of a request; returns when it began, or nil if none was in progress.
   mutating func answered(isKnown: Bool) -> Instant? {
-    guard case .asking(let since) = introduction else { return nil }  // late
-    introduction = isKnown ? .known : .unknown
+    guard case .asking(let since) = identification else { return nil }  // late
+    identification = isKnown ? .known : .unknown
     return since
   }
 
   /// Discards the identification, for example because it was for an earlier secret.
-  mutating func distrust() { introduction = .unknown }
+  mutating func verifyAgain() { identification = .unknown }
 
   // MARK: The owner
 
   /// Returns the owner with the epoch of a response; nil before the identification.
   func owner(epoch: String) -> SyncOwner? {
-    guard introduction == .known || introduction == .storing, let owner = change?.owner ?? owner
+    guard identification == .known || identification == .storing, let owner = change?.owner ?? owner
     else { return nil }
     return SyncOwner(server: owner.server, epoch: epoch)
   }
 
   /// Compares the reported owner with the stored one.
   ///
-  /// - Parameter isPutBack: Whether the queue was restored to an earlier state.
+  /// - Parameter isRolledBack: Whether the queue was restored to an earlier state.
   /// - Returns: The first owner, to be stored at once; nil if there is an owner.
-  mutating func heed(
-    _ told: SyncOwner, isPutBack: Bool, at now: Instant, _ effects: inout [SyncModel.Effect]
+  mutating func adopt(
+    _ reported: SyncOwner, isRolledBack: Bool, at now: Instant, _ effects: inout [SyncModel.Effect]
   ) -> SyncOwner? {
     let before = change?.owner ?? owner
-    let next = before.map { $0.after(told) } ?? told
+    let next = before.map { $0.after(reported) } ?? reported
     // Nothing has been sent yet.
-    guard before != nil || isPutBack else { return next }
-    guard next != before || isPutBack else { return nil }
+    guard before != nil || isRolledBack else { return next }
+    guard next != before || isRolledBack else { return nil }
     // Behind one address there may be two servers, so that each response names another epoch.
     change = Change(
       owner: next,
@@ -124,12 +124,12 @@ struct SyncOwnership: Sendable, Hashable {
   /// Records that an owner is being stored.
   mutating func store(_ owner: SyncOwner) {
     self.owner = owner
-    introduction = .storing
+    identification = .storing
   }
 
   /// Records that the owner is stored.
   mutating func stored() {
-    if introduction == .storing, change == nil { introduction = .known }
+    if identification == .storing, change == nil { identification = .known }
   }
 
   /// Records that an owner was not stored, and schedules a retry.
@@ -143,7 +143,7 @@ struct SyncOwnership: Sendable, Hashable {
       return false
     }
     self.owner = nil
-    introduction = .unknown
+    identification = .unknown
     return true
   }
 }

@@ -140,17 +140,17 @@ struct SyncServerState: Sendable, Hashable {
   // MARK: The end of a sync
 
   /// Whether the server has received the report for every accepted batch.
-  var isTold: Bool { refresh == .none }
+  var isReported: Bool { refresh == .none }
 
   /// Begins the report that everything was sent; returns false if none is needed.
-  mutating func tell() -> Bool {
+  mutating func beginReport() -> Bool {
     guard refresh == .pending else { return false }
     refresh = .running
     return true
   }
 
   /// Records that the report has ended; returns false for a late response.
-  mutating func told() -> Bool {
+  mutating func endReport() -> Bool {
     switch refresh {
     case .none, .pending: return false
     case .running: refresh = .none

@@ -56,16 +56,16 @@ public enum SyncTypes {
   }
 
   private static func stage(_ name: String, _ record: inout SyncRecord) {
-    var word = name
-    if name.hasPrefix(stagePrefix) { word.removeFirst(stagePrefix.count) }
+    var stage = name
+    if name.hasPrefix(stagePrefix) { stage.removeFirst(stagePrefix.count) }
     // Before iOS 16 there was only one kind of sleep.
-    if word == "Asleep" { word = "AsleepUnspecified" }
-    guard let place = stages.firstIndex(of: word) else {
+    if stage == "Asleep" { stage = "AsleepUnspecified" }
+    guard let index = stages.firstIndex(of: stage) else {
       record.valueText = .text("Unknown")
       return
     }
-    record.value = Double(place)
-    record.valueText = .text(word)
+    record.value = Double(index)
+    record.valueText = .text(stage)
   }
 
   /// Returns the workout of a sample; `nil` for other samples.

@@ -44,7 +44,7 @@ public struct SyncBatchReport: Sendable, Hashable, Codable {
   /// The reason why a batch was not accepted.
   public enum Reason: Sendable, Hashable, Codable {
     case failure(LinkFailure)
-    case words(String)
+    case text(String)
   }
 
   /// Creates a report.
@@ -105,7 +105,7 @@ public enum SyncNotice: Sendable, Hashable, Codable {
 }
 
 /// The progress of a sync, for a user who waits for its end.
-public enum SyncStanding: Sendable, Hashable {
+public enum SyncState: Sendable, Hashable {
   /// An operation is in progress or will be retried soon.
   case working
   /// Nothing waits, and this number of batches is quarantined.
@@ -122,9 +122,9 @@ public enum SyncStanding: Sendable, Hashable {
 
 extension SyncBatchReport.Reason {
   /// The reason as it is stored, for people.
-  var words: String {
+  var text: String {
     switch self {
-    case .words(let words): words
+    case .text(let text): text
     case .failure(.http(let status, _, let detail)):
       detail.isEmpty ? "\(status)" : "\(status): \(detail)"
     case .failure(let failure): failure.failureClass.rawValue

@@ -84,8 +84,8 @@ struct TypeQueue: Sendable, Hashable {
   // MARK: Reading
 
   /// Restores the stored state of the type.
-  mutating func restore(_ kept: SyncedType) {
-    (anchor, synced, earliest) = (kept.anchor, kept.synced, kept.earliest)
+  mutating func restore(_ stored: SyncedType) {
+    (anchor, synced, earliest) = (stored.anchor, stored.synced, stored.earliest)
   }
 
   /// Adds a batch of an earlier process.
@@ -256,7 +256,7 @@ struct TypeQueue: Sendable, Hashable {
   /// Whether the retry schedule is exhausted.
   var isExhausted: Bool { trouble?.isExhausted ?? false }
 
-  func place(of file: String) -> Int? { batches.firstIndex { $0.queued.file == file } }
+  func index(of file: String) -> Int? { batches.firstIndex { $0.queued.file == file } }
 
   /// Returns the indices of the next batches to hand over, in order; none during a wait.
   func ready(depth: Int) -> [Int] {
@@ -277,7 +277,7 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   /// Marks a batch as handed over, and returns it.
-  mutating func hand(over index: Int, at now: Instant) -> QueuedBatch {
+  mutating func handOver(_ index: Int, at now: Instant) -> QueuedBatch {
     batches[index].state = .sending(since: now)
     retryAt = nil
     return batches[index].queued
@@ -304,14 +304,14 @@ struct TypeQueue: Sendable, Hashable {
   }
 
   /// Returns a batch to the waiting ones, and delays all batches until an instant.
-  mutating func putBack(_ index: Int, until due: Instant) {
+  mutating func requeue(_ index: Int, until due: Instant) {
     batches[index].state = .waiting
     retryAt = due
   }
 
   /// Quarantines a batch with a reason; with nil, ends its quarantine.
-  mutating func quarantine(_ index: Int, _ words: String?) {
-    batches[index].queued.quarantined = words
+  mutating func quarantine(_ index: Int, _ reason: String?) {
+    batches[index].queued.quarantined = reason
     batches[index].state = .waiting
   }
 
@@ -375,15 +375,15 @@ struct TypeQueue: Sendable, Hashable {
       check.require(begun == ended + 1, "sync: a type has one run at a time")
     }
     guard check.isThorough else { return }
-    let places = batches.map(\.queued.position)
+    let positions = batches.map(\.queued.position)
     check.require(
       batches.reduce(0) { $0 + $1.queued.records + $1.queued.deletions } <= Self.mostHeld,
       "sync: the batches of a type are bounded")
     check.require(
-      zip(places, places.dropFirst()).allSatisfy { $0 <= $1 },
+      zip(positions, positions.dropFirst()).allSatisfy { $0 <= $1 },
       "sync: the batches of a type are in order")
     check.require(
-      places.allSatisfy { $0 < next }, "sync: new batches come behind all others")
+      positions.allSatisfy { $0 < next }, "sync: new batches come behind all others")
     check.require(
       batches.allSatisfy { $0.queued.quarantined == nil || $0.state == .waiting },
       "sync: a quarantined batch is not sent")

@@ -36,7 +36,7 @@ package struct UploadTry: Sendable, Hashable {
   /// A change of the stored ticket.
   package enum TicketChange: Sendable, Hashable {
     /// Replace the stored ticket with this one.
-    case keep(UploadTicket)
+    case store(UploadTicket)
     /// Remove the stored ticket.
     case forget
   }
@@ -93,7 +93,7 @@ package struct UploadTry: Sendable, Hashable {
       encode(support)
     case (.asking, .failed(let failure)):
       // The response is a page for people and does not come from the endpoint.
-      if case .http(let status, _, _) = failure, !ResumableUpload.isPassing(status) {
+      if case .http(let status, _, _) = failure, !ResumableUpload.isTransient(status) {
         support.resumption = .absent
       }
       encode(support)
@@ -172,8 +172,8 @@ package struct UploadTry: Sendable, Hashable {
   ) -> TicketChange? {
     guard case .send(let sent) = step else { return nil }
     var upload = before
-    let keep = upload.take(answer.reply(offer.dialect, of: sent.url))
-    let change = change(keep, offer)
+    let update = upload.take(answer.reply(offer.dialect, of: sent.url))
+    let change = change(update, offer)
     if let request = request(of: upload) {
       (stage, step) = (.inPieces(upload, offer), .send(request))
     } else if case .ended = upload.step {
@@ -186,9 +186,9 @@ package struct UploadTry: Sendable, Hashable {
   }
 
   private mutating func change(
-    _ keep: ResumableUpload.Keep, _ offer: UploadOffer
+    _ update: ResumableUpload.TicketUpdate, _ offer: UploadOffer
   ) -> TicketChange? {
-    switch keep {
+    switch update {
     case .nothing: return nil
     case .forget:
       ticket = nil
@@ -196,7 +196,7 @@ package struct UploadTry: Sendable, Hashable {
     case .ticket(let url):
       let new = UploadTicket(offer.dialect, url: url, of: payload, isGzip: isGzip)
       ticket = new
-      return .keep(new)
+      return .store(new)
     }
   }
 
@@ -317,7 +317,7 @@ package struct UploadSupport: Sendable, Hashable {
 
   /// Handles the response to `OPTIONS`. A transient failure changes nothing.
   mutating func offered(_ answer: UploadAnswer) {
-    guard !ResumableUpload.isPassing(answer.status) else { return }
+    guard !ResumableUpload.isTransient(answer.status) else { return }
     guard (200..<300).contains(answer.status),
       let offer = UploadOffer(options: { answer.headers[$0.lowercased()] })
     else { return resumption = .absent }
@@ -333,7 +333,7 @@ package struct UploadSupport: Sendable, Hashable {
     _ answer: UploadAnswer, server: String
   ) -> Result<SyncIdentity, LinkFailure> {
     // Some servers catch their errors and respond with a successful status.
-    guard !ResumableUpload.isPassing(answer.status), !SyncReply.isDenied(answer.body) else {
+    guard !ResumableUpload.isTransient(answer.status), !SyncReply.isDenied(answer.body) else {
       return .failure(answer.failure)
     }
     takesGzip = answer.offersGzip

@@ -24,17 +24,17 @@ struct Cell: Sendable, Hashable {
 
   /// Adds a value in the way that the figure requires. Values of figures that compare days are
   /// summed.
-  mutating func take(_ value: Double, at place: Int = 0, for figure: Figure) {
-    defer { counts[place] += 1 }
+  mutating func take(_ value: Double, at index: Int = 0, for figure: Figure) {
+    defer { counts[index] += 1 }
     switch figure {
     case .sum, .average, .averageOverTime, .averagePerDay, .minPerDay, .maxPerDay, .averagePerNight,
       .minPerNight,
       .maxPerNight:
-      sums[place] += value
-    case .min: sums[place] = counts[place] == 0 ? value : Swift.min(sums[place], value)
-    case .max: sums[place] = counts[place] == 0 ? value : Swift.max(sums[place], value)
+      sums[index] += value
+    case .min: sums[index] = counts[index] == 0 ? value : Swift.min(sums[index], value)
+    case .max: sums[index] = counts[index] == 0 ? value : Swift.max(sums[index], value)
     // Samples arrive in order of time.
-    case .latest: sums[place] = value
+    case .latest: sums[index] = value
     case .count: break
     }
   }
@@ -46,7 +46,7 @@ struct Cell: Sendable, Hashable {
 struct Cells: Sendable {
   private(set) var all: [Cell] = []
   private let limit: Int
-  private var places: [Key: Int] = [:]
+  private var indices: [Key: Int] = [:]
   /// The index of the last cell of each source of the current type. Samples arrive in order of
   /// time.
   private var latest: [Int] = []
@@ -68,17 +68,17 @@ struct Cells: Sendable {
     type: Int, source: Int, bucket: Bucket, activity: String? = nil,
     _ change: (inout Cell) -> Void
   ) -> Bool {
-    guard let place = place(type: type, source: source, bucket: bucket, activity) else {
+    guard let index = index(type: type, source: source, bucket: bucket, activity) else {
       return false
     }
-    change(&all[place])
+    change(&all[index])
     return true
   }
 
   /// Changes the cell at an index.
-  mutating func update(at place: Int, _ change: (inout Cell) -> Void) { change(&all[place]) }
+  mutating func update(at index: Int, _ change: (inout Cell) -> Void) { change(&all[index]) }
 
-  private mutating func place(
+  private mutating func index(
     type: Int, source: Int, bucket: Bucket, _ activity: String?
   ) -> Int? {
     if type != latestType {
@@ -92,13 +92,13 @@ struct Cells: Sendable {
       return latest[source]
     }
     let key = Key(type: type, source: source, start: bucket.start, activity: activity)
-    if let known = places[key] {
+    if let known = indices[key] {
       latest[source] = known
       return known
     }
     guard all.count < limit else { return nil }
     all.append(Cell(type: type, source: source, bucket: bucket, activity: activity))
-    places[key] = all.count - 1
+    indices[key] = all.count - 1
     latest[source] = all.count - 1
     return all.count - 1
   }
@@ -114,12 +114,12 @@ struct Cells: Sendable {
   /// Removes the spans that begin at `cut` or later.
   mutating func drop(from cut: Timestamp) {
     all.removeAll { $0.bucket.start >= cut }
-    places.removeAll()
+    indices.removeAll()
     latest.removeAll()
-    for (place, cell) in all.enumerated() {
+    for (index, cell) in all.enumerated() {
       let key = Key(
         type: cell.type, source: cell.source, start: cell.bucket.start, activity: cell.activity)
-      places[key] = place
+      indices[key] = index
     }
   }
 }

@@ -26,7 +26,9 @@ enum Dimension: Sendable, Hashable, CaseIterable {
   }
 
   /// Returns the number as answers report it. Counts are whole, others have four decimals.
-  func told(_ number: Double) -> Double { self == .count ? number.rounded() : number.told }
+  func rounded(_ number: Double) -> Double {
+    self == .count ? number.rounded() : number.roundedForAnswer
+  }
 
   /// Returns how to convert from a unit in HealthKit's spelling, or `nil` if it has another
   /// dimension.
@@ -104,7 +106,7 @@ extension Double {
   /// The number with four decimals, or with four digits if it is below 1.
   ///
   /// No measurement is more exact than that, and a language model reads each digit.
-  var told: Double {
+  var roundedForAnswer: Double {
     var unit = 1e4
     // Powers of ten up to 1e22 are exact.
     while abs(self) * unit < 1_000, unit < 1e22 { unit *= 10 }

@@ -34,7 +34,7 @@ struct HealthAnswer: Sendable {
   var current: Bucket?
   var cells: Cells
   var sources = Sources()
-  var lanes = SourceMerger()
+  var tracks = SourceMerger()
   /// The merged series of the current type, if its values are added. It has no data for types that
   /// are not merged by time.
   var merge: SourceMerge?
@@ -87,7 +87,7 @@ struct HealthAnswer: Sendable {
 
   /// The calendar of the current type: days if its figure compares days.
   var calendar: CalendarBuckets {
-    figures[reading.place].needsDays ? days : buckets
+    figures[reading.index].needsDays ? days : buckets
   }
 
   /// Begins the merged series of the current type, if its values are added.
@@ -95,7 +95,7 @@ struct HealthAnswer: Sendable {
     // The next type's units have another dimension, and its spans belong to another calendar.
     (scale, current, merge) = (nil, nil, nil)
     same = SameReadings()
-    guard figures.indices.contains(reading.place), figures[reading.place].isAdded else { return }
+    guard figures.indices.contains(reading.index), figures[reading.index].isAdded else { return }
     merge = SourceMerge(calendar: calendar)
   }
 
@@ -105,8 +105,8 @@ struct HealthAnswer: Sendable {
   /// Takes the page that `wanted` requested.
   mutating func take(_ page: HealthSamplePage) {
     guard refusal == nil else { return }
-    guard reading.place < kinds.count else { return takePulses(page) }
-    let kind = kinds[reading.place]
+    guard reading.index < kinds.count else { return takePulses(page) }
+    let kind = kinds[reading.index]
     let fresh = reading.fresh
     for sample in page.samples where fresh.contains(sample.start) {
       if query.groupBy == nil { list(sample, kind) } else { count(sample, kind) }
@@ -117,7 +117,7 @@ struct HealthAnswer: Sendable {
       return reading.advance(page.next)
     }
     finishSleep()
-    merge?.finish(at: window.to, lanes.ranks)
+    merge?.finish(at: window.to, tracks.ranks)
     addMerged()
     reading.finishType()
     beginType()
@@ -183,7 +183,7 @@ private struct AnswerChoice {
 extension HealthAnswer {
   /// Adds a sample to the spans to which it belongs.
   mutating func count(_ sample: HealthSample, _ kind: HealthKind) {
-    let figure = figures[reading.place]
+    let figure = figures[reading.index]
     let source = sources.number(sample.source, device: sample.device)
     switch kind.measure {
     case .quantity, .nutrient:
@@ -204,8 +204,8 @@ extension HealthAnswer {
       add(source, bucket(at: anchor), activity: workout.answerType) { cell in
         // `latest` takes all numbers from one workout, even those that it lacks.
         if figure == .latest { (cell.sums, cell.counts, cell.sessions) = (.zero, .zero, []) }
-        for (place, number) in all.enumerated() {
-          if let number { cell.take(number, at: place, for: figure) }
+        for (index, number) in all.enumerated() {
+          if let number { cell.take(number, at: index, for: figure) }
         }
         cell.sessions.append(sample.start..<max(sample.start, sample.end))
         cell.note(sample)
@@ -218,14 +218,14 @@ extension HealthAnswer {
     _ value: Double, _ sample: HealthSample, _ kind: HealthKind, _ figure: Figure, _ source: Int
   ) {
     if figure.isAdded {
-      let lane = lanes.lane(of: sample, source: source)
-      merge?.take(value, sample, from: window.from, lane: lane, lanes.ranks)
+      let track = tracks.track(of: sample, source: source)
+      merge?.take(value, sample, from: window.from, track: track, tracks.ranks)
       guard !mergedOnly else { return }
     }
-    let place: Int
-    if case .nutrient(let number) = kind.measure { place = number } else { place = 0 }
+    let index: Int
+    if case .nutrient(let number) = kind.measure { index = number } else { index = 0 }
     if figure.isAdded, sample.end > sample.start {
-      return spread(value, sample.start..<sample.end, source, place, figure)
+      return spread(value, sample.start..<sample.end, source, index, figure)
     }
     let isFirst = kind.aggregation != .discrete || same.isFirst(value, at: sample.start)
     for owner in [source, Sources.all] {
@@ -235,7 +235,7 @@ extension HealthAnswer {
         let anchor = anchor(of: sample, kind.rule)
       else { continue }
       add(owner, anchor) { cell in
-        cell.take(value, at: place, for: figure)
+        cell.take(value, at: index, for: figure)
         if figure == .averageOverTime { cell.held.take(value, at: sample.start) }
         cell.note(sample)
       }
@@ -246,9 +246,9 @@ extension HealthAnswer {
     guard case .category(let name) = sample.value, let stage = SleepStage(name: name) else {
       return skipped += 1
     }
-    let lane = lanes.lane(of: sample, source: source)
+    let track = tracks.track(of: sample, source: source)
     let span = SleepSpan(
-      start: sample.start, end: max(sample.start, sample.end), stage: stage, lane: lane)
+      start: sample.start, end: max(sample.start, sample.end), stage: stage, track: track)
     for owner in mergedOnly ? [Sources.merged] : [source, Sources.merged] {
       if let spans = runs.take(span, of: owner) { add(spans, of: owner) }
     }
@@ -258,14 +258,14 @@ extension HealthAnswer {
   mutating func addMerged() {
     guard let sums = merge?.finished else { return }
     merge?.finished.removeAll()
-    let place: Int
-    if case .nutrient(let number) = kinds[reading.place].measure {
-      place = number
+    let index: Int
+    if case .nutrient(let number) = kinds[reading.index].measure {
+      index = number
     } else {
-      place = 0
+      index = 0
     }
     for sum in sums where sum.bucket.members.lowerBound < window.to && refusal == nil {
-      add(Sources.merged, sum.bucket) { $0.take(sum.value, at: place, for: .sum) }
+      add(Sources.merged, sum.bucket) { $0.take(sum.value, at: index, for: .sum) }
     }
   }
 
@@ -290,7 +290,7 @@ extension HealthAnswer {
   private mutating func add(
     _ source: Int, _ bucket: Bucket, activity: String? = nil, _ change: (inout Cell) -> Void
   ) {
-    let number = typeNumbers[reading.place]
+    let number = typeNumbers[reading.index]
     if cells.update(type: number, source: source, bucket: bucket, activity: activity, change) {
       return
     }
@@ -302,7 +302,7 @@ extension HealthAnswer {
 
   /// Adds a session to the day or hour in which it ends.
   private mutating func add(_ spans: [SleepSpan], of source: Int) {
-    guard let session = SleepSession(spans, lanes.ranks),
+    guard let session = SleepSession(spans, tracks.ranks),
       (window.from..<window.to).contains(session.end)
     else { return }
     guard !nights.isFull else { return refusal = .tooManyDays }
@@ -313,7 +313,7 @@ extension HealthAnswer {
 
   /// Adds to each span its share of a value, by time. The share outside the window is dropped.
   private mutating func spread(
-    _ value: Double, _ span: Range<Timestamp>, _ source: Int, _ place: Int, _ figure: Figure
+    _ value: Double, _ span: Range<Timestamp>, _ source: Int, _ index: Int, _ figure: Figure
   ) {
     var start = max(span.lowerBound, window.from)
     let whole = span.lowerBound.distance(to: span.upperBound)
@@ -322,7 +322,7 @@ extension HealthAnswer {
       let stop = min(bucket.members.upperBound, span.upperBound, window.to)
       let part = start.distance(to: stop)
       let share = part == whole ? value : value * (part / whole)
-      add(source, bucket) { $0.take(share, at: place, for: figure) }
+      add(source, bucket) { $0.take(share, at: index, for: figure) }
       start = stop
     }
   }
@@ -401,7 +401,7 @@ struct RawPoints: Sendable {
   /// The bytes of the current type. Each type may fill the answer, which is truncated at the end.
   var bytes = 0
   /// The index of the current type.
-  var place = 0
+  var index = 0
   /// The times of the workouts among the samples.
   var sessions: [Range<Timestamp>] = []
 }
@@ -415,8 +415,8 @@ extension HealthAnswer {
   /// Adds a sample as a point. If there is no room for it, the answer ends before it.
   mutating func list(_ sample: HealthSample, _ kind: HealthKind) {
     guard (window.from..<window.to).contains(sample.start) else { return }
-    if raw.place != reading.place {
-      raw.place = reading.place
+    if raw.index != reading.index {
+      raw.index = reading.index
       raw.bytes = 0
     }
     guard let point = point(of: sample, kind) else { return skipped += 1 }
@@ -440,17 +440,17 @@ extension HealthAnswer {
     switch kind.measure {
     case .quantity(let dimension):
       guard let number = number(sample, dimension) else { return nil }
-      value = .number(told(number, as: dimension))
-    case .nutrient(let place):
+      value = .number(rounded(number, as: dimension))
+    case .nutrient(let index):
       guard let number = number(sample, kind.dimension) else { return nil }
       var numbers: [Double?] = [nil, nil, nil, nil]
-      numbers[place] = number
+      numbers[index] = number
       value = .nutrition(meal(numbers))
-    case .minutes: value = .number(told(sample.minutes))
+    case .minutes: value = .number(rounded(sample.minutes))
     case .sleep:
       guard case .category(let name) = sample.value else { return nil }
       type = SleepStage(name: name)?.type ?? SleepStage.unknownType
-      value = .number(told(sample.minutes))
+      value = .number(rounded(sample.minutes))
     case .workout:
       guard case .workout(let workout) = sample.value, let numbers = workout.numbers else {
         return nil
@@ -459,7 +459,7 @@ extension HealthAnswer {
       value = .workout(training(workout.answerType, all, sessions: 1))
     }
     return HealthPoint(
-      type: type, value: value, unit: kind.toldDimension.unit, start: written(sample.start),
+      type: type, value: value, unit: kind.answerDimension.unit, start: written(sample.start),
       end: written(max(sample.start, sample.end)), source: sources.names[source])
   }
 
@@ -478,13 +478,13 @@ extension HealthAnswer {
       nextStart = min(point.start, nextStart ?? point.start)
       break
     }
-    let kept = points.filter { point in nextStart.map { point.start < $0 } ?? true }
+    let included = points.filter { point in nextStart.map { point.start < $0 } ?? true }
     // The next query would find the same number of samples at that moment.
-    if kept.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
-    var told = query
-    (told.statistic, told.maxBytes) = (statistic, nil)
+    if included.isEmpty, nextStart != nil { throw .tooMuchAtOnce }
+    var answered = query
+    (answered.statistic, answered.maxBytes) = (statistic, nil)
     return HealthReply(
-      query: told, points: kept.map(\.point), nextStart: nextStart.map(written),
+      query: answered, points: included.map(\.point), nextStart: nextStart.map(written),
       skipped: skipped, notes: notes, freshness: freshness)
   }
 
@@ -498,8 +498,8 @@ extension HealthAnswer {
     var last: [(type: String, at: Timestamp?)] = []
     for kind in query.valueType.kinds {
       let at = stored.lastSamples[kind.identifier]
-      if let place = last.firstIndex(where: { $0.type == kind.type }) {
-        last[place].at = [last[place].at, at].compactMap(\.self).max()
+      if let index = last.firstIndex(where: { $0.type == kind.type }) {
+        last[index].at = [last[index].at, at].compactMap(\.self).max()
       } else {
         last.append((kind.type, at))
       }
@@ -513,10 +513,10 @@ extension HealthAnswer {
   /// The samples as points, with heart rates for workouts.
   private func samples() -> [TimedPoint] {
     guard let pulses else { return raw.all }
-    return raw.all.enumerated().map { place, timed in
+    return raw.all.enumerated().map { index, timed in
       var point = timed.point
       guard case .workout(var totals) = point.value else { return timed }
-      totals.heartRate = pulses.found[place]?.average.map { told($0) }
+      totals.heartRate = pulses.found[index]?.average.map { rounded($0) }
       point.value = .workout(totals)
       return TimedPoint(point, start: timed.start)
     }
@@ -528,7 +528,7 @@ extension HealthAnswer {
     let cells = folded()
     // Sums of several days can overflow as well.
     guard cells.allSatisfy(\.isFinite) else { throw .sumTooLarge }
-    let told = cells.map { cell in
+    let counted = cells.map { cell in
       (
         order: order(cell.type, cell.source, cell.bucket, cell.activity ?? ""),
         point: point(of: cell)
@@ -537,7 +537,7 @@ extension HealthAnswer {
     let slept = nights.entries(figures.first ?? .sum, by: buckets).map { entry in
       (order: order(0, entry.source, entry.bucket, ""), point: point(of: entry))
     }
-    return (told + slept).sorted { $0.order < $1.order }.map(\.point)
+    return (counted + slept).sorted { $0.order < $1.order }.map(\.point)
   }
 
   private func order(
@@ -552,11 +552,11 @@ extension HealthAnswer {
   /// The cells by spans of the query. Cells of several days become one where the figure compares
   /// days.
   private func folded() -> [Cell] {
-    var kept: [Cell] = []
+    var single: [Cell] = []
     var groups: [Group: [Cell]] = [:]
     for cell in cells.all {
       guard figures[cell.type].needsDays else {
-        kept.append(cell)
+        single.append(cell)
         continue
       }
       let bucket = buckets.bucket(at: cell.bucket.members.lowerBound)
@@ -564,7 +564,7 @@ extension HealthAnswer {
         type: cell.type, source: cell.source, bucket: bucket, activity: cell.activity)
       groups[group, default: []].append(cell)
     }
-    return kept + groups.map { group, days in fold(days, into: group) }
+    return single + groups.map { group, days in fold(days, into: group) }
   }
 
   private struct Group: Hashable {
@@ -577,10 +577,10 @@ extension HealthAnswer {
   private func fold(_ days: [Cell], into group: Group) -> Cell {
     var whole = Cell(
       type: group.type, source: group.source, bucket: group.bucket, activity: group.activity)
-    for place in 0..<4 {
+    for index in 0..<4 {
       let figure = figures[group.type]
-      let values = days.map { (value: $0.sums[place], isKnown: $0.counts[place] > 0) }
-      whole.sums[place] = figure.combine(values) ?? 0
+      let values = days.map { (value: $0.sums[index], isKnown: $0.counts[index] > 0) }
+      whole.sums[index] = figure.combine(values) ?? 0
     }
     for day in days {
       whole.counts += day.counts
@@ -591,7 +591,7 @@ extension HealthAnswer {
 
   private func point(of cell: Cell) -> TimedPoint {
     let (kind, figure) = (kinds[cell.type], figures[cell.type])
-    let dimension = figure == .count ? Dimension.count : kind.toldDimension
+    let dimension = figure == .count ? Dimension.count : kind.answerDimension
     var point = HealthPoint(
       type: kind.type, value: value(of: cell, kind, figure), unit: dimension.unit,
       start: written(cell.bucket.start), end: written(min(cell.bucket.end, window.end)),
@@ -611,11 +611,11 @@ extension HealthAnswer {
     let end = entry.extent?.end ?? min(entry.bucket.end, window.end)
     let point = HealthPoint(
       type: entry.isInBed ? SleepStage.inBed.type : HealthKind.sleepType,
-      value: .number(told(entry.value, as: unit)), unit: unit.unit, start: written(start),
+      value: .number(rounded(entry.value, as: unit)), unit: unit.unit, start: written(start),
       end: written(end),
       source: sources.names[entry.source], statistic: figure.rawValue,
       isMerged: entry.source == Sources.merged, isPartial: isPartial(entry.bucket),
-      sleep: told(entry.times))
+      sleep: rounded(entry.times))
     return TimedPoint(point, start: cut(before: entry.bucket))
   }
 
@@ -649,11 +649,11 @@ extension HealthAnswer {
     }
     let known = (0..<4).map { cell.counts[$0] > 0 ? values[$0] : nil }
     switch kind.measure {
-    case .quantity, .minutes, .sleep: return .number(told(values.x, as: kind.toldDimension))
+    case .quantity, .minutes, .sleep: return .number(rounded(values.x, as: kind.answerDimension))
     case .nutrient: return .nutrition(meal(known))
     case .workout:
       var totals = training(cell.activity ?? "", known, sessions: Int(cell.counts.w))
-      totals.heartRate = cell.held.average.map { told($0) }
+      totals.heartRate = cell.held.average.map { rounded($0) }
       return .workout(totals)
     }
   }
@@ -677,33 +677,33 @@ extension HealthAnswer {
 
 extension HealthAnswer {
   /// Returns a number, rounded unless the answer is exact.
-  private func told(_ number: Double, as dimension: Dimension = .nutrient) -> Double {
-    limits.isExact ? number : dimension.told(number)
+  private func rounded(_ number: Double, as dimension: Dimension = .nutrient) -> Double {
+    limits.isExact ? number : dimension.rounded(number)
   }
 
-  private func told(_ numbers: [Double?]) -> [Double?] { numbers.map { $0.map { told($0) } } }
+  private func rounded(_ numbers: [Double?]) -> [Double?] { numbers.map { $0.map { rounded($0) } } }
 
-  private func told(_ times: SleepTimes) -> SleepTimes {
+  private func rounded(_ times: SleepTimes) -> SleepTimes {
     var times = times
     for part in [
       \SleepTimes.inBed, \.awake, \.light, \.deep, \.rem, \.unspecified, \.napMinutes,
     ] {
-      times[keyPath: part] = times[keyPath: part].map { told($0) }
+      times[keyPath: part] = times[keyPath: part].map { rounded($0) }
     }
     return times
   }
 
   /// Returns a workout, or the totals of several, from distance, energy, steps and minutes.
   private func training(_ type: String, _ numbers: [Double?], sessions: Int) -> WorkoutTotals {
-    let all = told(numbers)
+    let all = rounded(numbers)
     return WorkoutTotals(
       type: type, distance: all[0], energy: all[1],
-      steps: numbers[2].map { told($0, as: .count) }, sessions: sessions, duration: all[3])
+      steps: numbers[2].map { rounded($0, as: .count) }, sessions: sessions, duration: all[3])
   }
 
   /// Returns a meal from its four numbers.
   private func meal(_ numbers: [Double?]) -> NutritionTotals {
-    let all = told(numbers)
+    let all = rounded(numbers)
     return NutritionTotals(calories: all[0], protein: all[1], carbs: all[2], fat: all[3])
   }
 }

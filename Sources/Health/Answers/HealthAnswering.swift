@@ -162,9 +162,9 @@ extension SummaryQuery {
 extension SummaryReply {
   /// Inserts the failures of rejected metrics, each at its index.
   public mutating func insert(_ rejected: [RejectedMetric]) {
-    for line in rejected.sorted(by: { $0.place < $1.place }) {
+    for line in rejected.sorted(by: { $0.index < $1.index }) {
       let failed = SummaryResult(valueType: line.valueType, data: .failure(line.reason))
-      results.insert(failed, at: max(0, min(line.place, results.count)))
+      results.insert(failed, at: max(0, min(line.index, results.count)))
     }
   }
 }

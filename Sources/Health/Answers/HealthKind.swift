@@ -126,9 +126,9 @@ extension HealthKind {
       rule: .atStart)
   }
 
-  fileprivate static func nutrient(_ name: String, _ place: Int) -> HealthKind {
+  fileprivate static func nutrient(_ name: String, _ index: Int) -> HealthKind {
     HealthKind(
-      identifier: "HKQuantityTypeIdentifier" + name, type: "NUTRITION", measure: .nutrient(place),
+      identifier: "HKQuantityTypeIdentifier" + name, type: "NUTRITION", measure: .nutrient(index),
       rule: .spread)
   }
 
@@ -160,7 +160,7 @@ extension HealthKind {
 
   /// The dimension of the numbers in an answer. The numbers of meals and workouts have no common
   /// unit.
-  var toldDimension: Dimension {
+  var answerDimension: Dimension {
     switch measure {
     case .quantity(let dimension): dimension
     case .minutes, .sleep: .time
@@ -214,11 +214,11 @@ extension WorkoutValue {
     let prefix = "HKWorkoutActivityType"
     let name = activity.hasPrefix(prefix) ? String(activity.dropFirst(prefix.count)) : activity
     if name == "Cycling" { return "BIKING" }
-    var words = ""
+    var label = ""
     for letter in name.unicodeScalars {
-      if ("A"..."Z").contains(letter), !words.isEmpty { words += "_" }
-      words.unicodeScalars.append(letter)
+      if ("A"..."Z").contains(letter), !label.isEmpty { label += "_" }
+      label.unicodeScalars.append(letter)
     }
-    return words.isEmpty ? "OTHER" : words.uppercased()
+    return label.isEmpty ? "OTHER" : label.uppercased()
   }
 }

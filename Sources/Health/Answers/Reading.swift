@@ -10,9 +10,9 @@ struct Reading: Sendable, Hashable {
   private let limits: AnswerLimits
   private let batch: Duration
   /// The index of the type that is being read.
-  private(set) var place = 0
+  private(set) var index = 0
   private var batchStart: Timestamp
-  private var after: HealthSamplePlace?
+  private var after: HealthSamplePosition?
 
   init(_ kinds: [HealthKind], from: Timestamp, to: Timestamp, limits: AnswerLimits) {
     identifiers = kinds.map(\.identifier)
@@ -21,16 +21,16 @@ struct Reading: Sendable, Hashable {
     // Shorter batches, or empty ones, might never reach the end.
     batch = max(limits.batch, .seconds(3_600))
     batchStart = from
-    if from >= to { place = identifiers.count }
+    if from >= to { index = identifiers.count }
   }
 
   private var batchEnd: Timestamp { min(batchStart.advanced(by: batch), to) }
 
   /// The next query of samples, or `nil` when all samples were read.
   var query: HealthSampleQuery? {
-    guard place < identifiers.count else { return nil }
+    guard index < identifiers.count else { return nil }
     return HealthSampleQuery(
-      types: [identifiers[place]], from: batchStart, to: batchEnd, after: after,
+      types: [identifiers[index]], from: batchStart, to: batchEnd, after: after,
       limit: max(1, limits.pageLimit))
   }
 
@@ -47,16 +47,16 @@ struct Reading: Sendable, Hashable {
   var isPast: Bool { batchStart >= to }
 
   /// Continues after a page that was not the last of its type.
-  mutating func advance(_ next: HealthSamplePlace?) {
+  mutating func advance(_ next: HealthSamplePosition?) {
     after = next
     if next == nil { batchStart = batchEnd }
   }
 
   /// Continues with the next type.
   mutating func finishType() {
-    place += 1
+    index += 1
     (batchStart, after) = (from, nil)
-    if from >= to { place = identifiers.count }
+    if from >= to { index = identifiers.count }
   }
 
   /// Leaves out samples that start at `cut` or later.

@@ -109,20 +109,20 @@ struct SleepLog: Sendable {
     guard figure != .count else { return entry }
     if figure == .latest { entry.extent = nights.first?.night }
     func part(_ part: SleepSession.Part) -> Double? {
-      let place = part.rawValue
+      let index = part.rawValue
       guard figure == .sum else {
         return figure.combine(
-          nights.map { ($0.nightMinutes[place], $0.nightKnown[place] > 0) })
+          nights.map { ($0.nightMinutes[index], $0.nightKnown[index] > 0) })
       }
-      return figure.combine(group.days.map { $0.sum(at: place) })
+      return figure.combine(group.days.map { $0.sum(at: index) })
     }
     let asleep = part(.asleep)
     guard let value = asleep ?? part(.inBed) else { return nil }
     (entry.value, entry.isInBed) = (value, asleep == nil)
     entry.times.fill(part)
     if figure == .sum, entry.times.naps > 0 {
-      let place = SleepSession.Part.asleep.rawValue
-      entry.times.napMinutes = group.days.reduce(0) { $0 + $1.napMinutes[place] }
+      let index = SleepSession.Part.asleep.rawValue
+      entry.times.napMinutes = group.days.reduce(0) { $0 + $1.napMinutes[index] }
     }
     return entry
   }
@@ -130,8 +130,8 @@ struct SleepLog: Sendable {
 
 extension SleepLog.Day {
   /// Returns the minutes of a part, in the night and in naps.
-  fileprivate func sum(at place: Int) -> (value: Double, isKnown: Bool) {
-    (nightMinutes[place] + napMinutes[place], nightKnown[place] + napKnown[place] > 0)
+  fileprivate func sum(at index: Int) -> (value: Double, isKnown: Bool) {
+    (nightMinutes[index] + napMinutes[index], nightKnown[index] + napKnown[index] > 0)
   }
 }
 

@@ -1,11 +1,11 @@
 import LinkCore
 
-/// A stage of sleep in one lane.
+/// A stage of sleep in one track.
 struct SleepSpan: Sendable, Hashable {
   var start: Timestamp
   var end: Timestamp
   var stage: SleepStage
-  var lane: Int
+  var track: Int
 }
 
 /// The sleep of a night, a part of a night, or a nap.
@@ -51,10 +51,10 @@ struct SleepSession: Sendable, Hashable {
   /// Creates a session from its stages. Returns `nil` if none is of sleep or of time in bed.
   init?(_ spans: [SleepSpan], _ ranks: [SourceRank]) {
     let hasSleep = spans.contains { Part($0.stage).isAsleep }
-    let telling = spans.filter {
+    let counting = spans.filter {
       hasSleep ? Part($0.stage).isAsleep : Part($0.stage) == .inBed
     }
-    guard let start = telling.map(\.start).min(), let end = telling.map(\.end).max() else {
+    guard let start = counting.map(\.start).min(), let end = counting.map(\.end).max() else {
       return nil
     }
     (self.start, self.end) = (start, end)
@@ -77,18 +77,18 @@ struct SleepSession: Sendable, Hashable {
 
     var nanoseconds = SIMD8<Int64>.zero
     private var clock: Timestamp?
-    private var active = ActiveLanes()
-    /// The number of current stages of each part, by lane.
+    private var active = ActiveTracks()
+    /// The number of current stages of each part, by track.
     private var counts: [Int: SIMD8<Int>] = [:]
     private var inBed = 0
 
     /// Returns the edges in order of time. The sort is stable, so that a stage without a length
     /// begins before it ends.
     static func edges(of spans: [SleepSpan]) -> [Edge] {
-      spans.indices.flatMap { place in
+      spans.indices.flatMap { index in
         [
-          Edge(time: spans[place].start, span: place, isEnd: false),
-          Edge(time: spans[place].end, span: place, isEnd: true),
+          Edge(time: spans[index].start, span: index, isEnd: false),
+          Edge(time: spans[index].end, span: index, isEnd: true),
         ]
       }.sorted { $0.time < $1.time }
     }
@@ -102,13 +102,13 @@ struct SleepSession: Sendable, Hashable {
         inBed += step
         return
       }
-      counts[span.lane, default: .zero][part.rawValue] += step
-      if edge.isEnd { active.end(span.lane, ranks) } else { active.begin(span.lane, ranks) }
+      counts[span.track, default: .zero][part.rawValue] += step
+      if edge.isEnd { active.end(span.track, ranks) } else { active.begin(span.track, ranks) }
     }
 
     private mutating func pass(_ length: Int64) {
       if inBed > 0 { add(length, to: .inBed) }
-      guard let lane = active.first, let counts = counts[lane] else { return }
+      guard let track = active.first, let counts = counts[track] else { return }
       guard counts[Part.awake.rawValue] == 0 else { return add(length, to: .awake) }
       add(length, to: .asleep)
       for part in Part.allCases where counts[part.rawValue] > 0 { add(length, to: part) }

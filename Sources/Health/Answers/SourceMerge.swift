@@ -17,11 +17,11 @@ struct SourceMerge: Sendable {
   /// A sample in progress.
   private struct Part: Sendable {
     var end: Timestamp
-    var lane: Int
+    var track: Int
     var value: Double
     /// The length of the sample, in nanoseconds.
     var whole: Int64
-    /// The exposure of the sample's lane when the sample or the span began.
+    /// The exposure of the sample's track when the sample or the span began.
     var mark: Int64
   }
 
@@ -32,11 +32,11 @@ struct SourceMerge: Sendable {
   private var bucket: Bucket?
   /// The samples in progress, as a heap. The sample that ends first is the first.
   private var parts: [Part] = []
-  private var active = ActiveLanes()
-  /// The time for which each lane has counted, in nanoseconds.
+  private var active = ActiveTracks()
+  /// The time for which each track has counted, in nanoseconds.
   private var exposures: [Int64] = []
   /// The samples without a length at the current moment.
-  private var moments: [(lane: Int, value: Double)] = []
+  private var moments: [(track: Int, value: Double)] = []
   private var sum = 0.0
   private var hasData = false
 
@@ -46,13 +46,13 @@ struct SourceMerge: Sendable {
 
   /// Takes the next sample in order of time. The part before `from` is left out.
   mutating func take(
-    _ value: Double, _ sample: HealthSample, from: Timestamp, lane: Int, _ ranks: [SourceRank]
+    _ value: Double, _ sample: HealthSample, from: Timestamp, track: Int, _ ranks: [SourceRank]
   ) {
-    while exposures.count <= lane { exposures.append(0) }
+    while exposures.count <= track { exposures.append(0) }
     let start = max(sample.start, from, clock)
     advance(to: start, ranks)
     guard sample.end > sample.start else {
-      if sample.start == clock { moments.append((lane, value)) }
+      if sample.start == clock { moments.append((track, value)) }
       return
     }
     guard sample.end > start else { return }
@@ -60,9 +60,9 @@ struct SourceMerge: Sendable {
       sample.start.nanoseconds)
     push(
       Part(
-        end: sample.end, lane: lane, value: value, whole: overflow ? .max : whole,
-        mark: exposures[lane]))
-    active.begin(lane, ranks)
+        end: sample.end, track: track, value: value, whole: overflow ? .max : whole,
+        mark: exposures[track]))
+    active.begin(track, ranks)
   }
 
   /// Ends the series. Nothing from `end` on counts.
@@ -79,8 +79,8 @@ struct SourceMerge: Sendable {
       pass(to: stop, ranks)
       if stop == bucket.members.upperBound { beginBucket(at: stop) }
       while let first = parts.first, first.end <= stop {
-        settle(first)
-        active.end(first.lane, ranks)
+        accumulate(first)
+        active.end(first.track, ranks)
         pop()
       }
     }
@@ -100,33 +100,34 @@ struct SourceMerge: Sendable {
     guard time > clock else { return }
     resolveMoments(ranks)
     // Only differences count, and none is longer than a sample, so the sum may wrap around.
-    if let lane = active.first { exposures[lane] &+= time.nanoseconds &- clock.nanoseconds }
+    if let track = active.first { exposures[track] &+= time.nanoseconds &- clock.nanoseconds }
     clock = time
   }
 
   private mutating func resolveMoments(_ ranks: [SourceRank]) {
-    guard let best = moments.map({ ranks[$0.lane] }).min() else { return }
+    guard let best = moments.map({ ranks[$0.track] }).min() else { return }
     if active.first.map({ best <= ranks[$0] }) ?? true {
-      for moment in moments where ranks[moment.lane] == best { sum += moment.value }
+      for moment in moments where ranks[moment.track] == best { sum += moment.value }
       hasData = true
     }
     moments.removeAll(keepingCapacity: true)
   }
 
   private mutating func closeBucket() {
-    for place in parts.indices {
-      settle(parts[place])
-      parts[place].mark = exposures[parts[place].lane]
+    for index in parts.indices {
+      accumulate(parts[index])
+      parts[index].mark = exposures[parts[index].track]
     }
     if let bucket, hasData { finished.append(Sum(bucket: bucket, value: sum)) }
     (sum, hasData) = (0, false)
   }
 
   /// Adds the value that a sample has accumulated since its mark.
-  private mutating func settle(_ part: Part) {
-    let won = exposures[part.lane] &- part.mark
-    guard won > 0 else { return }
-    sum += won == part.whole ? part.value : part.value * (Double(won) / Double(part.whole))
+  private mutating func accumulate(_ part: Part) {
+    let exposure = exposures[part.track] &- part.mark
+    guard exposure > 0 else { return }
+    sum +=
+      exposure == part.whole ? part.value : part.value * (Double(exposure) / Double(part.whole))
     hasData = true
   }
 
@@ -134,26 +135,26 @@ struct SourceMerge: Sendable {
 
   private mutating func push(_ part: Part) {
     parts.append(part)
-    var place = parts.count - 1
-    while place > 0, parts[place].end < parts[(place - 1) / 2].end {
-      parts.swapAt(place, (place - 1) / 2)
-      place = (place - 1) / 2
+    var index = parts.count - 1
+    while index > 0, parts[index].end < parts[(index - 1) / 2].end {
+      parts.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
     }
   }
 
   private mutating func pop() {
     parts.swapAt(0, parts.count - 1)
     parts.removeLast()
-    var place = 0
+    var index = 0
     while true {
-      var least = place
-      for child in [2 * place + 1, 2 * place + 2]
+      var least = index
+      for child in [2 * index + 1, 2 * index + 2]
       where child < parts.count && parts[child].end < parts[least].end {
         least = child
       }
-      guard least != place else { return }
-      parts.swapAt(place, least)
-      place = least
+      guard least != index else { return }
+      parts.swapAt(index, least)
+      index = least
     }
   }
 }

@@ -37,58 +37,58 @@ struct SourceRank: Sendable, Hashable, Comparable {
   }
 }
 
-/// The lanes of an answer, with their ranks. A lane is one source with one kind of device.
+/// The tracks of an answer, with their ranks. A track is one source with one kind of device.
 struct SourceMerger: Sendable {
   private(set) var ranks: [SourceRank] = []
-  private var lanes: [Int: Int] = [:]
-  /// The most recent device of each source, and its lane.
-  private var latest: [(device: String?, lane: Int)?] = []
+  private var tracks: [Int: Int] = [:]
+  /// The most recent device of each source, and its track.
+  private var latest: [(device: String?, track: Int)?] = []
 
-  /// Returns the lane of a sample whose source has this number.
-  mutating func lane(of sample: HealthSample, source: Int) -> Int {
+  /// Returns the track of a sample whose source has this number.
+  mutating func track(of sample: HealthSample, source: Int) -> Int {
     while latest.count <= source { latest.append(nil) }
-    if let known = latest[source], known.device == sample.device { return known.lane }
+    if let known = latest[source], known.device == sample.device { return known.track }
     let kind = SourceRank.Kind(source: sample.source, device: sample.device)
-    let place = source * SourceRank.Kind.allCases.count + kind.rawValue
-    let lane = lanes[place] ?? ranks.count
-    if lane == ranks.count {
+    let index = source * SourceRank.Kind.allCases.count + kind.rawValue
+    let track = tracks[index] ?? ranks.count
+    if track == ranks.count {
       let name = Sources.name(sample.source, device: sample.device) ?? ""
       ranks.append(SourceRank(kind: kind, name: name))
-      lanes[place] = lane
+      tracks[index] = track
     }
-    latest[source] = (sample.device, lane)
-    return lane
+    latest[source] = (sample.device, track)
+    return track
   }
 }
 
-/// The lanes that measure at a moment, ordered by rank.
-struct ActiveLanes: Sendable {
+/// The tracks that measure at a moment, ordered by rank.
+struct ActiveTracks: Sendable {
   private var counts: [Int] = []
   private var order: [Int] = []
 
-  /// The lane that counts, or `nil` if none measures.
+  /// The track that counts, or `nil` if none measures.
   var first: Int? { order.first }
 
-  /// Records the start of an interval of a lane.
-  mutating func begin(_ lane: Int, _ ranks: [SourceRank]) {
-    while counts.count <= lane { counts.append(0) }
-    counts[lane] += 1
-    guard counts[lane] == 1 else { return }
-    order.insert(lane, at: place(of: lane, ranks))
+  /// Records the start of an interval of a track.
+  mutating func begin(_ track: Int, _ ranks: [SourceRank]) {
+    while counts.count <= track { counts.append(0) }
+    counts[track] += 1
+    guard counts[track] == 1 else { return }
+    order.insert(track, at: index(of: track, ranks))
   }
 
-  /// Records the end of an interval of a lane. The interval must have begun.
-  mutating func end(_ lane: Int, _ ranks: [SourceRank]) {
-    counts[lane] -= 1
-    guard counts[lane] == 0 else { return }
-    order.remove(at: place(of: lane, ranks))
+  /// Records the end of an interval of a track. The interval must have begun.
+  mutating func end(_ track: Int, _ ranks: [SourceRank]) {
+    counts[track] -= 1
+    guard counts[track] == 0 else { return }
+    order.remove(at: index(of: track, ranks))
   }
 
-  private func place(of lane: Int, _ ranks: [SourceRank]) -> Int {
+  private func index(of track: Int, _ ranks: [SourceRank]) -> Int {
     var (low, high) = (0, order.count)
     while low < high {
       let middle = (low + high) / 2
-      if (ranks[order[middle]], order[middle]) < (ranks[lane], lane) {
+      if (ranks[order[middle]], order[middle]) < (ranks[track], track) {
         low = middle + 1
       } else {
         high = middle

@@ -16,7 +16,7 @@ struct WorkoutPulses: Sendable {
   private(set) var found: [Int: HeldAverage] = [:]
   /// The sessions that are still to be read. The last one is next.
   private var left: [Session]
-  private var after: HealthSamplePlace?
+  private var after: HealthSamplePosition?
   private var held = HeldAverage()
   private let pageLimit: Int
 
@@ -56,8 +56,8 @@ extension HealthAnswer {
   /// Starts to read the heart rates, after all workouts were read.
   mutating func beginPulses() {
     var sessions = raw.sessions.enumerated().map { (span: $1, owner: $0) }
-    for (place, cell) in cells.all.enumerated() {
-      sessions += cell.sessions.map { (span: $0, owner: place) }
+    for (index, cell) in cells.all.enumerated() {
+      sessions += cell.sessions.map { (span: $0, owner: index) }
     }
     guard sessions.count <= WorkoutPulses.most else {
       return notes.append(
@@ -71,6 +71,6 @@ extension HealthAnswer {
   mutating func takePulses(_ page: HealthSamplePage) {
     pulses?.take(page)
     guard let pulses, pulses.query == nil, query.groupBy != nil else { return }
-    for (place, held) in pulses.found { cells.update(at: place) { $0.held = held } }
+    for (index, held) in pulses.found { cells.update(at: index) { $0.held = held } }
   }
 }

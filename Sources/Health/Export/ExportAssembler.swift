@@ -53,7 +53,7 @@ struct ExportAssembler: Sendable {
   /// Takes an end tag. Only the ends of samples, of workout activities and of the root matter.
   @inline(__always)
   mutating func close(_ bytes: Span<UInt8>, _ name: Range<Int>) {
-    let meaning = ExportWords.elements.meaning(
+    let meaning = ExportKeywords.elements.meaning(
       of: bytes, from: name.lowerBound, to: name.upperBound)
     guard let element = ExportElement(rawValue: meaning) else { return }
     if element == .record || element == .workout {

@@ -13,8 +13,8 @@ extension Span<UInt8> {
 
   private func shortWord(at index: Int, before end: Int) -> UInt64 {
     var word: UInt64 = 0
-    for place in stride(from: end - 1, through: index, by: -1) {
-      word = word << 8 | UInt64(self[place])
+    for position in stride(from: end - 1, through: index, by: -1) {
+      word = word << 8 | UInt64(self[position])
     }
     return word
   }
@@ -39,8 +39,8 @@ extension Span<UInt8> {
   /// Returns whether the bytes at `index` are this ASCII text.
   func holds(_ text: StaticString, at index: Int) -> Bool {
     guard index + text.utf8CodeUnitCount <= count else { return false }
-    for place in 0..<text.utf8CodeUnitCount
-    where unsafe self[index + place] != text.utf8Start[place] {
+    for offset in 0..<text.utf8CodeUnitCount
+    where unsafe self[index + offset] != text.utf8Start[offset] {
       return false
     }
     return true

@@ -28,8 +28,8 @@ public struct ExportCounts: Sendable, Hashable {
 
   /// The number of parts that were left out for a reason.
   public internal(set) subscript(_ reason: HealthExportSkip) -> Int {
-    get { counts[reason.place] }
-    set { counts[reason.place] = newValue }
+    get { counts[reason.index] }
+    set { counts[reason.index] = newValue }
   }
 
   /// The counts of all parts that were left out, in the order of the reasons.
@@ -79,9 +79,9 @@ public enum HealthExportSkip: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  fileprivate var place: Int { Self.places[self] ?? 0 }
+  fileprivate var index: Int { Self.indices[self] ?? 0 }
 
-  private static let places = Dictionary(
+  private static let indices = Dictionary(
     uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 }
 

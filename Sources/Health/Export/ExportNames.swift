@@ -85,15 +85,15 @@ struct ExportNames {
   @inline(__always)
   private func isSame(_ entry: Entry, _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     let known = raw.span
-    var place = 0
-    while place &+ 8 <= entry.count {
+    var offset = 0
+    while offset &+ 8 <= entry.count {
       guard
-        known.word(at: entry.start &+ place) == bytes.word(at: range.lowerBound &+ place)
+        known.word(at: entry.start &+ offset) == bytes.word(at: range.lowerBound &+ offset)
       else { return false }
-      place &+= 8
+      offset &+= 8
     }
-    return known.word(at: entry.start &+ place, before: entry.start &+ entry.count)
-      == bytes.word(at: range.lowerBound &+ place, before: range.upperBound)
+    return known.word(at: entry.start &+ offset, before: entry.start &+ entry.count)
+      == bytes.word(at: range.lowerBound &+ offset, before: range.upperBound)
   }
 
   private mutating func add(
@@ -109,7 +109,7 @@ struct ExportNames {
     let number = number(of: text)
     slots[slot] = UInt16(entries.count)
     entries.append(Entry(start: raw.count, count: range.count, kind: kind, number: number))
-    for place in range { raw.append(bytes[place]) }
+    for index in range { raw.append(bytes[index]) }
     if entries.count * 2 > slots.count { grow() }
     return number
   }
@@ -128,13 +128,13 @@ struct ExportNames {
   @inline(__always)
   private static func hash(_ bytes: Span<UInt8>, _ range: Range<Int>, _ kind: Kind) -> UInt64 {
     var hash = UInt64(range.count) &+ UInt64(kind.rawValue) &<< 32
-    var place = range.lowerBound
-    while place &+ 8 <= range.upperBound {
-      hash = (hash ^ bytes.word(at: place)) &* 0x9E37_79B9_7F4A_7C15
+    var offset = range.lowerBound
+    while offset &+ 8 <= range.upperBound {
+      hash = (hash ^ bytes.word(at: offset)) &* 0x9E37_79B9_7F4A_7C15
       hash ^= hash &>> 29
-      place &+= 8
+      offset &+= 8
     }
-    hash = (hash ^ bytes.word(at: place, before: range.upperBound)) &* 0x9E37_79B9_7F4A_7C15
+    hash = (hash ^ bytes.word(at: offset, before: range.upperBound)) &* 0x9E37_79B9_7F4A_7C15
     return hash ^ hash &>> 32
   }
 }

@@ -12,28 +12,28 @@ enum ExportNumber {
   /// is the nearest `Double` (Clinger 1990). A `UInt64` holds 19 digits.
   @inline(__always)
   static func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
-    var place = range.lowerBound
+    var position = range.lowerBound
     let end = range.upperBound
-    guard place < end else { return nil }
-    let isNegative = bytes[place] == UInt8(ascii: "-")
-    if isNegative { place &+= 1 }
+    guard position < end else { return nil }
+    let isNegative = bytes[position] == UInt8(ascii: "-")
+    if isNegative { position &+= 1 }
     var digits: UInt64 = 0
     var count = 0
-    var places = -1
-    while place < end {
-      let byte = bytes[place] &- 0x30
+    var integerDigits = -1
+    while position < end {
+      let byte = bytes[position] &- 0x30
       if byte <= 9 {
         digits = digits &* 10 &+ UInt64(byte)
         count &+= 1
-      } else if byte == UInt8(ascii: ".") &- 0x30, places < 0 {
-        places = count
+      } else if byte == UInt8(ascii: ".") &- 0x30, integerDigits < 0 {
+        integerDigits = count
       } else {
         return readSlowly(bytes, range)
       }
-      place &+= 1
+      position &+= 1
     }
     guard count > 0 else { return nil }
-    let divisor = places < 0 ? 0 : count &- places
+    let divisor = integerDigits < 0 ? 0 : count &- integerDigits
     guard count <= 19, digits <= 1 &<< 53 else { return readSlowly(bytes, range) }
     let value = divisor == 0 ? Double(digits) : Double(digits) / powers[divisor]
     return isNegative ? -value : value
@@ -42,11 +42,11 @@ enum ExportNumber {
   private static func readSlowly(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double? {
     guard range.count <= 400 else { return nil }
     var text: [UInt8] = []
-    for place in range {
-      switch bytes[place] {
+    for position in range {
+      switch bytes[position] {
       case 0x30...0x39, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"),
         UInt8(ascii: "e"), UInt8(ascii: "E"):
-        text.append(bytes[place])
+        text.append(bytes[position])
       case _: return nil
       }
     }

@@ -6,7 +6,7 @@ import LinkCore
 /// declaration, and no version declares everything that the file contains.
 struct ExportParser: Sendable {
   /// The kind of markup in which the next byte is.
-  private enum Place {
+  private enum Context {
     case content
     case comment
     case instruction
@@ -22,7 +22,7 @@ struct ExportParser: Sendable {
   /// The longest name of an element.
   private static let longestName = 40
 
-  private var place = Place.content
+  private var context = Context.content
   private var tag = ExportTag()
   private var assembler = ExportAssembler()
   private var hasRoot = false
@@ -65,7 +65,7 @@ struct ExportParser: Sendable {
   /// Reads one token. Returns the same index if more bytes are needed.
   @inline(__always)
   private mutating func step(_ bytes: Span<UInt8>, at index: Int, isLast: Bool) -> Int {
-    switch place {
+    switch context {
     case .content: content(bytes, at: index)
     case .comment: end(of: "-->", bytes, at: index, isLast, then: .content)
     case .instruction: end(of: "?>", bytes, at: index, isLast, then: .content)
@@ -84,7 +84,7 @@ struct ExportParser: Sendable {
     switch bytes[open &+ 1] {
     case UInt8(ascii: "/"): return close(bytes, at: open)
     case UInt8(ascii: "?"):
-      place = .instruction
+      context = .instruction
       return open &+ 2
     case UInt8(ascii: "!"): return declaration(bytes, at: open)
     case 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), 0x80...: return start(bytes, at: open)
@@ -97,7 +97,7 @@ struct ExportParser: Sendable {
   /// Records text within the root. An export has none, so it is the rest of a damaged element.
   @inline(__always)
   private mutating func noteText(_ bytes: Span<UInt8>, _ range: Range<Int>) {
-    for place in range where !isBlank(bytes[place]) {
+    for position in range where !isBlank(bytes[position]) {
       if !counts.isWhole { noteDamage() }
       return
     }
@@ -151,15 +151,15 @@ struct ExportParser: Sendable {
   /// Reads the start of a comment, a section, or the type definition.
   private mutating func declaration(_ bytes: Span<UInt8>, at open: Int) -> Int {
     if bytes.holds("<!--", at: open) {
-      place = .comment
+      context = .comment
       return open + 4
     }
     if bytes.holds("<![CDATA[", at: open) {
-      place = .section
+      context = .section
       return open + 9
     }
     if bytes.holds("<!DOCTYPE", at: open) {
-      place = .definition(isInside: false)
+      context = .definition(isInside: false)
       return open + 9
     }
     guard bytes.count - open >= 9 else { return open }
@@ -169,10 +169,10 @@ struct ExportParser: Sendable {
 
   /// Skips to the end mark, which may be split between two blocks of bytes.
   private mutating func end(
-    of mark: StaticString, _ bytes: Span<UInt8>, at index: Int, _ isLast: Bool, then next: Place
+    of mark: StaticString, _ bytes: Span<UInt8>, at index: Int, _ isLast: Bool, then next: Context
   ) -> Int {
     if let end = bytes.next(mark, from: index) {
-      place = next
+      context = next
       return end + mark.utf8CodeUnitCount
     }
     let rest = bytes.count - index
@@ -183,17 +183,17 @@ struct ExportParser: Sendable {
   private mutating func definition(_ bytes: Span<UInt8>, at index: Int, isInside: Bool) -> Int {
     switch bytes[index] {
     case UInt8(ascii: "["):
-      place = .definition(isInside: true)
+      context = .definition(isInside: true)
       return index + 1
     case UInt8(ascii: ">") where !isInside:
-      place = .content
+      context = .content
       return index + 1
     case UInt8(ascii: "]"):
       var end = index + 1
       while end < bytes.count, isBlank(bytes[end]) { end += 1 }
       guard end < bytes.count else { return index }
       guard bytes[end] == UInt8(ascii: ">") else { return end }
-      place = .content
+      context = .content
       return end + 1
     case UInt8(ascii: "<"): return definitionToken(bytes, at: index)
     case _: return index + 1
@@ -206,7 +206,7 @@ struct ExportParser: Sendable {
       // The version is at the beginning of a comment, whose rest may not have arrived yet.
       guard bytes.next("-->", from: index) != nil || bytes.count - index > 256 else { return index }
       noteVersion(bytes, at: index + 4)
-      place = .definitionComment
+      context = .definitionComment
       return index + 4
     }
     switch bytes[index + 1] {
@@ -214,7 +214,7 @@ struct ExportParser: Sendable {
     case _:
       // An element cannot occur here, so the definition has no end. Returning `index` would request
       // more bytes.
-      place = .content
+      context = .content
       return content(bytes, at: index)
     }
   }
@@ -223,11 +223,11 @@ struct ExportParser: Sendable {
     let mark: StaticString = " HealthKit Export Version: "
     guard assembler.counts.version == nil, bytes.holds(mark, at: index) else { return }
     let digits = index + mark.utf8CodeUnitCount
-    var (place, version) = (digits, 0)
-    while place < bytes.count, 0x30...0x39 ~= bytes[place], version < 10_000 {
-      version = version * 10 + Int(bytes[place] - 0x30)
-      place += 1
+    var (position, version) = (digits, 0)
+    while position < bytes.count, 0x30...0x39 ~= bytes[position], version < 10_000 {
+      version = version * 10 + Int(bytes[position] - 0x30)
+      position += 1
     }
-    if place > digits { assembler.counts.version = version }
+    if position > digits { assembler.counts.version = version }
   }
 }

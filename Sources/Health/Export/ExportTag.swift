@@ -18,8 +18,8 @@ struct ExportTag {
   private(set) var isEmpty = false
   private var found: UInt32 = 0
   private var values = [Range<Int>](repeating: 0..<0, count: ExportAttribute.allCases.count)
-  private let elements = ExportWords.elements
-  private let attributes = ExportWords.attributes
+  private let elements = ExportKeywords.elements
+  private let attributes = ExportKeywords.attributes
 
   /// The range of an attribute's value, between its quotes.
   @inline(__always)
@@ -32,24 +32,25 @@ struct ExportTag {
   mutating func read(_ bytes: Span<UInt8>, at start: Int) -> Outcome {
     found = 0
     isEmpty = false
-    var place = start &+ 1
-    while place < bytes.count, Self.isName(bytes[place]) { place &+= 1 }
+    var position = start &+ 1
+    while position < bytes.count, Self.isName(bytes[position]) { position &+= 1 }
     element =
-      ExportElement(rawValue: elements.meaning(of: bytes, from: start &+ 1, to: place)) ?? .unknown
+      ExportElement(rawValue: elements.meaning(of: bytes, from: start &+ 1, to: position))
+      ?? .unknown
     while true {
-      while place < bytes.count, isBlank(bytes[place]) { place &+= 1 }
-      guard place < bytes.count else { return .cut }
-      switch bytes[place] {
-      case UInt8(ascii: ">"): return .read(next: place &+ 1)
+      while position < bytes.count, isBlank(bytes[position]) { position &+= 1 }
+      guard position < bytes.count else { return .cut }
+      switch bytes[position] {
+      case UInt8(ascii: ">"): return .read(next: position &+ 1)
       case UInt8(ascii: "/"):
-        guard place &+ 1 < bytes.count else { return .cut }
-        guard bytes[place &+ 1] == UInt8(ascii: ">") else { return .malformed }
+        guard position &+ 1 < bytes.count else { return .cut }
+        guard bytes[position &+ 1] == UInt8(ascii: ">") else { return .malformed }
         isEmpty = true
-        return .read(next: place &+ 2)
+        return .read(next: position &+ 2)
       case _: break
       }
-      switch readAttribute(bytes, at: place) {
-      case .read(let next): place = next
+      switch readAttribute(bytes, at: position) {
+      case .read(let next): position = next
       case .cut: return .cut
       case .malformed: return .malformed
       }
@@ -69,14 +70,14 @@ struct ExportTag {
       guard let other = oddName(bytes, start..<equals) else { return .malformed }
       meaning = other
     }
-    var place = equals &+ 1
-    while place < bytes.count, isBlank(bytes[place]) { place &+= 1 }
-    guard place < bytes.count else { return .cut }
-    let quote = bytes[place]
+    var position = equals &+ 1
+    while position < bytes.count, isBlank(bytes[position]) { position &+= 1 }
+    guard position < bytes.count else { return .cut }
+    let quote = bytes[position]
     guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return .malformed }
-    let end = bytes.next(quote, from: place &+ 1)
+    let end = bytes.next(quote, from: position &+ 1)
     guard end < bytes.count else { return .cut }
-    values[Int(meaning)] = place &+ 1..<end
+    values[Int(meaning)] = position &+ 1..<end
     found |= 1 &<< UInt32(meaning)
     return .read(next: end &+ 1)
   }
@@ -85,13 +86,13 @@ struct ExportTag {
   /// not begin with a space.
   private func oddName(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt8? {
     var name: ArraySlice<UInt8> = []
-    for place in range {
-      let byte = bytes[place]
+    for position in range {
+      let byte = bytes[position]
       if isBlank(byte) { continue }
       guard Self.isName(byte) else { return nil }
       // `start date` is `startDate`.
-      let isWord = !name.isEmpty && isBlank(bytes[place - 1])
-      name.append(isWord && 0x61...0x7A ~= byte ? byte & ~0x20 : byte)
+      let startsWord = !name.isEmpty && isBlank(bytes[position - 1])
+      name.append(startsWord && 0x61...0x7A ~= byte ? byte & ~0x20 : byte)
     }
     return attributes.meaning(of: name.span, from: 0, to: name.count)
   }

@@ -11,18 +11,18 @@ struct ExportText {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(range.count)
     var dropped = false
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let byte = bytes[place]
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let byte = bytes[position]
       if byte == UInt8(ascii: "&"),
-        let (scalar, next) = Self.reference(bytes, place..<range.upperBound)
+        let (scalar, next) = Self.reference(bytes, position..<range.upperBound)
       {
         decoded += Array(String(scalar).utf8)
-        place = next
+        position = next
         continue
       }
       if byte >= 0x20, byte != 0x7F { decoded.append(byte) } else { dropped = true }
-      place += 1
+      position += 1
     }
     let valid = String(validating: decoded, as: UTF8.self)
     text = valid ?? String(decoding: decoded, as: UTF8.self)
@@ -44,14 +44,14 @@ struct ExportText {
     _ bytes: Span<UInt8>, _ range: Range<Int>
   ) -> (Unicode.Scalar, next: Int)? {
     var name: [UInt8] = []
-    var place = range.lowerBound + 1
-    while place < range.upperBound, bytes[place] != UInt8(ascii: ";"), name.count < 10 {
-      name.append(bytes[place])
-      place += 1
+    var position = range.lowerBound + 1
+    while position < range.upperBound, bytes[position] != UInt8(ascii: ";"), name.count < 10 {
+      name.append(bytes[position])
+      position += 1
     }
-    guard place < range.upperBound, bytes[place] == UInt8(ascii: ";") else { return nil }
+    guard position < range.upperBound, bytes[position] == UInt8(ascii: ";") else { return nil }
     guard let scalar = scalar(String(decoding: name, as: UTF8.self)) else { return nil }
-    return (scalar, place + 1)
+    return (scalar, position + 1)
   }
 
   private static func scalar(_ name: String) -> Unicode.Scalar? {

@@ -58,27 +58,27 @@ struct ExportTime {
     guard range.count <= 40 else { return nil }
     var digits: [Int64] = []
     var fraction: Int64 = 0
-    var place = range.lowerBound
-    while place < range.upperBound, digits.count < 14 {
-      switch bytes[place] {
-      case 0x30...0x39: digits.append(Int64(bytes[place] - 0x30))
+    var position = range.lowerBound
+    while position < range.upperBound, digits.count < 14 {
+      switch bytes[position] {
+      case 0x30...0x39: digits.append(Int64(bytes[position] - 0x30))
       case UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: " "), UInt8(ascii: "T"):
         guard digits.count >= 4 else { return nil }
       case _: return nil
       }
-      place += 1
+      position += 1
     }
     guard digits.count == 14 else { return nil }
-    if place < range.upperBound, bytes[place] == UInt8(ascii: ".") {
-      place += 1
+    if position < range.upperBound, bytes[position] == UInt8(ascii: ".") {
+      position += 1
       var unit: Int64 = 100_000_000
-      while place < range.upperBound, 0x30...0x39 ~= bytes[place] {
-        fraction += Int64(bytes[place] - 0x30) * unit
+      while position < range.upperBound, 0x30...0x39 ~= bytes[position] {
+        fraction += Int64(bytes[position] - 0x30) * unit
         unit /= 10
-        place += 1
+        position += 1
       }
     }
-    guard let (east, minute) = Self.offset(bytes, place..<range.upperBound) else { return nil }
+    guard let (east, minute) = Self.offset(bytes, position..<range.upperBound) else { return nil }
     func pair(_ index: Int) -> Int64 { digits[index] * 10 + digits[index + 1] }
     guard
       let day = Self.dayNumber(year: pair(0) * 100 + pair(2), month: pair(4), day: pair(6))
@@ -94,7 +94,9 @@ struct ExportTime {
     _ bytes: Span<UInt8>, _ range: Range<Int>
   ) -> (east: Int64, minute: Int64)? {
     var text: [UInt8] = []
-    for place in range where bytes[place] != UInt8(ascii: " ") { text.append(bytes[place]) }
+    for position in range where bytes[position] != UInt8(ascii: " ") {
+      text.append(bytes[position])
+    }
     if text == [UInt8(ascii: "Z")] { return (0, 0) }
     if text.count == 6, text[3] == UInt8(ascii: ":") { text.remove(at: 3) }
     guard text.count == 5, text[0] == 0x2B || text[0] == 0x2D,

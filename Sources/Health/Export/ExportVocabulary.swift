@@ -78,7 +78,7 @@ enum ExportAttribute: UInt8, CaseIterable {
 /// A table that finds a known word by its bytes, without creating a string.
 ///
 /// Words are distinguished by their length and by their first and last eight bytes.
-struct ExportWords {
+struct ExportKeywords {
   private struct Entry {
     var first: UInt64 = 0
     var last: UInt64 = 0
@@ -90,22 +90,22 @@ struct ExportWords {
 
   /// Creates a table of words.
   ///
-  /// - Parameter words: The words, at most 32, with their meanings. A meaning of 0 is reserved for
-  ///   unknown words.
-  init(_ words: [(String, UInt8)]) {
+  /// - Parameter keywords: The words, at most 32, with their meanings. A meaning of 0 is reserved
+  ///   for unknown words.
+  init(_ keywords: [(String, UInt8)]) {
     entries = Array(repeating: Entry(), count: 64)
-    for (text, meaning) in words {
+    for (text, meaning) in keywords {
       let bytes = ArraySlice(text.utf8)
       let (first, last) = Self.ends(of: bytes.span, from: 0, to: bytes.count)
-      var place = Self.place(first, last, bytes.count)
-      while entries[place].meaning != 0 { place = (place + 1) & 63 }
-      entries[place] = Entry(first: first, last: last, length: bytes.count, meaning: meaning)
+      var slot = Self.slot(first, last, bytes.count)
+      while entries[slot].meaning != 0 { slot = (slot + 1) & 63 }
+      entries[slot] = Entry(first: first, last: last, length: bytes.count, meaning: meaning)
     }
   }
 
-  static let elements = ExportWords(
+  static let elements = ExportKeywords(
     ExportElement.allCases.dropFirst().map { ($0.spelling, $0.rawValue) })
-  static let attributes = ExportWords(
+  static let attributes = ExportKeywords(
     ExportAttribute.allCases.flatMap { attribute in
       attribute.spellings.map { ($0, attribute.rawValue) }
     })
@@ -115,12 +115,12 @@ struct ExportWords {
   func meaning(of bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt8 {
     let (first, last) = Self.ends(of: bytes, from: start, to: end)
     let length = end &- start
-    var place = Self.place(first, last, length)
+    var slot = Self.slot(first, last, length)
     while true {
-      let entry = entries[place]
+      let entry = entries[slot]
       if entry.first == first, entry.last == last, entry.length == length { return entry.meaning }
       if entry.meaning == 0 { return 0 }
-      place = (place &+ 1) & 63
+      slot = (slot &+ 1) & 63
     }
   }
 
@@ -133,7 +133,7 @@ struct ExportWords {
   }
 
   @inline(__always)
-  private static func place(_ first: UInt64, _ last: UInt64, _ length: Int) -> Int {
+  private static func slot(_ first: UInt64, _ last: UInt64, _ length: Int) -> Int {
     let mixed = (first ^ (last &<< 1) ^ UInt64(length)) &* 0x9E37_79B9_7F4A_7C15
     return Int(mixed &>> 58)
   }

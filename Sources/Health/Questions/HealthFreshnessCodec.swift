@@ -45,11 +45,11 @@ extension SleepTimes {
     writer.key("sleep")
     writer.beginObject()
     for (name, minutes) in named {
-      if let minutes { writer.told(name, minutes) }
+      if let minutes { writer.writeNumber(name, minutes) }
     }
     writer.entry("nights", nights)
     writer.entry("naps", naps)
-    if let napMinutes { writer.told("nap_minutes", napMinutes) }
+    if let napMinutes { writer.writeNumber("nap_minutes", napMinutes) }
     writer.endObject()
   }
 

@@ -78,15 +78,15 @@ public struct SummaryQuery: Sendable, Hashable, Codable {
 /// A metric of a summary that cannot be requested.
 public struct RejectedMetric: Sendable, Hashable, Codable {
   /// The index among all metrics, from 0.
-  public var place: Int
+  public var index: Int
   /// The requested value type, as received.
   public var valueType: String
   /// A human-readable reason for the rejection.
   public var reason: String
 
   /// Creates a rejected metric.
-  public init(place: Int, valueType: String, reason: String) {
-    self.place = place
+  public init(index: Int, valueType: String, reason: String) {
+    self.index = index
     self.valueType = valueType
     self.reason = reason
   }

@@ -7,12 +7,13 @@ extension HealthDataQuery {
     let names = ["value_type", "start_time", "end_time", "group_by", "statistic", "max_bytes"]
     let fields = JSONFields(payload, keeping: names)
     try fields.check()
-    guard let valueType: HealthValueType = try fields.optionalWord("value_type") else {
+    guard let valueType: HealthValueType = try fields.optionalValue("value_type") else {
       throw .missing(field: "value_type")
     }
     return HealthDataQuery(
       valueType: valueType, start: try fields.time("start_time"), end: try fields.time("end_time"),
-      groupBy: try fields.optionalWord("group_by"), statistic: try fields.optionalWord("statistic"),
+      groupBy: try fields.optionalValue("group_by"),
+      statistic: try fields.optionalValue("statistic"),
       maxBytes: try fields.optionalInt("max_bytes", in: byteBounds))
   }
 
@@ -22,7 +23,7 @@ extension HealthDataQuery {
     writer.beginObject()
     writer.entry("value_type", valueType.rawValue)
     writer.span(from: start, to: end)
-    writer.manner(groupBy, statistic)
+    writer.grouping(groupBy, statistic)
     if let maxBytes { writer.entry("max_bytes", maxBytes) }
     writer.endObject()
     return writer.bytes
@@ -46,7 +47,7 @@ extension SummaryQuery {
       start: try fields.time("start_time"), end: try fields.time("end_time"),
       maxBytes: try fields.optionalInt("max_bytes", in: HealthDataQuery.byteBounds))
     let elements = try fields.elements("metrics", atMost: maxMetrics)
-    for (place, element) in elements.enumerated() {
+    for (index, element) in elements.enumerated() {
       let line = JSONFields(element, keeping: ["value_type", "group_by", "statistic"])
       guard line.fault == nil else { throw .wrongType(field: "metrics") }
       do throws(FieldFault) {
@@ -55,7 +56,7 @@ extension SummaryQuery {
         let name = try? line.optionalString("value_type")
         query.rejected.append(
           RejectedMetric(
-            place: place, valueType: (name.flatMap(\.self) ?? "").bounded,
+            index: index, valueType: (name.flatMap(\.self) ?? "").bounded,
             reason: error.description.bounded))
       }
     }
@@ -77,7 +78,7 @@ extension SummaryQuery {
       for metric in metrics {
         writer.beginObject()
         writer.entry("value_type", metric.valueType.rawValue)
-        writer.manner(metric.groupBy, metric.statistic)
+        writer.grouping(metric.groupBy, metric.statistic)
         writer.endObject()
       }
       writer.endArray()
@@ -94,7 +95,7 @@ extension SummaryQuery {
     writer.beginArray()
     for line in rejected {
       writer.beginObject()
-      writer.entry("place", line.place)
+      writer.entry("place", line.index)
       writer.entry("value_type", line.valueType)
       writer.entry("error_message", line.reason)
       writer.endObject()
@@ -108,7 +109,7 @@ extension RejectedMetric {
     let fields = JSONFields(element, keeping: ["place", "value_type", "error_message"])
     guard fields.fault == nil else { throw .wrongType(field: "rejected") }
     self.init(
-      place: try fields.int("place", in: 0...SummaryQuery.maxMetrics),
+      index: try fields.int("place", in: 0...SummaryQuery.maxMetrics),
       valueType: (try fields.optionalString("value_type") ?? "").bounded,
       reason: (try fields.optionalString("error_message") ?? "").bounded)
   }
@@ -116,12 +117,12 @@ extension RejectedMetric {
 
 extension SummaryMetric {
   fileprivate init(_ line: JSONFields) throws(FieldFault) {
-    guard let valueType: HealthValueType = try line.optionalWord("value_type") else {
+    guard let valueType: HealthValueType = try line.optionalValue("value_type") else {
       throw .missing(field: "value_type")
     }
     self.init(
-      valueType: valueType, groupBy: try line.optionalWord("group_by"),
-      statistic: try line.optionalWord("statistic"))
+      valueType: valueType, groupBy: try line.optionalValue("group_by"),
+      statistic: try line.optionalValue("statistic"))
   }
 }
 
@@ -133,7 +134,7 @@ extension JSONWriter {
   }
 
   /// Writes the members for the grouping and the statistic, unless they are `nil`.
-  mutating func manner(_ groupBy: HealthGrouping?, _ statistic: HealthStatistic?) {
+  mutating func grouping(_ groupBy: HealthGrouping?, _ statistic: HealthStatistic?) {
     if let groupBy {
       entry("group_by", groupBy.rawValue)
     }

@@ -42,13 +42,13 @@ extension HealthReply {
     let fields = JSONFields(object, keeping: names)
     try fields.check()
     guard try fields.optionalBool("success") == true else { throw .missing(field: "success") }
-    guard let valueType: HealthValueType = try fields.optionalWord("value_type") else {
+    guard let valueType: HealthValueType = try fields.optionalValue("value_type") else {
       throw .missing(field: "value_type")
     }
     let query = HealthDataQuery(
       valueType: valueType, start: try fields.time("start_time"),
-      end: try fields.time("end_time"), groupBy: try fields.optionalWord("group_by"),
-      statistic: try fields.optionalWord("statistic_type"))
+      end: try fields.time("end_time"), groupBy: try fields.optionalValue("group_by"),
+      statistic: try fields.optionalValue("statistic_type"))
     guard fields.has("health_data") else { throw .missing(field: "health_data") }
     var reply = HealthReply(query: query, points: [])
     for element in try fields.elements("health_data", atMost: maxPoints) {
@@ -214,25 +214,25 @@ extension JSONWriter {
 
   private mutating func value(_ value: HealthPointValue) {
     switch value {
-    case .number(let number): return told(number)
+    case .number(let number): return writeNumber(number)
     case .text(let text): return string(text)
     case .workout(let totals):
       beginObject()
       entry("workout_type", totals.type)
-      told("total_distance", totals.distance)
-      told("total_energy_burned", totals.energy)
-      told("total_steps", totals.steps)
+      writeNumber("total_distance", totals.distance)
+      writeNumber("total_energy_burned", totals.energy)
+      writeNumber("total_steps", totals.steps)
       entry("session_count", totals.sessions)
       if totals.distance != nil { entry("distance_unit", Dimension.length.unit) }
       if totals.energy != nil { entry("energy_unit", Dimension.energy.unit) }
-      if let minutes = totals.duration { told("duration_minutes", minutes) }
-      if let rate = totals.heartRate { told("average_heart_rate", rate) }
+      if let minutes = totals.duration { writeNumber("duration_minutes", minutes) }
+      if let rate = totals.heartRate { writeNumber("average_heart_rate", rate) }
     case .nutrition(let totals):
       beginObject()
-      told("calories", totals.calories)
-      told("protein", totals.protein)
-      told("carbs", totals.carbs)
-      told("fat", totals.fat)
+      writeNumber("calories", totals.calories)
+      writeNumber("protein", totals.protein)
+      writeNumber("carbs", totals.carbs)
+      writeNumber("fat", totals.fat)
       entry("energy_unit", Dimension.energy.unit)
       entry("mass_unit", "gram")
     }
@@ -240,13 +240,13 @@ extension JSONWriter {
   }
 
   /// Writes a member whose value is a number, or `null` for an unrecorded value.
-  mutating func told(_ name: String, _ number: Double?) {
+  mutating func writeNumber(_ name: String, _ number: Double?) {
     key(name)
-    if let number { told(number) } else { null() }
+    if let number { writeNumber(number) } else { null() }
   }
 
   /// Writes a number. Whole numbers have no fraction.
-  private mutating func told(_ number: Double) {
+  private mutating func writeNumber(_ number: Double) {
     // `Double` and `Int` both hold every whole number up to 2^53.
     guard number == number.rounded(), abs(number) < 0x1p53 else { return double(number) }
     int(Int(number))

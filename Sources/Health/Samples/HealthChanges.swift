@@ -65,61 +65,62 @@ public struct KeyedHealthSample: Sendable, Hashable {
 
 /// The progress of a reader through the changes of one type. Anchors contain it.
 ///
-/// A store numbers its changes. A walk reads those above `done` up to `until`, the newest change
-/// when the walk began: first the deletions by key, then the samples by start and key. Changes
-/// during the walk have higher numbers and are left to the next walk. The first walk reads the
+/// A store numbers its changes. A pass reads those above `done` up to `until`, the newest change
+/// when the pass began: first the deletions by key, then the samples by start and key. Changes
+/// during the pass have higher numbers and are left to the next pass. The first pass reads the
 /// deletions last, since a reader that starts over may not know all of them.
 ///
 /// If a store was restored to an earlier state and has changed since, the numbers alone do not
-/// distinguish its two histories. Each change therefore has a random mark, and a walk stores the
+/// distinguish its two histories. Each change therefore has a random mark, and a pass stores the
 /// mark of the newest change that it has read.
-package struct HealthWalk: Sendable, Hashable {
+package struct HealthChangeCursor: Sendable, Hashable {
   /// The store that assigned the numbers.
   package let store: UInt64
-  /// The number up to which all changes were read, or -1 before the first walk.
+  /// The number up to which all changes were read, or -1 before the first pass.
   package private(set) var done: Int64
   /// The mark of the newest known change, or 0 in a store without marks.
   package private(set) var mark: UInt64 = 0
-  /// The stage of the current walk.
+  /// The stage of the current pass.
   private var stage: Stage
 
   private enum Stage: Hashable {
     case none
     case deleted(until: Int64, after: HealthSampleKey?)
-    case added(until: Int64, after: HealthPlace)
+    case added(until: Int64, after: HealthPosition)
   }
 
-  /// Creates the walk of a reader that has read nothing yet.
+  /// Creates the pass of a reader that has read nothing yet.
   package init(_ store: UInt64) { (self.store, done, stage) = (store, -1, .none) }
 
   /// Reads an anchor. Returns `nil` unless this store created it.
   package init?(_ anchor: HealthAnchor, of store: UInt64) {
-    var words = WordReader(anchor.bytes)
-    guard let version = words.byte(), version == Self.plain || version == Self.marked,
-      let owner = words.word(), owner == store, let done = words.word()
+    var reader = WordReader(anchor.bytes)
+    guard let version = reader.byte(), version == Self.plain || version == Self.marked,
+      let owner = reader.word(), owner == store, let done = reader.word()
     else { return nil }
     if version == Self.marked {
-      guard let mark = words.word(), mark != 0 else { return nil }
+      guard let mark = reader.word(), mark != 0 else { return nil }
       self.mark = mark
     }
-    guard let kind = words.byte() else { return nil }
+    guard let kind = reader.byte() else { return nil }
     (self.store, self.done) = (store, Int64(bitPattern: done))
     switch kind {
     case 0: stage = .none
     case 1, 2:
-      guard let until = words.word() else { return nil }
-      let key = words.key()
+      guard let until = reader.word() else { return nil }
+      let key = reader.key()
       guard kind == 1 || key != nil else { return nil }
       stage = .deleted(until: Int64(bitPattern: until), after: key)
     case 3:
-      guard let until = words.word(), let start = words.word(), let key = words.key() else {
+      guard let until = reader.word(), let start = reader.word(), let key = reader.key() else {
         return nil
       }
-      let place = HealthPlace(start: Timestamp(nanoseconds: Int64(bitPattern: start)), key: key)
-      stage = .added(until: Int64(bitPattern: until), after: place)
+      let position = HealthPosition(
+        start: Timestamp(nanoseconds: Int64(bitPattern: start)), key: key)
+      stage = .added(until: Int64(bitPattern: until), after: position)
     case _: return nil
     }
-    guard words.isAtEnd else { return nil }
+    guard reader.isAtEnd else { return nil }
   }
 
   /// The version of an anchor without a mark.
@@ -135,7 +136,7 @@ package struct HealthWalk: Sendable, Hashable {
     }
   }
 
-  /// The walk as an anchor.
+  /// The pass as an anchor.
   package var anchor: HealthAnchor {
     var bytes = [mark == 0 ? Self.plain : Self.marked] + Self.bytes(of: store)
     bytes += Self.bytes(of: UInt64(bitPattern: done))
@@ -146,11 +147,11 @@ package struct HealthWalk: Sendable, Hashable {
       bytes.append(key == nil ? 1 : 2)
       bytes += Self.bytes(of: UInt64(bitPattern: until))
       if let key { bytes += Self.bytes(of: key.high) + Self.bytes(of: key.low) }
-    case .added(let until, let place):
+    case .added(let until, let position):
       bytes.append(3)
       bytes += Self.bytes(of: UInt64(bitPattern: until))
-      bytes += Self.bytes(of: UInt64(bitPattern: place.start.nanoseconds))
-      bytes += Self.bytes(of: place.key.high) + Self.bytes(of: place.key.low)
+      bytes += Self.bytes(of: UInt64(bitPattern: position.start.nanoseconds))
+      bytes += Self.bytes(of: position.key.high) + Self.bytes(of: position.key.low)
     }
     return HealthAnchor(bytes)
   }
@@ -161,16 +162,16 @@ package struct HealthWalk: Sendable, Hashable {
 }
 
 /// The start and the key of a sample, which order the samples of a type.
-package struct HealthPlace: Sendable, Hashable {
+package struct HealthPosition: Sendable, Hashable {
   package var start: Timestamp
   package var key: HealthSampleKey
 
   package init(start: Timestamp, key: HealthSampleKey) { (self.start, self.key) = (start, key) }
 
   /// Returns the position before all samples that start at `start` or later.
-  package static func before(_ start: Timestamp) -> HealthPlace {
+  package static func before(_ start: Timestamp) -> HealthPosition {
     let (earlier, overflow) = start.nanoseconds.subtractingReportingOverflow(1)
-    return HealthPlace(
+    return HealthPosition(
       start: Timestamp(nanoseconds: overflow ? .min : earlier),
       key: HealthSampleKey(high: .max, low: .max))
   }
@@ -185,7 +186,7 @@ package struct HealthChangeSpan: Sendable, Hashable {
   package var until: Int64
 }
 
-extension HealthWalk {
+extension HealthChangeCursor {
   /// Returns one page of a query.
   ///
   /// - Parameters:
@@ -198,53 +199,54 @@ extension HealthWalk {
     _ query: HealthChangeQuery, of store: UInt64, newest: Int64, mark: UInt64 = 0,
     hasChanges: (HealthChangeSpan) throws(Failure) -> Bool,
     deletions: (HealthChangeSpan, HealthSampleKey?, Int) throws(Failure) -> [HealthSampleKey],
-    additions: (HealthChangeSpan, HealthPlace, Int) throws(Failure) -> [KeyedHealthSample]
+    additions: (HealthChangeSpan, HealthPosition, Int) throws(Failure) -> [KeyedHealthSample]
   ) throws(Failure) -> HealthChangePage {
-    var walk = begin(query, of: store, newest: newest)
-    if case .none = walk.stage {
-      let span = HealthChangeSpan(type: query.type, done: walk.done, until: newest)
-      if walk.done >= 0, try !hasChanges(span) { return HealthChangePage(anchor: walk.anchor) }
-      walk.mark = mark
-      walk.stage =
-        walk.done < 0
+    var cursor = begin(query, of: store, newest: newest)
+    if case .none = cursor.stage {
+      let span = HealthChangeSpan(type: query.type, done: cursor.done, until: newest)
+      if cursor.done >= 0, try !hasChanges(span) { return HealthChangePage(anchor: cursor.anchor) }
+      cursor.mark = mark
+      cursor.stage =
+        cursor.done < 0
         ? .added(until: newest, after: .before(query.from)) : .deleted(until: newest, after: nil)
     }
     let limit = max(1, query.limit)
-    var page = HealthChangePage(anchor: walk.anchor)
-    if case .deleted(let until, let key) = walk.stage {
-      let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
+    var page = HealthChangePage(anchor: cursor.anchor)
+    if case .deleted(let until, let key) = cursor.stage {
+      let span = HealthChangeSpan(type: query.type, done: cursor.done, until: until)
       page.deleted = try deletions(span, key, limit)
-      walk.deleted(page.deleted, limit: limit, until: until)
+      cursor.deleted(page.deleted, limit: limit, until: until)
     }
-    if case .added(let until, let place) = walk.stage {
-      let span = HealthChangeSpan(type: query.type, done: walk.done, until: until)
+    if case .added(let until, let position) = cursor.stage {
+      let span = HealthChangeSpan(type: query.type, done: cursor.done, until: until)
       let room = limit - page.deleted.count
       // One more sample shows whether a page follows.
-      let found = try additions(span, place, room + 1)
+      let found = try additions(span, position, room + 1)
       page.added = Array(found.prefix(room))
       if found.count > room, let last = page.added.last {
-        let place = HealthPlace(start: last.sample.start, key: last.key)
-        walk.stage = .added(until: until, after: place)
+        let position = HealthPosition(start: last.sample.start, key: last.key)
+        cursor.stage = .added(until: until, after: position)
       } else {
         let rest = room - found.count
-        if walk.done < 0 { page.deleted = try deletions(span, nil, rest) }
-        walk.added(page.deleted, limit: rest, until: until)
+        if cursor.done < 0 { page.deleted = try deletions(span, nil, rest) }
+        cursor.added(page.deleted, limit: rest, until: until)
       }
     }
-    page.anchor = walk.anchor
+    page.anchor = cursor.anchor
     return page
   }
 
   /// Continues from an anchor, or starts over.
   ///
-  /// A walk also starts over in a store that was restored to an earlier state and assigns the same
+  /// A pass also starts over in a store that was restored to an earlier state and assigns the same
   /// numbers again; see `HealthChangeQuery.checked`.
   private static func begin(
     _ query: HealthChangeQuery, of store: UInt64, newest: Int64
-  ) -> HealthWalk {
-    guard let walk = query.after.flatMap({ HealthWalk($0, of: store) }), walk.reach <= newest
-    else { return HealthWalk(store) }
-    return walk
+  ) -> HealthChangeCursor {
+    guard let cursor = query.after.flatMap({ HealthChangeCursor($0, of: store) }),
+      cursor.reach <= newest
+    else { return HealthChangeCursor(store) }
+    return cursor
   }
 }
 
@@ -257,7 +259,8 @@ extension HealthChangeQuery {
   package func checked<Failure: Error>(
     of store: UInt64, mark: (Int64) throws(Failure) -> UInt64
   ) throws(Failure) -> HealthChangeQuery {
-    guard let walk = after.flatMap({ HealthWalk($0, of: store) }), try mark(walk.reach) != walk.mark
+    guard let cursor = after.flatMap({ HealthChangeCursor($0, of: store) }),
+      try mark(cursor.reach) != cursor.mark
     else { return self }
     var query = self
     query.after = nil
@@ -265,7 +268,7 @@ extension HealthChangeQuery {
   }
 }
 
-extension HealthWalk {
+extension HealthChangeCursor {
   /// Continues after a page of at most `limit` deletions: with more of them, with the additions, or
   /// with nothing if the additions came first.
   fileprivate mutating func deleted(_ found: [HealthSampleKey], limit: Int, until: Int64) {
@@ -278,7 +281,7 @@ extension HealthWalk {
     }
   }
 
-  /// Continues after the last addition. In the first walk the deletions follow.
+  /// Continues after the last addition. In the first pass the deletions follow.
   fileprivate mutating func added(_ found: [HealthSampleKey], limit: Int, until: Int64) {
     if done >= 0 || found.count < limit {
       (done, stage) = (until, .none)

@@ -116,8 +116,8 @@ public struct HealthSuspects: Sendable {
     for row in batch.rows {
       guard let type = numbers[Int(row.type)], type.contains(SampleCounts.interval(of: row.start))
       else { continue }
-      marks.places.append(
-        HealthSamplePlace(
+      marks.positions.append(
+        HealthSamplePosition(
           type: batch.names[Int(row.type)].text, start: row.start, key: row.key))
     }
   }
@@ -127,17 +127,17 @@ public struct HealthSuspects: Sendable {
 /// others.
 public struct HealthMarks: Sendable, Hashable {
   /// The samples in suspect intervals.
-  public var places: [HealthSamplePlace]
+  public var positions: [HealthSamplePosition]
   /// The spans of the whole reading.
   public var spans: [HealthSpan]
 
   /// Creates marks. By default there are none.
-  public init(places: [HealthSamplePlace] = [], spans: [HealthSpan] = []) {
-    (self.places, self.spans) = (places, spans)
+  public init(positions: [HealthSamplePosition] = [], spans: [HealthSpan] = []) {
+    (self.positions, self.spans) = (positions, spans)
   }
 
   /// Whether the store should take the marks before more are added. This keeps them below 3 MB.
-  public var isFull: Bool { places.count >= 8_192 || spans.count >= 8_192 }
+  public var isFull: Bool { positions.count >= 8_192 || spans.count >= 8_192 }
 }
 
 /// The import reconciliation: the work of a store after a reading was added to it.

@@ -70,7 +70,7 @@ public struct HealthBatch: Sendable, Hashable {
       switch row.value {
       case .quantity(let quantity): .quantity(quantity)
       case .category(let name): .category(text(name) ?? "")
-      case .workout(let place): .workout(workouts[Int(place)])
+      case .workout(let index): .workout(workouts[Int(index)])
       }
     return HealthSample(
       type: text(row.type) ?? "", value: value, unit: text(row.unit), start: row.start,
@@ -85,32 +85,32 @@ extension HealthBatch {
     let byType = Dictionary(grouping: intervals, by: \.type)
     let ofAll = byType[CoverageInterval.everyType] ?? []
     let byName = names.map { (byType[$0.text] ?? []) + ofAll }
-    return rows.indices.filter { place in
-      let row = rows[place]
+    return rows.indices.filter { index in
+      let row = rows[index]
       return byName[Int(row.type)].contains { $0.contains(row.start) }
     }
   }
 
   /// Returns the batch without some of its rows. A span that contains one of them is dissolved.
-  package func without(_ places: [Int]) -> HealthBatch {
-    guard !places.isEmpty else { return self }
-    let gone = Set(places)
+  package func without(_ indices: [Int]) -> HealthBatch {
+    guard !indices.isEmpty else { return self }
+    let removed = Set(indices)
     var rest = self
     (rest.rows, rest.spans) = ([], [])
-    var loose: [HealthRow] = []
+    var ungrouped: [HealthRow] = []
     var start = 0
     for span in spans {
       let range = start..<start + span.count
       start = range.upperBound
-      if range.contains(where: gone.contains) {
-        loose += range.filter { !gone.contains($0) }.map { rows[$0] }
+      if range.contains(where: removed.contains) {
+        ungrouped += range.filter { !removed.contains($0) }.map { rows[$0] }
       } else {
         rest.rows += rows[range]
         rest.spans.append(span)
       }
     }
-    loose += (start..<rows.count).filter { !gone.contains($0) }.map { rows[$0] }
-    rest.rows += loose
+    ungrouped += (start..<rows.count).filter { !removed.contains($0) }.map { rows[$0] }
+    rest.rows += ungrouped
     return rest
   }
 }
@@ -211,8 +211,8 @@ extension HealthRow {
     // Zero has two bit patterns, which must give the same key.
     case .quantity(let quantity): hasher.add(1, (quantity == 0 ? 0 : quantity).bitPattern)
     case .category(let name): hasher.add(names[Int(name)].key)
-    case .workout(let place):
-      hasher.add(HealthSampleKeyHasher.key(of: workouts[Int(place)].activity))
+    case .workout(let index):
+      hasher.add(HealthSampleKeyHasher.key(of: workouts[Int(index)].activity))
     }
     if let created { hasher.add(UInt64(bitPattern: created.nanoseconds), 2) }
     return hasher.finished()

@@ -14,7 +14,7 @@ public struct SampleCounts: Sendable {
   private static let intervalBits: Int64 = 50
   private static let (mostKeysOfType, mostKeys) = (65_536, 1 << 20)
 
-  private var places: [String: Int] = [:]
+  private var indices: [String: Int] = [:]
   private var types: [TypeCounts] = []
   private var keys = 0
 
@@ -28,19 +28,19 @@ public struct SampleCounts: Sendable {
   public mutating func add(_ batch: HealthBatch) {
     var known = [Int](repeating: -1, count: batch.names.count)
     for row in batch.rows {
-      var place = known[Int(row.type)]
-      if place < 0 {
-        place = self.place(of: batch.names[Int(row.type)].text)
-        known[Int(row.type)] = place
+      var index = known[Int(row.type)]
+      if index < 0 {
+        index = self.index(of: batch.names[Int(row.type)].text)
+        known[Int(row.type)] = index
       }
-      keys += types[place].add(row, hasRoom: keys < Self.mostKeys)
-      if types[place].keyCount > Self.mostKeysOfType { keys -= types[place].dropKeys(before: row) }
+      keys += types[index].add(row, hasRoom: keys < Self.mostKeys)
+      if types[index].keyCount > Self.mostKeysOfType { keys -= types[index].dropKeys(before: row) }
     }
   }
 
-  private mutating func place(of type: String) -> Int {
-    if let place = places[type] { return place }
-    places[type] = types.count
+  private mutating func index(of type: String) -> Int {
+    if let index = indices[type] { return index }
+    indices[type] = types.count
     types.append(TypeCounts())
     return types.count - 1
   }
@@ -49,12 +49,12 @@ public struct SampleCounts: Sendable {
   /// that covers their time does not.
   public mutating func leaveOut(_ batch: HealthBatch, _ rows: [Int]) {
     for row in rows.map({ batch.rows[$0] }) {
-      types[place(of: batch.names[Int(row.type)].text)].leaveOut(row)
+      types[index(of: batch.names[Int(row.type)].text)].leaveOut(row)
     }
   }
 
   /// Returns the number of samples of a type that were left out.
-  public func outdated(_ type: String) -> Int { places[type].map { types[$0].outdated } ?? 0 }
+  public func outdated(_ type: String) -> Int { indices[type].map { types[$0].outdated } ?? 0 }
 
   /// Returns the interval that the reading covers for each type.
   ///
@@ -71,20 +71,20 @@ public struct SampleCounts: Sendable {
   ) -> [CoverageInterval] {
     guard let to = (types.map(\.last) + [made].compactMap(\.self)).max() else { return [] }
     let all: Set<String> =
-      unread.isEmpty ? [CoverageInterval.everyType] : Set(places.keys).union(stored)
+      unread.isEmpty ? [CoverageInterval.everyType] : Set(indices.keys).union(stored)
     return all.subtracting(unread).sorted().map {
       CoverageInterval(type: $0, from: Timestamp(nanoseconds: .min), to: to)
     }
   }
 
   /// Returns the number of repeated samples of a type in the reading.
-  public func repeated(_ type: String) -> Int { places[type].map { types[$0].repeated } ?? 0 }
+  public func repeated(_ type: String) -> Int { indices[type].map { types[$0].repeated } ?? 0 }
 
   /// Returns whether a store that received the whole reading contains nothing else of the type.
   ///
   /// - Parameter stored: The count of all stored samples of the type, or `nil` if it is unknown.
   public func isAll(_ type: String, stored: HealthCount?) -> Bool {
-    places[type].map { types[$0].all == stored } ?? false
+    indices[type].map { types[$0].all == stored } ?? false
   }
 
   /// Returns the parts of a covered interval in which a store that received the whole reading
@@ -94,7 +94,7 @@ public struct SampleCounts: Sendable {
   public func suspects(
     _ covered: CoverageInterval, stored: [Int64: HealthCount]
   ) -> [CoverageInterval] {
-    let read = places[covered.type].map { types[$0].intervals } ?? [:]
+    let read = indices[covered.type].map { types[$0].intervals } ?? [:]
     return stored.keys.sorted().filter { stored[$0] != read[$0] }.map { number in
       let first = Timestamp(nanoseconds: number << Self.intervalBits)
       let last = Timestamp(nanoseconds: first.nanoseconds | (1 << Self.intervalBits - 1))
@@ -173,10 +173,10 @@ private struct TypeCounts {
   /// Counts a sample. Returns the number of keys that it adds.
   @inline(__always)
   mutating func add(_ row: HealthRow, hasRoom: Bool) -> Int {
-    var taken = 0
+    var addedKeys = 0
     if keys != nil, hasRoom || keys?.contains(row.key.low) == true {
-      taken = keys?.insert(row.key.low).inserted == true ? 1 : 0
-      if taken == 0 {
+      addedKeys = keys?.insert(row.key.low).inserted == true ? 1 : 0
+      if addedKeys == 0 {
         repeated &+= 1
         return 0
       }
@@ -192,7 +192,7 @@ private struct TypeCounts {
       newest = (interval, HealthCount())
     }
     newest.count.add(row.key)
-    return taken
+    return addedKeys
   }
 
   /// Returns whether an equal sample with the same start was read just before.

@@ -14,10 +14,10 @@ struct HealthSampleKeyHasher {
   /// Adds sixteen bytes as two words.
   @inline(__always)
   mutating func add(_ left: UInt64, _ right: UInt64) {
-    low ^= Self.turned(left &* Self.first, 31) &* Self.second
-    low = (Self.turned(low, 27) &+ high) &* 5 &+ 0x52DC_E729
-    high ^= Self.turned(right &* Self.second, 33) &* Self.first
-    high = (Self.turned(high, 31) &+ low) &* 5 &+ 0x3849_5AB5
+    low ^= Self.rotated(left &* Self.first, 31) &* Self.second
+    low = (Self.rotated(low, 27) &+ high) &* 5 &+ 0x52DC_E729
+    high ^= Self.rotated(right &* Self.second, 33) &* Self.first
+    high = (Self.rotated(high, 31) &+ low) &* 5 &+ 0x3849_5AB5
     count &+= 16
   }
 
@@ -60,7 +60,7 @@ struct HealthSampleKeyHasher {
   }
 
   @inline(__always)
-  private static func turned(_ word: UInt64, _ bits: UInt64) -> UInt64 {
+  private static func rotated(_ word: UInt64, _ bits: UInt64) -> UInt64 {
     word &<< bits | word &>> (64 &- bits)
   }
 

@@ -12,12 +12,12 @@ public struct HealthSampleQuery: Sendable, Hashable {
   /// after its start contains nothing.
   public var to: Timestamp
   /// The position after which to continue, which is the `next` of the previous page.
-  public var after: HealthSamplePlace?
+  public var after: HealthSamplePosition?
   /// The maximum number of samples on a page. Values below 1 count as 1.
   public var limit: Int
 
   public init(
-    types: [String], from: Timestamp, to: Timestamp, after: HealthSamplePlace? = nil,
+    types: [String], from: Timestamp, to: Timestamp, after: HealthSamplePosition? = nil,
     limit: Int = 10_000
   ) {
     self.types = types
@@ -42,7 +42,7 @@ public struct HealthSampleQuery: Sendable, Hashable {
 }
 
 /// The position of a sample in the order of a query: by type as listed, by start, by key.
-public struct HealthSamplePlace: Sendable, Hashable {
+public struct HealthSamplePosition: Sendable, Hashable {
   /// HealthKit's identifier.
   public var type: String
   /// The start of the sample.
@@ -62,9 +62,9 @@ public struct HealthSamplePage: Sendable, Hashable {
   /// The samples in the order of the query's types, then by start.
   public var samples: [HealthSample]
   /// The position after which the next page begins, or `nil` on the last page.
-  public var next: HealthSamplePlace?
+  public var next: HealthSamplePosition?
 
-  public init(samples: [HealthSample], next: HealthSamplePlace? = nil) {
+  public init(samples: [HealthSample], next: HealthSamplePosition? = nil) {
     self.samples = samples
     self.next = next
   }

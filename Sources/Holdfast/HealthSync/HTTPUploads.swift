@@ -156,7 +156,7 @@ actor HTTPUploads: UploadQueue {
       case .ended(let outcome, let epoch): return (outcome, epoch)
       }
       switch upload.take(input, &support) {
-      case .keep(let ticket)?: files.keep(ticket, of: file)
+      case .store(let ticket)?: files.keep(ticket, of: file)
       case .forget?: files.forgetTicket(of: file)
       case nil: break
       }

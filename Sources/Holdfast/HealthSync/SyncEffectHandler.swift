@@ -38,7 +38,7 @@ actor SyncEffectHandler: EffectHandler {
         if case .type(let other) = $0 { other.type == report.type } else { false }
       }
     case .batch, .notice:
-      if let first = waiting.firstIndex(where: \.isPassing) {
+      if let first = waiting.firstIndex(where: \.isTransient) {
         waiting.remove(at: first)
       }
     }
@@ -172,7 +172,7 @@ extension PayloadFiles {
 
 extension SyncUpdate {
   /// Whether later updates make this one obsolete.
-  fileprivate var isPassing: Bool {
+  fileprivate var isTransient: Bool {
     switch self {
     case .batch(let report): report.state == .sending || report.state == .queued
     case .type, .notice: false

@@ -77,9 +77,10 @@ struct SyncPieces: Sendable {
     }
     // The upload may start over after a conflict, after a refusal that a retry cannot resolve, and
     // after a success without an offset, such as a proxy's.
-    let isPassing = [401, 408, 425, 429].contains(status) || (500..<600 ~= status && status != 501)
+    let isTransient =
+      [401, 408, 425, 429].contains(status) || (500..<600 ~= status && status != 501)
     let isOffset = 200..<300 ~= status && offset != nil
-    if !isPassing, !isOffset { tickets[file] = nil }
+    if !isTransient, !isOffset { tickets[file] = nil }
   }
 }
 

@@ -12,7 +12,7 @@ struct SyncSource {
   struct Entry {
     var sample: SourceSample
     /// The key under which a backend stores the sample.
-    var place: HealthSamplePlace
+    var place: HealthSamplePosition
     /// The number of the most recent change that added the sample.
     var added: Int64
     /// The number of the change that deleted the sample; `nil` while the sample exists.
@@ -52,7 +52,7 @@ struct SyncSource {
   /// Returns `nil` if two entries with the same key differ in value, since a backend keeps the one
   /// that came first.
   func samples(where isThere: (Entry) -> Bool) -> [HealthSample]? {
-    var found: [HealthSamplePlace: HealthSample] = [:]
+    var found: [HealthSamplePosition: HealthSample] = [:]
     for entry in entries where isThere(entry) {
       let sample = entry.sample.sample
       if let other = found[entry.place], other.value != sample.value { return nil }
@@ -62,7 +62,7 @@ struct SyncSource {
   }
 
   /// The keys that a backend must store. It must store no others.
-  var places: Set<HealthSamplePlace> {
+  var places: Set<HealthSamplePosition> {
     Set(entries.lazy.filter { $0.deleted == nil }.map(\.place))
   }
 
@@ -100,7 +100,7 @@ struct SyncSource {
   }
 
   /// Returns the key under which a backend stores a sample that it received.
-  private static func place(of source: SourceSample, at time: Timestamp) -> HealthSamplePlace {
+  private static func place(of source: SourceSample, at time: Timestamp) -> HealthSamplePosition {
     let page = SourcePage(added: [source], deleted: [], anchor: HealthAnchor([]))
     let packed = SyncPacking(deviceID: "phone").batches(of: source.sample.type, page, made: time)
     let delivery = packed.first.flatMap { SyncDelivery(ofBody: $0.bytes, user: "") }
@@ -166,7 +166,7 @@ struct SyncSource {
     }
     if checksMarks { query = query.checked(of: UInt64(phone)) { mark(of: $0) } }
     let own = entries.filter { $0.sample.sample.type == type }
-    let page = HealthWalk.page(
+    let page = HealthChangeCursor.page(
       query, of: UInt64(phone), newest: newest, mark: mark(of: newest)
     ) { span in
       own.contains { $0.added > span.done || $0.deleted ?? 0 > span.done }

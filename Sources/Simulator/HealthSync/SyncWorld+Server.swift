@@ -353,7 +353,7 @@ extension SyncWorld {
     switch change {
     case nil: return
     case .forget?: phones[index].tickets[file] = nil
-    case .keep(let ticket)?:
+    case .store(let ticket)?:
       switch kernel.hosts[phone.slot].conditions.disk {
       case .full, .locked: return  // The upload starts over and sends its bytes again.
       case .works, .slow: break

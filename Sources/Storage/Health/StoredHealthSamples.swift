@@ -35,7 +35,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
   /// The date of the newest reconciled export.
   public private(set) var newestExport: Timestamp?
   /// The samples that the next `reconcile` keeps.
-  fileprivate var marks: Set<HealthSamplePlace> = []
+  fileprivate var marks: Set<HealthSamplePosition> = []
   /// The end time of the last import.
   package var lastImport: Timestamp?
 
@@ -116,7 +116,7 @@ extension StoredHealthSamples {
   public mutating func clearMarks() { marks = [] }
 
   /// Marks samples for the next `reconcile`.
-  public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.places) }
+  public mutating func mark(_ marks: HealthMarks) { self.marks.formUnion(marks.positions) }
 
   /// Removes unmarked samples from the intervals of a reconciliation, and removes the marks.
   ///
@@ -144,7 +144,7 @@ extension StoredHealthSamples {
 
   /// Returns a page of the additions and deletions of a type after an anchor.
   public func changes(_ query: HealthChangeQuery) -> HealthChangePage {
-    HealthWalk.page(query, of: 0, newest: newestChange) { span in
+    HealthChangeCursor.page(query, of: 0, newest: newestChange) { span in
       deletions[span.type]?.values.contains { $0 > span.done } ?? false
         || shelves[span.type]?.additions.values.contains { $0 > span.done } ?? false
     } deletions: { span, key, limit in
@@ -167,11 +167,11 @@ extension StoredHealthSamples {
 extension StoredHealthSamples.Shelf {
   /// Removes the unmarked samples of an interval, and returns their keys.
   fileprivate mutating func remove(
-    _ interval: CoverageInterval, except marks: Set<HealthSamplePlace>
+    _ interval: CoverageInterval, except marks: Set<HealthSamplePosition>
   ) -> [HealthSampleKey] {
     let removed = positions.filter {
       interval.contains($0.start)
-        && !marks.contains(HealthSamplePlace(type: interval.type, start: $0.start, key: $0.key))
+        && !marks.contains(HealthSamplePosition(type: interval.type, start: $0.start, key: $0.key))
     }
     for position in removed { (samples[position.key], additions[position.key]) = (nil, nil) }
     let left = samples
@@ -181,7 +181,7 @@ extension StoredHealthSamples.Shelf {
 
   /// Returns up to `limit` samples after a position that were added by the changes of a span.
   fileprivate func added(
-    _ span: HealthChangeSpan, after position: HealthPlace, limit: Int
+    _ span: HealthChangeSpan, after position: HealthPosition, limit: Int
   ) -> [KeyedHealthSample] {
     let begin = positions.end { ($0.start, $0.key) <= (position.start, position.key) }
     return positions[begin...].lazy.filter { position in
@@ -208,7 +208,7 @@ extension StoredHealthSamples.Shelf {
   }
 
   fileprivate func samples(
-    _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
+    _ query: HealthSampleQuery, after: HealthSamplePosition?, limit: Int
   ) -> [(key: HealthSampleKey, sample: HealthSample)] {
     let begin =
       if let after {
@@ -233,14 +233,14 @@ extension HealthSampleQuery {
   /// - Parameter read: Returns up to `limit` samples of a type, in order, after a position or from
   ///   the first one.
   package func page<Failure: Error>(
-    read: (_ type: String, _ after: HealthSamplePlace?, _ limit: Int) throws(Failure) ->
+    read: (_ type: String, _ after: HealthSamplePosition?, _ limit: Int) throws(Failure) ->
       [(key: HealthSampleKey, sample: HealthSample)]
   ) throws(Failure) -> HealthSamplePage {
     guard from < to else { return HealthSamplePage(samples: []) }
     // One extra sample shows whether another page follows. SQLite counts to 2^31 - 1.
     let wanted = min(max(1, limit), Int(Int32.max) - 1)
     var samples: [HealthSample] = []
-    var last: HealthSamplePlace?
+    var last: HealthSamplePosition?
     for type in typesLeft {
       let position = after.flatMap { $0.type == type ? $0 : nil }
       for (key, sample) in try read(type, position, wanted - samples.count + 1) {
@@ -248,7 +248,7 @@ extension HealthSampleQuery {
           return HealthSamplePage(samples: samples, next: last ?? after)
         }
         samples.append(sample)
-        last = HealthSamplePlace(type: type, start: sample.start, key: key)
+        last = HealthSamplePosition(type: type, start: sample.start, key: key)
       }
     }
     return HealthSamplePage(samples: samples)

@@ -59,14 +59,14 @@ public struct StoredSync: Sendable, Hashable {
   }
 
   /// Returns the positions of all samples of a user.
-  package func positions(of user: String) -> Set<HealthSamplePlace> {
+  package func positions(of user: String) -> Set<HealthSamplePosition> {
     shelves[user].map { Set($0.samples.keys) } ?? []
   }
 
   /// Returns records of a type as they were sent, ordered by start, after a position or from the
   /// first.
   public func raw(
-    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) -> [SyncRaw] {
     let positions = shelves[user]?.positions(of: type) ?? []
     return positions.lazy.filter { position in
@@ -89,16 +89,16 @@ private struct Shelf: Sendable, Hashable {
   /// The state of a UUID.
   enum Identity: Hashable {
     /// A sample in a batch of this time; the earliest time if the batch had none.
-    case sample(HealthSamplePlace, named: Timestamp)
+    case sample(HealthSamplePosition, named: Timestamp)
     /// A deletion by a batch of this time; the earliest time if the batch had none.
     case deleted(Timestamp)
   }
 
-  var samples: [HealthSamplePlace: Entry] = [:]
+  var samples: [HealthSamplePosition: Entry] = [:]
   var identities: [UUID128: Identity] = [:]
   var stamps = SyncStamps()
 
-  func positions(of type: String) -> [HealthSamplePlace] {
+  func positions(of type: String) -> [HealthSamplePosition] {
     samples.keys.filter { $0.type == type }.sorted { ($0.start, $0.key) < ($1.start, $1.key) }
   }
 
@@ -124,7 +124,7 @@ private struct Shelf: Sendable, Hashable {
     }
   }
 
-  private mutating func release(_ position: HealthSamplePlace) {
+  private mutating func release(_ position: HealthSamplePosition) {
     samples[position]?.uuids -= 1
     if let uuids = samples[position]?.uuids, uuids <= 0 { samples[position] = nil }
   }
@@ -134,7 +134,7 @@ private struct Shelf: Sendable, Hashable {
     let isNew = samples[position] == nil
     let refusal: SyncAddition = isNew ? .refused : .known
     var time = made ?? Timestamp(nanoseconds: .min)
-    var former: HealthSamplePlace?
+    var former: HealthSamplePosition?
     if let uuid = sample.uuid {
       switch identities[uuid] {
       case .deleted(let deleted)?: if let made, made < deleted { return refusal }

@@ -115,8 +115,8 @@ public struct SyncSample: Sendable, Hashable {
 
 extension SyncSample {
   /// The position of the sample among those of its user.
-  package var position: HealthSamplePlace {
-    HealthSamplePlace(type: type, start: start, key: hash.key)
+  package var position: HealthSamplePosition {
+    HealthSamplePosition(type: type, start: start, key: hash.key)
   }
 
   /// The duration in nanoseconds; at most 2^63 - 1.
@@ -141,12 +141,12 @@ extension SyncHash {
 /// A record as it was sent, with its position among the records of its type.
 public struct SyncRaw: Sendable, Hashable {
   /// The position after which the next page begins.
-  public var position: HealthSamplePlace
+  public var position: HealthSamplePosition
   /// The JSON object.
   public var bytes: [UInt8]
 
   /// Creates a record.
-  public init(position: HealthSamplePlace, bytes: [UInt8]) {
+  public init(position: HealthSamplePosition, bytes: [UInt8]) {
     (self.position, self.bytes) = (position, bytes)
   }
 }

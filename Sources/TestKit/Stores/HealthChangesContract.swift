@@ -55,11 +55,11 @@ private func remove(
   _ store: any HealthStore, from: Int64, to: Int64, keeping starts: [Int64] = []
 ) async throws {
   let places = starts.map { start in
-    HealthSamplePlace(
+    HealthSamplePosition(
       type: steps, start: Timestamp(nanoseconds: start), key: sample(start).key)
   }
   try await store.clearMarks()
-  try await store.mark(HealthMarks(places: places))
+  try await store.mark(HealthMarks(positions: places))
   let interval = CoverageInterval(
     type: steps, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to))
   _ = try await store.reconcile(ImportReconciliation(intervals: [interval]))

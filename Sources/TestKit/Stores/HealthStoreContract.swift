@@ -33,7 +33,7 @@ private func sample(
 
 private func query(
   _ types: [String] = [steps], from: Int64 = .min, to: Int64 = .max,
-  after: HealthSamplePlace? = nil, limit: Int = 100
+  after: HealthSamplePosition? = nil, limit: Int = 100
 ) -> HealthSampleQuery {
   HealthSampleQuery(
     types: types, from: Timestamp(nanoseconds: from), to: Timestamp(nanoseconds: to), after: after,
@@ -124,7 +124,7 @@ private func ordersAndPages(_ store: any HealthStore) async throws {
   let whole = late + early
   for limit in 0...6 {
     var found: [HealthSample] = []
-    var place: HealthSamplePlace?
+    var place: HealthSamplePosition?
     var pages = 0
     repeat {
       let page = try await store.samples(
@@ -250,8 +250,8 @@ private func findsWhatIsMissing(_ store: any HealthStore) async throws {
 private func forgetsMarks(_ store: any HealthStore) async throws {
   let all = (1...3).map { sample(from: $0) }
   func marks(_ place: Int) -> HealthMarks {
-    HealthMarks(places: [
-      HealthSamplePlace(type: steps, start: all[place].start, key: all[place].key)
+    HealthMarks(positions: [
+      HealthSamplePosition(type: steps, start: all[place].start, key: all[place].key)
     ])
   }
   try await store.add(all)
@@ -282,7 +282,8 @@ private func removesWhatAReadingLacks(_ store: any HealthStore) async throws {
   try await store.add(all + [workout, sample("b", from: 2)])
   try ContractViolation.unless(try await store.newestExport(), is: nil, "no reading was settled")
   try await store.mark(
-    HealthMarks(places: [HealthSamplePlace(type: steps, start: all[2].start, key: all[2].key)]))
+    HealthMarks(positions: [HealthSamplePosition(type: steps, start: all[2].start, key: all[2].key)]
+    ))
   let removed = try await store.reconcile(
     ImportReconciliation(
       intervals: [

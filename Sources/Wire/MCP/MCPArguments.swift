@@ -141,7 +141,7 @@ package struct MCPArguments: Sendable, Hashable, CustomStringConvertible {
         let name = line.texts["value_type"] ?? ""
         query.rejected.append(
           RejectedMetric(
-            place: index, valueType: String(name.prefix(64)), reason: error.message))
+            index: index, valueType: String(name.prefix(64)), reason: error.message))
       }
     }
     guard let first = query.rejected.first, query.metrics.isEmpty else { return query }

@@ -17,7 +17,7 @@ struct ToolTexts {
     _ window: ClosedRange<Timestamp>?
   ) {
     self.kind = kind
-    self.rejected = kind == .summary ? rejected.sorted { $0.place < $1.place } : []
+    self.rejected = kind == .summary ? rejected.sorted { $0.index < $1.index } : []
     do {
       try copy(object, window)
     } catch {
@@ -83,7 +83,7 @@ struct ToolTexts {
       writer.endObject()
     }
     func writeRejected(_ writer: inout JSONWriter) {
-      while let line = left.first, line.place <= index {
+      while let line = left.first, line.index <= index {
         write(line, &writer)
         left.removeFirst()
         index += 1

@@ -17,7 +17,7 @@ extension HealthPart {
     guard let name = try fields.optionalString("kind") else { throw .missing(field: "kind") }
     let kinds = HealthQuestion.Kind.allCases
     guard let kind = kinds.first(where: { $0.objectName == name }) else {
-      throw .unknownWord(field: "kind", known: kinds.map(\.objectName))
+      throw .unknownValue(field: "kind", known: kinds.map(\.objectName))
     }
     let count = try fields.int("count", in: 1...Self.maxCount)
     self.init(

@@ -54,7 +54,7 @@ extension LeasedQuestions {
     do throws(FieldFault) {
       guard let kind else {
         let known = HealthQuestion.Kind.allCases.map(\.requestType)
-        throw .unknownWord(field: "type", known: known)
+        throw .unknownValue(field: "type", known: known)
       }
       let question = try HealthQuestion.read(kind, payload: fields.object("payload"))
       questions.append(LeasedQuestion(id: id, question: question, lease: lease))

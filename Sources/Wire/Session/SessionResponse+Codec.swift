@@ -170,7 +170,7 @@ extension SessionHistory {
 extension SessionHistory.Gap {
   fileprivate init(_ fields: JSONFields) throws(FieldFault) {
     try fields.check()
-    guard let reason = try fields.optionalWord("reason", of: Reason.self) else {
+    guard let reason = try fields.optionalValue("reason", of: Reason.self) else {
       throw .missing(field: "reason")
     }
     self.init(

@@ -111,7 +111,7 @@ enum StoreProperty {
     let insertion = try tables.insertion()
     for number in 1...12 {
       _ = try insertion.insert(message(UInt64(number)))
-      if number == 6 { try TimelineTables.settle(database) }
+      if number == 6 { try TimelineTables.moveNewIDs(database) }
     }
     try tables.set(Cursor(time: Timestamp(nanoseconds: 5)))
     try tables.set([Gap(after: nil, before: message(1).key)])
@@ -164,7 +164,7 @@ enum StoreProperty {
     guard access == .write else { return }
     try database.transaction(write: true) { () throws(StoreFailure) in
       _ = try tables.insertion().insert(message(20))
-      try TimelineTables.settle(database)
+      try TimelineTables.moveNewIDs(database)
       try tables.set([])
     }
   }

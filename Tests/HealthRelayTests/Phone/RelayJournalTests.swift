@@ -19,13 +19,13 @@ struct RelayJournalTests {
     #expect(back.count == 4)
     #expect(back[0] == .start && back[2] == inputs[2] && back[3] == inputs[3])
     #expect(String(describing: RelayModel.Welcome.first).contains("harbour") == false)
-    var told = RelayModel(settings: RelaySettings(.service), seed: 1)
-    var read = told
+    var sender = RelayModel(settings: RelaySettings(.service), seed: 1)
+    var receiver = sender
     for (was, now) in zip(inputs, back) {
-      let effects = try JSONEncoder().encode(told.handle(was, at: .zero))
+      let effects = try JSONEncoder().encode(sender.handle(was, at: .zero))
       #expect(
         try JSONDecoder().decode([RelayModel.Effect].self, from: effects)
-          == read.handle(now, at: .zero))
+          == receiver.handle(now, at: .zero))
     }
   }
 }

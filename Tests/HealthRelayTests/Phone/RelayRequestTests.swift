@@ -224,11 +224,11 @@ struct RelayRequestTests {
   private func ping(_ number: UInt64) -> UInt64 { 1 << 63 | number }
 
   private func receipt(
-    _ id: String, _ outcome: RelayReceipt.Outcome, _ took: Duration
+    _ id: String, _ outcome: RelayReceipt.Outcome, _ duration: Duration
   ) -> RelayReceipt {
     var item = RequestLine.Item(id: .of(id), question: .steps, attempt: first, askedAt: .zero)
     item.progress = .waiting
-    return RelayReceipt(item, outcome, at: .zero.advanced(by: took))
+    return RelayReceipt(item, outcome, at: .zero.advanced(by: duration))
   }
 
   private func sent(_ harness: inout RelayHarness) -> [Int] {

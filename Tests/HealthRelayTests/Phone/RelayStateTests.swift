@@ -249,7 +249,7 @@ struct RelayStateTests {
 
   @Test(arguments: [("!", true), ("~", true), ("\u{20}", false), ("\u{7F}", false)])
   func `a resume token is kept only if a header field can contain it`(
-    last: String, isKept: Bool
+    last: String, isStored: Bool
   ) {
     let code = ConnectionCode(
       code: "123456", word: "harbour", message: "", expiresIn: nil, resumeToken: "t" + last,
@@ -258,7 +258,7 @@ struct RelayStateTests {
       Issue.record("no pair")
       return
     }
-    #expect(welcome.resume == (isKept ? Secret("t" + last) : nil))
+    #expect(welcome.resume == (isStored ? Secret("t" + last) : nil))
   }
 
   @Test func `without a service there is no notification`() {

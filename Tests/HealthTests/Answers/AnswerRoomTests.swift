@@ -48,10 +48,10 @@ import Testing
   @Test func `merged sums that are complete do not wait for the last page`() throws {
     let days = ["2026-01-05", "2026-01-06", "2026-01-07"]
     let samples = days.map { steps(1, $0 + "T09:00:00Z", $0 + "T09:30:00Z") }
-    let place = HealthSamplePlace(
+    let position = HealthSamplePosition(
       type: samples[2].type, start: samples[2].start, key: samples[2].key)
     var answer = try Self.answer(.steps, .sum)
-    answer.take(HealthSamplePage(samples: samples, next: place))
+    answer.take(HealthSamplePage(samples: samples, next: position))
     let merged = answer.cells.all.filter { $0.source == Sources.merged }
     #expect(merged.map(\.bucket.start) == days.prefix(2).map { at($0 + "T00:00:00Z") })
     #expect(answer.merge?.finished == [])
@@ -154,7 +154,7 @@ import Testing
 
   @Test func `a night that exceeds the maximum number of nights ends the reading`() throws {
     let night = ("2026-01-05T22:00:00Z", "2026-01-06T06:00:00Z")
-    let span = SleepSpan(start: at(night.0), end: at(night.1), stage: .core, lane: 0)
+    let span = SleepSpan(start: at(night.0), end: at(night.1), stage: .core, track: 0)
     let session = try #require(SleepSession([span], [SourceRank(kind: .watch, name: "Watch")]))
     var answer = try Self.answer(.sleep, .sum)
     let bucket = answer.days.bucket(at: session.end)

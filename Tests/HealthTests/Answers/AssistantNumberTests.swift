@@ -88,11 +88,11 @@ import Testing
 
   @Test(arguments: numbers)
   func `numbers are rounded to four decimals, and those below 1 to four digits`(
-    number: Double, told: Double
+    number: Double, rounded: Double
   ) {
-    #expect(number.told == told)
-    #expect(Dimension.mass.told(number) == told)
-    #expect(Dimension.count.told(number) == number.rounded())
+    #expect(number.roundedForAnswer == rounded)
+    #expect(Dimension.mass.rounded(number) == rounded)
+    #expect(Dimension.count.rounded(number) == number.rounded())
   }
 
   @Test func `step counts are whole numbers, even if two days share a sample`() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LinkHealth
 
-/// The cells of an answer, and the numbers of their sources and lanes.
+/// The cells of an answer, and the numbers of their sources and tracks.
 @Suite struct CellsTests {
   private static func day(_ number: Int64) -> Bucket {
     CalendarBuckets(zone: .utc, grouping: .day)
@@ -56,16 +56,16 @@ import Testing
   }
 
   @Test func `a source has one lane for each kind of device, even if the devices alternate`() {
-    var lanes = SourceMerger()
+    var tracks = SourceMerger()
     var sample = steps(1, "2026-01-05T10:00:00Z", "2026-01-05T10:01:00Z", source: "Anna")
     var numbers: [Int] = []
     for device in ["model:Watch", "model:iPhone", "model:Watch", "model:iPhone"] {
       sample.device = device
-      numbers.append(lanes.lane(of: sample, source: 1))
+      numbers.append(tracks.track(of: sample, source: 1))
     }
     #expect(numbers == [0, 1, 0, 1])
     #expect(
-      lanes.ranks == [
+      tracks.ranks == [
         SourceRank(kind: .watch, name: "Anna"), SourceRank(kind: .phone, name: "Anna"),
       ])
   }

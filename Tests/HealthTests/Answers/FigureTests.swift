@@ -157,22 +157,22 @@ import Testing
       workout("Running", "2026-01-05T12:00:00Z", "2026-01-05T13:00:00Z", distance: 1_000),
       workout("Yoga", "2026-01-06T12:00:00Z", "2026-01-06T13:00:00Z", energy: 80),
     ])
-    func told(_ statistic: HealthStatistic) throws -> [HealthPointValue] {
+    func values(_ statistic: HealthStatistic) throws -> [HealthPointValue] {
       try workouts.parts(ask(.workout, "2026-01-05", "2026-01-07", .total, statistic)).points
         .map(\.value)
     }
     let yoga = HealthPointValue.workout(
       WorkoutTotals(type: "YOGA", energy: 80, sessions: 1, duration: 60))
     #expect(
-      try told(.max) == [
+      try values(.max) == [
         .workout(
           WorkoutTotals(type: "RUNNING", distance: 6_000, sessions: 2, duration: 120)), yoga,
       ])
-    #expect(try told(.count) == [.number(2), .number(1)])
+    #expect(try values(.count) == [.number(2), .number(1)])
     let count = ask(.workout, "2026-01-05", "2026-01-07", .total, .count)
     #expect(try workouts.parts(count).points.map(\.workoutType) == ["RUNNING", "YOGA"])
     #expect(
-      try told(.latest) == [
+      try values(.latest) == [
         .workout(WorkoutTotals(type: "RUNNING", distance: 1_000, sessions: 1, duration: 60)), yoga,
       ])
   }
@@ -253,8 +253,8 @@ import Testing
     for imported in [nil, at("2026-01-04T12:00:00Z")] {
       let stored = StoredHealth(lastSamples: [:], lastImport: imported)
       let object = Shelf([]).answer(.summary(query), stored: stored)
-      let told = try SummaryReply.read(object.bytes).freshness?.imported
-      #expect(told == imported.map { .instant($0, minutesEast: nil) })
+      let reported = try SummaryReply.read(object.bytes).freshness?.imported
+      #expect(reported == imported.map { .instant($0, minutesEast: nil) })
     }
   }
 

@@ -21,11 +21,11 @@ import Testing
     var readings = HealthReadings(
       type, from: Timestamp(nanoseconds: 0), to: Timestamp(nanoseconds: 100 * hour),
       zone: ZoneRules(initialSecondsEast: east))
-    let place = samples.first.map {
-      HealthSamplePlace(type: type, start: $0.start, key: $0.key)
+    let position = samples.first.map {
+      HealthSamplePosition(type: type, start: $0.start, key: $0.key)
     }
-    readings.take(HealthSamplePage(samples: Array(samples.prefix(1)), next: place))
-    #expect(readings.wanted?.after == place)
+    readings.take(HealthSamplePage(samples: Array(samples.prefix(1)), next: position))
+    #expect(readings.wanted?.after == position)
     readings.take(HealthSamplePage(samples: Array(samples.dropFirst())))
     #expect(readings.wanted == nil)
     return readings

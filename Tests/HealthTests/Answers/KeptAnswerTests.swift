@@ -27,9 +27,9 @@ import Testing
         statistics.map { statistic in
           let query = ask(
             valueType, "2026-03-26T13:05:00", "2026-03-31T07:00:00", groupBy, statistic)
-          let words = [valueType.rawValue, groupBy?.rawValue, statistic?.rawValue]
+          let parts = [valueType.rawValue, groupBy?.rawValue, statistic?.rawValue]
           return line(
-            words.compactMap(\.self).joined(separator: " "),
+            parts.compactMap(\.self).joined(separator: " "),
             shelf.answer(
               .healthData(query), zone: Zones.rules(zone), now: "2026-03-30T12:00:00Z",
               limits: limits))
@@ -68,7 +68,7 @@ import Testing
         SummaryMetric(valueType: valueType, groupBy: .hour, statistic: .max),
       ]
     }
-    let rejected = [RejectedMetric(place: 3, valueType: "MOOD", reason: "it is not known")]
+    let rejected = [RejectedMetric(index: 3, valueType: "MOOD", reason: "it is not known")]
     let lines = [[], metrics].flatMap { metrics in
       [AnswerLimits(maxBytes: 8 << 20), AnswerLimits(maxBytes: 20_000)].map { limits in
         var query = SummaryQuery(

@@ -27,9 +27,9 @@ import Testing
     let ranks = [SourceRank](repeating: SourceRank(kind: .watch, name: "Watch"), count: 2)
     var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .day))
     let walk = steps(50, start, "2026-01-05T10:10:00Z")
-    merge.take(50, walk, from: walk.start, lane: 0, ranks)
-    for lane in [0, 1] {
-      merge.take(7, steps(7, start, start), from: walk.start, lane: lane, ranks)
+    merge.take(50, walk, from: walk.start, track: 0, ranks)
+    for track in [0, 1] {
+      merge.take(7, steps(7, start, start), from: walk.start, track: track, ranks)
     }
     merge.finish(at: at("2026-01-06T00:00:00Z"), ranks)
     #expect(merge.finished.map(\.value) == [64])

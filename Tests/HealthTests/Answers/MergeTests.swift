@@ -62,10 +62,10 @@ import Testing
   @Test func `an instantaneous sample before the start of a series is ignored`() {
     let tap = steps(7, "2026-01-05T09:59:59Z", "2026-01-05T09:59:59Z")
     var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .day))
-    var lanes = SourceMerger()
-    let lane = lanes.lane(of: tap, source: 1)
-    merge.take(7, tap, from: at("2026-01-05T10:00:00Z"), lane: lane, lanes.ranks)
-    merge.finish(at: at("2026-01-06T00:00:00Z"), lanes.ranks)
+    var tracks = SourceMerger()
+    let track = tracks.track(of: tap, source: 1)
+    merge.take(7, tap, from: at("2026-01-05T10:00:00Z"), track: track, tracks.ranks)
+    merge.finish(at: at("2026-01-06T00:00:00Z"), tracks.ranks)
     #expect(merge.finished == [])
   }
 
@@ -216,12 +216,12 @@ import Testing
         end: first.advanced(by: .seconds(2 * count - number)), source: "App \(number)")
     }
     var merge = SourceMerge(calendar: CalendarBuckets(zone: .utc, grouping: .month))
-    var lanes = SourceMerger()
+    var tracks = SourceMerger()
     for (number, sample) in samples.enumerated() {
-      let lane = lanes.lane(of: sample, source: number + 1)
-      merge.take(1, sample, from: first, lane: lane, lanes.ranks)
+      let track = tracks.track(of: sample, source: number + 1)
+      merge.take(1, sample, from: first, track: track, tracks.ranks)
     }
-    merge.finish(at: first.advanced(by: .seconds(86_400 * 31)), lanes.ranks)
+    merge.finish(at: first.advanced(by: .seconds(86_400 * 31)), tracks.ranks)
     // The source whose name sorts first counts from its start to its end.
     #expect(merge.finished.count == 1)
     #expect(merge.finished.allSatisfy { $0.value >= 1 })

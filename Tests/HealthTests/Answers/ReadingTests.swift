@@ -12,7 +12,7 @@ import Testing
     let end = start.advanced(by: .seconds(86_400 * days))
     var reading = Reading(kinds, from: start, to: end, limits: AnswerLimits())
     var spans: [Range<Int>] = []
-    while let query = reading.query, reading.place == 0 {
+    while let query = reading.query, reading.index == 0 {
       let days = [query.from, query.to].map { Int(start.distance(to: $0) / 86_400e9) }
       spans.append(days[0]..<days[1])
       if reading.isLastBatch { reading.finishType() } else { reading.advance(nil) }
@@ -35,10 +35,10 @@ import Testing
     var query = HealthSampleQuery(
       types: ["HKQuantityTypeIdentifierBloodPressureSystolic"], from: start, to: end, limit: 3)
     #expect(reading.query == query)
-    let place = HealthSamplePlace(
+    let position = HealthSamplePosition(
       type: query.types[0], start: start, key: HealthSampleKey(high: 1, low: 2))
-    reading.advance(place)
-    query.after = place
+    reading.advance(position)
+    query.after = position
     #expect(reading.query == query)
     reading.finishType()
     query.after = nil

@@ -28,7 +28,7 @@ struct Shelf {
       return (sample.start, sample.key) > (after.start, after.key)
     }
     let page = Array(found.prefix(query.limit))
-    let next = page.last.map { HealthSamplePlace(type: $0.type, start: $0.start, key: $0.key) }
+    let next = page.last.map { HealthSamplePosition(type: $0.type, start: $0.start, key: $0.key) }
     return HealthSamplePage(samples: page, next: found.count > page.count ? next : nil)
   }
 
@@ -65,10 +65,10 @@ struct Shelf {
     var reply = try reply(query, zone: zone, limits: limits)
     reply.freshness = nil
     reply.points.removeAll { $0.isMerged || $0.source == "all" }
-    for place in reply.points.indices {
-      reply.points[place].statistic = nil
-      reply.points[place].isPartial = false
-      reply.points[place].sleep = nil
+    for index in reply.points.indices {
+      reply.points[index].statistic = nil
+      reply.points[index].isPartial = false
+      reply.points[index].sleep = nil
     }
     return reply
   }

@@ -6,7 +6,7 @@ import Testing
 /// Sleep sessions and the days that they belong to.
 @Suite struct SleepLogTests {
   private static let span = SleepSpan(
-    start: at("2026-01-06T13:00:00Z"), end: at("2026-01-06T14:00:00Z"), stage: .core, lane: 0)
+    start: at("2026-01-06T13:00:00Z"), end: at("2026-01-06T14:00:00Z"), stage: .core, track: 0)
   private static let bucket = CalendarBuckets(zone: .utc, grouping: .day).bucket(at: span.start)
 
   private static func session() throws -> SleepSession {

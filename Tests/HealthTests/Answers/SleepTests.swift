@@ -143,17 +143,17 @@ import Testing
       stage("Asleep", "2026-01-06T23:00:00Z", "2026-01-07T05:00:00Z"),
       stage("AsleepDeep", "2026-01-07T05:00:00Z", "2026-01-07T06:00:00Z"),
     ]
-    func told(_ statistic: HealthStatistic?) throws -> HealthPoint? {
+    func point(_ statistic: HealthStatistic?) throws -> HealthPoint? {
       try Self.points(samples, "2026-01-06", "2026-01-08", .total, statistic).first
     }
-    #expect(try told(.sum)?.value == .number(480 + 60 + 420))
-    #expect(try told(.sum)?.sleep?.napMinutes == 60)
-    #expect(try told(nil)?.value == .number(450))
-    #expect(try told(.average)?.sleep?.deep == 60)
-    #expect(try told(.min)?.value == .number(420))
-    #expect(try told(.max)?.value == .number(480))
-    #expect(try told(.count)?.value == .number(2))
-    let last = try told(.latest)
+    #expect(try point(.sum)?.value == .number(480 + 60 + 420))
+    #expect(try point(.sum)?.sleep?.napMinutes == 60)
+    #expect(try point(nil)?.value == .number(450))
+    #expect(try point(.average)?.sleep?.deep == 60)
+    #expect(try point(.min)?.value == .number(420))
+    #expect(try point(.max)?.value == .number(480))
+    #expect(try point(.count)?.value == .number(2))
+    let last = try point(.latest)
     #expect(last?.value == .number(420))
     #expect(last?.start == time("2026-01-06T23:00:00"))
     #expect(last?.end == time("2026-01-07T06:00:00"))
@@ -191,7 +191,7 @@ import Testing
     for number in 0..<100_001 {
       let start = first.advanced(by: .seconds(number))
       let end = start.advanced(by: .seconds(1))
-      let span = SleepSpan(start: start, end: end, stage: .core, lane: 0)
+      let span = SleepSpan(start: start, end: end, stage: .core, track: 0)
       if let spans = runs.take(span, of: 0) { ended.append(spans.count) }
     }
     #expect(ended == [50_000, 50_000])

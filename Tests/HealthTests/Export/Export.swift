@@ -14,13 +14,13 @@ struct Export: Equatable {
   init(_ bytes: some Collection<UInt8>, pieces: Int = 64 << 10) throws(HealthExportError) {
     let bytes = Array(bytes)
     var reader = HealthExportReader()
-    var place = 0
+    var position = 0
     counts = reader.counts
-    while place < bytes.count {
-      let end = min(place + pieces, bytes.count)
-      reader.append(bytes.span.extracting(place..<end))
+    while position < bytes.count {
+      let end = min(position + pieces, bytes.count)
+      reader.append(bytes.span.extracting(position..<end))
       try take(&reader)
-      place = end
+      position = end
     }
     reader.finish()
     try take(&reader)

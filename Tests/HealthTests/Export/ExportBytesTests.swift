@@ -16,10 +16,10 @@ import Testing
   }
 
   @Test(arguments: [("-->", 0), ("--->", 1), ("----->", 3), ("a-b-->", 3)])
-  func `an end marker is found after a similar prefix`(text: String, place: Int) {
+  func `an end marker is found after a similar prefix`(text: String, position: Int) {
     let bytes = Array(text.utf8)
     let found = bytes.span.next("-->", from: 0)
-    #expect(found == place)
+    #expect(found == position)
   }
 
   @Test func `four bytes are enough to detect a zstd-compressed file`() {

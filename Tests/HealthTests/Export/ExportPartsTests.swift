@@ -123,9 +123,9 @@ import Testing
       let bits = Double(bitPattern: generator.next() >> 2 | 0x3000_0000_0000_0000)
       let text = "\(bits)"
       #expect(number(text) == Double(text), "\(text)")
-      let places =
+      let decimal =
         "\(generator.next() >> (generator.next() % 60)).\(generator.next() >> (generator.next() % 60))"
-      #expect(number(places) == Double(places), "\(places)")
+      #expect(number(decimal) == Double(decimal), "\(decimal)")
     }
   }
 }

@@ -273,10 +273,10 @@ import Testing
     let older = try Export(Export.generated(days: 12, density: 1))
     let newer = try Export(Export.generated(days: 13, density: 1))
     let known = Set(older.digests)
-    let kept = older.digests.count { newer.digests.contains($0) }
+    let shared = older.digests.count { newer.digests.contains($0) }
     #expect(older.digests.count > 10)
     // The last span of each type goes on in the newer export; types with few samples share one.
-    #expect(kept * 2 > older.digests.count, "\(kept) of \(older.digests.count)")
+    #expect(shared * 2 > older.digests.count, "\(shared) of \(older.digests.count)")
     #expect(newer.digests.contains { !known.contains($0) })
   }
 

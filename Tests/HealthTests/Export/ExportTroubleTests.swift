@@ -220,12 +220,13 @@ import Testing
   }
 
   @Test(arguments: [(65_536, true), (65_537, false)], [1_000, 1 << 20])
-  func `a tag of up to 64 KiB is read`(longest: (length: Int, isKept: Bool), pieces: Int) throws {
+  func `a tag of up to 64 KiB is read`(longest: (length: Int, isIncluded: Bool), pieces: Int) throws
+  {
     func tag(_ unit: String) -> String { Export.record("unit=\"\(unit)\" value=\"1\"") }
     let unit = String(repeating: "u", count: longest.length - tag("").utf8.count)
     let export = try Export(body: tag(unit) + Self.one, pieces: pieces)
-    #expect(export.samples.count == (longest.isKept ? 2 : 1))
-    #expect(export.skipped == (longest.isKept ? [:] : [.tooLong: 1]))
+    #expect(export.samples.count == (longest.isIncluded ? 2 : 1))
+    #expect(export.skipped == (longest.isIncluded ? [:] : [.tooLong: 1]))
   }
 
   @Test func `records inside an unterminated tag are read at most once`() throws {

@@ -13,12 +13,13 @@ import Testing
     var bytes = sound
     let odd = Array("<>\"'/=&;!?[]-:+.x09 \u{0B}".utf8)
     for _ in 0..<(1 + generator.next() % 60) {
-      let place = Int(generator.next() % UInt64(bytes.count))
+      let position = Int(generator.next() % UInt64(bytes.count))
       switch generator.next() % 5 {
-      case 0: bytes[place] = UInt8(truncatingIfNeeded: generator.next())
-      case 1, 2: bytes[place] = odd[Int(generator.next() % UInt64(odd.count))]
-      case 3: bytes.removeSubrange(place..<min(bytes.count, place + 1 + Int(seed % 20)))
-      case _: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 50)], at: place)
+      case 0: bytes[position] = UInt8(truncatingIfNeeded: generator.next())
+      case 1, 2: bytes[position] = odd[Int(generator.next() % UInt64(odd.count))]
+      case 3: bytes.removeSubrange(position..<min(bytes.count, position + 1 + Int(seed % 20)))
+      case _:
+        bytes.insert(contentsOf: bytes[position..<min(bytes.count, position + 50)], at: position)
       }
     }
     return bytes

@@ -13,7 +13,7 @@ enum MurmurHash3 {
     for (number, start) in stride(from: 0, to: bytes.count, by: 8).enumerated() {
       let half = number % 2
       var word: UInt64 = 0
-      for place in (start..<start + 8).reversed() { word = word * 256 + UInt64(bytes[place]) }
+      for index in (start..<start + 8).reversed() { word = word * 256 + UInt64(bytes[index]) }
       let mixed = rotated(word &* factors[half], rotations[half][0]) &* factors[1 - half]
       let other = state[1 - half]
       state[half] = (rotated(state[half] ^ mixed, rotations[half][1]) &+ other) &* 5 &+ terms[half]

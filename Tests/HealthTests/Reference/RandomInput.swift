@@ -45,9 +45,9 @@ private func mirroredDifference(_ found: Any, _ expected: Any) -> String? {
   let (left, right) = (Mirror(reflecting: found), Mirror(reflecting: expected))
   let isOrdered = left.displayStyle != .set && left.displayStyle != .dictionary
   if isOrdered, left.children.count == right.children.count {
-    for (place, (one, two)) in zip(left.children, right.children).enumerated() {
+    for (index, (one, two)) in zip(left.children, right.children).enumerated() {
       if let rest = mirroredDifference(one.value, two.value) {
-        return "\(one.label ?? "\(place)").\(rest)"
+        return "\(one.label ?? "\(index)").\(rest)"
       }
     }
   }

@@ -49,7 +49,7 @@ import Testing
     await sync.waitUntil { $0.sending.count == 3 }
     #expect(system.enqueued.map(\.file) == Array(files.dropFirst()))
     for file in files { await system.end(file, .accepted) }
-    await sync.waitUntil { $0.standing == .done(quarantined: 0) }
+    await sync.waitUntil { $0.state == .done(quarantined: 0) }
     await sync.close()
   }
 

@@ -180,7 +180,7 @@ extension RandomSource {
       SummaryMetric(valueType: type, groupBy: grouping, statistic: statistic)
     }
     let rejected = few {
-      RejectedMetric(place: $0.one([0, 64]), valueType: $0.text(upTo: 2), reason: $0.text(upTo: 3))
+      RejectedMetric(index: $0.one([0, 64]), valueType: $0.text(upTo: 2), reason: $0.text(upTo: 3))
     }
     let maxBytes = maybe { $0.one([2_000, 65_536]) }
     return one([

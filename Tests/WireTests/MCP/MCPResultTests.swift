@@ -73,9 +73,9 @@ import Testing
     let answer = HealthObject(
       succeeded: true, bytes: [UInt8](text: #"{"success":true,"results":[{"a":1}]}"#))
     let rejected = [
-      RejectedMetric(place: 5, valueType: "Y", reason: "none"),
-      RejectedMetric(place: 1, valueType: "X", reason: "no"),
-      RejectedMetric(place: 3, valueType: "Z", reason: "never"),
+      RejectedMetric(index: 5, valueType: "Y", reason: "none"),
+      RejectedMetric(index: 1, valueType: "X", reason: "no"),
+      RejectedMetric(index: 3, valueType: "Z", reason: "never"),
     ]
     let text =
       #"{"success":false,"results":[{"a":1},"#

@@ -37,7 +37,7 @@ extension RandomSource {
   mutating func summaryQuery(withRejected: Bool = true) -> SummaryQuery {
     let rejected = few { generator in
       RejectedMetric(
-        place: generator.one([0, 1, 64]), valueType: generator.text(upTo: 2),
+        index: generator.one([0, 1, 64]), valueType: generator.text(upTo: 2),
         reason: generator.text(upTo: 3)
       )
     }

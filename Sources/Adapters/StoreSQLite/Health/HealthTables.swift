@@ -239,7 +239,7 @@ package final class HealthTables: Tables {
 
   /// Returns up to `limit` samples of one type, each with its key.
   private func samples(
-    _ type: String, _ query: HealthSampleQuery, after: HealthSamplePlace?, limit: Int
+    _ type: String, _ query: HealthSampleQuery, after: HealthSamplePosition?, limit: Int
   ) throws(StoreFailure) -> [(key: HealthSampleKey, sample: HealthSample)] {
     let known = try database.query(
       "SELECT type, longest FROM types JOIN names ON id = type WHERE text = ?", [.text(type)]
@@ -247,7 +247,7 @@ package final class HealthTables: Tables {
     guard let (number, longest) = known.first else { return [] }
     let place =
       after
-      ?? HealthSamplePlace(
+      ?? HealthSamplePosition(
         type: type, start: query.earliestStart(longest: longest),
         key: HealthSampleKey(high: 0, low: 0))
     return try database.query(
@@ -398,7 +398,7 @@ extension HealthTables {
     let query = try query.checked(of: owner) { change throws(StoreFailure) in try mark(of: change) }
     // A type without samples and deletions has no number; no type has the number 0.
     let type = try names.find(query.type) ?? 0
-    return try HealthWalk.page(
+    return try HealthChangeCursor.page(
       query, of: owner, newest: newest, mark: try mark(of: newest)
     ) { span throws(StoreFailure) in
       try hasChanges(type, span)
@@ -444,7 +444,7 @@ extension HealthTables {
   }
 
   private func additions(
-    _ type: Int64, _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+    _ type: Int64, _ span: HealthChangeSpan, after place: HealthPosition, limit: Int
   ) throws(StoreFailure) -> [KeyedHealthSample] {
     try database.query(
       """
@@ -603,7 +603,7 @@ extension HealthTables {
   func mark(_ marks: HealthMarks) throws(StoreFailure) {
     try prepareMarks()
     var known: (text: String, number: Int64)?
-    for place in marks.places {
+    for place in marks.positions {
       if known?.text != place.type {
         known = try names.find(place.type).map { (place.type, $0) }
       }

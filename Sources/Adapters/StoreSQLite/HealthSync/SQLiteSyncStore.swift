@@ -55,7 +55,7 @@ extension SQLiteFile: SyncStore where T == SyncTables {
   }
 
   package func raw(
-    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) throws(StoreFailure) -> [SyncRaw] {
     try read { tables throws(StoreFailure) in
       try tables.raw(type, after: after, limit: limit, of: user)

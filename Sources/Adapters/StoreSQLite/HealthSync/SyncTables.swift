@@ -338,7 +338,7 @@ extension SyncTables {
   }
 
   private func samples(
-    _ type: String, _ query: HealthSampleQuery, of user: Int64, after: HealthSamplePlace?,
+    _ type: String, _ query: HealthSampleQuery, of user: Int64, after: HealthSamplePosition?,
     limit: Int
   ) throws(StoreFailure) -> [(key: HealthSampleKey, sample: HealthSample)] {
     guard let number = try names.find(type) else { return [] }
@@ -367,7 +367,7 @@ extension SyncTables {
 
   /// Returns a bound for hashes: every hash that begins with a position's key is at most the bound.
   /// Without a position, all hashes are above the bound.
-  private static func bound(_ after: HealthSamplePlace?) -> [UInt8] {
+  private static func bound(_ after: HealthSamplePosition?) -> [UInt8] {
     guard let after else { return [] }
     return SyncHash(words: [after.key.high, after.key.low, .max, .max]).bytes
   }
@@ -406,7 +406,7 @@ extension SyncTables {
 
   /// Returns the records of a type as they were sent.
   func raw(
-    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) throws(StoreFailure) -> [SyncRaw] {
     guard let user = try names.find(user), let number = try names.find(type) else { return [] }
     return try database.query(
@@ -421,7 +421,8 @@ extension SyncTables {
     ) { row throws(StoreFailure) in
       guard let bytes = try row.optionalBlob(2) else { throw row.garbage(2, expected: "JSON") }
       return SyncRaw(
-        position: HealthSamplePlace(type: type, start: try row.time(0), key: try hash(row, 1).key),
+        position: HealthSamplePosition(
+          type: type, start: try row.time(0), key: try hash(row, 1).key),
         bytes: bytes)
     }
   }

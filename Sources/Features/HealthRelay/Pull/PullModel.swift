@@ -217,11 +217,11 @@ extension PullModel {
     leaseEnd = since.advanced(by: questions.expiresIn)
     (answeredBefore, unwantedBefore) = (report.answered, report.unwanted)
     line = questions.questions.map(Item.question) + questions.rejected.map(Item.rejected)
-    moveUp(at: now, &effects)
+    advanceLine(at: now, &effects)
   }
 
   /// Answers the first question, or leases more if there is none.
-  private mutating func moveUp(at now: Instant, _ effects: inout [Effect]) {
+  private mutating func advanceLine(at now: Instant, _ effects: inout [Effect]) {
     guard let first = line.first else {
       // A round without progress would only be repeated.
       guard report.answered > answeredBefore else { return finish(.finished, at: now, &effects) }
@@ -283,7 +283,7 @@ extension PullModel {
   /// Removes the first question, which is complete.
   private mutating func done(at now: Instant, _ effects: inout [Effect]) {
     line.removeFirst()
-    moveUp(at: now, &effects)
+    advanceLine(at: now, &effects)
   }
 
   /// The end of the current leases or of the budget, whichever comes first.
@@ -301,7 +301,7 @@ extension PullModel {
       finish(Self.ending(ofLease: failure), at: now, &effects)
     case .posting(step, let reply, let tries):
       guard !repeats(.post(reply), tries, failure, until: limit, at: now) else { return }
-      notTaken(reply, failure, at: now, &effects)
+      replyFailed(reply, failure, at: now, &effects)
     case .new, .leasing, .reading, .posting, .pausing, .ended: return  // late
     }
   }
@@ -323,7 +323,7 @@ extension PullModel {
     return true
   }
 
-  private mutating func notTaken(
+  private mutating func replyFailed(
     _ reply: Reply, _ failure: LinkFailure, at now: Instant, _ effects: inout [Effect]
   ) {
     switch failure {

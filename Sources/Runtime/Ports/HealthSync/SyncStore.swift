@@ -33,7 +33,7 @@ public protocol SyncStore: Store {
   ///
   /// - Parameter limit: The most records; less than 1 counts as 1.
   func raw(
-    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) async throws(StoreFailure) -> [SyncRaw]
 }
 
@@ -67,7 +67,7 @@ extension MemoryStore: SyncStore where Value == StoredSync {
   }
 
   public func raw(
-    _ type: String, after: HealthSamplePlace?, limit: Int, of user: String
+    _ type: String, after: HealthSamplePosition?, limit: Int, of user: String
   ) throws(StoreFailure) -> [SyncRaw] {
     try use { $0.raw(type, after: after, limit: limit, of: user) }
   }

@@ -75,7 +75,7 @@ package enum SyncSamples {
 
   package static func query(
     _ types: [String] = [steps], from: Int64 = 0, to: Int64 = 10_000,
-    after: HealthSamplePlace? = nil, limit: Int = 100
+    after: HealthSamplePosition? = nil, limit: Int = 100
   ) -> HealthSampleQuery {
     HealthSampleQuery(
       types: types, from: Timestamp(nanoseconds: from * second),
@@ -258,7 +258,7 @@ private func pagesSamples(_ store: any SyncStore) async throws {
   try ContractViolation.unless(whole.next, is: nil, "the last page has no next one")
   for limit in [1, 2, 3, 4] {
     var found: [HealthSample] = []
-    var after: HealthSamplePlace?
+    var after: HealthSamplePosition?
     repeat {
       let page = try await store.samples(
         SyncSamples.query(from: 2, to: 12, after: after, limit: limit), of: "ann")

@@ -140,7 +140,7 @@ extension RelayReceipt {
     writer.entry("outcome", outcome.name)
     writer.entry("points", outcome.points)
     writer.entry("reason", outcome.reason)
-    writer.entry("milliseconds", took.nanoseconds / 1_000_000)
+    writer.entry("milliseconds", duration.nanoseconds / 1_000_000)
   }
 }
 

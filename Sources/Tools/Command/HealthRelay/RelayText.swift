@@ -45,7 +45,7 @@ enum RelayText {
     let types = receipt.question.types
     let what = types.isEmpty ? "summary" : types.joined(separator: ", ")
     let span = "\(receipt.question.start) to \(receipt.question.end)".printable
-    let took = "\(receipt.took.nanoseconds / 1_000_000) ms"
+    let took = "\(receipt.duration.nanoseconds / 1_000_000) ms"
     return "\(what)  \(span)  \(outcome(receipt.outcome))  \(took)"
   }
 

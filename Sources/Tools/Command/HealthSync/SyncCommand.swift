@@ -133,9 +133,9 @@ enum SyncCommand {
     ) { group, end in
       if call[once] {
         group.addTask {
-          await sync.waitUntil { $0.standing != .working }
-          let standing = await sync.snapshot.standing
-          reached.standing.withLock { $0 = standing }
+          await sync.waitUntil { $0.state != .working }
+          let state = await sync.snapshot.state
+          reached.state.withLock { $0 = state }
           work.end(.done)
           await end()
         }
@@ -148,13 +148,13 @@ enum SyncCommand {
     await view.end()
     guard call[once] else { return nil }
     if work.isStopped { return .stopped("everything was sent") }
-    return reached.standing.withLock { $0 }.failure
+    return reached.state.withLock { $0 }.failure
   }
 }
 
 /// The final state of a sync with `--once`.
 private final class Reached: Sendable {
-  let standing = Mutex(SyncStanding.working)
+  let state = Mutex(SyncState.working)
 }
 
 /// The stores of a sync: the samples and the queue.
@@ -182,7 +182,7 @@ struct SyncStores: Sendable {
   }
 }
 
-extension SyncStanding {
+extension SyncState {
   /// The failure of a command that was to send everything; `nil` if it did.
   fileprivate var failure: CommandFailure? {
     switch self {

@@ -221,7 +221,7 @@ enum SyncQueueCommands {
       $0.entry("event", "batch")
       SyncBatchReport(
         type: batch.type, file: batch.file, records: batch.records, deletions: batch.deletions,
-        state: state, reason: batch.quarantined.map { .words($0) }
+        state: state, reason: batch.quarantined.map { .text($0) }
       ).write(to: &$0)
     }
   }

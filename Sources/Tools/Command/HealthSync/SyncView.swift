@@ -126,7 +126,7 @@ extension SyncBatchReport.Reason {
   var text: String {
     switch self {
     case .failure(let failure): LinkReason.text(failure)
-    case .words(let text): text
+    case .text(let text): text
     }
   }
 }

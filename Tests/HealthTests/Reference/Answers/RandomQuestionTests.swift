@@ -32,8 +32,8 @@ import Testing
   }
 
   @Test(arguments: AnswerScenario.zones.indices)
-  func `local times around each zone change match the reference implementation`(place: Int) {
-    let zone = AnswerScenario.zones[place]
+  func `local times around each zone change match the reference implementation`(index: Int) {
+    let zone = AnswerScenario.zones[index]
     let (clock, hour) = (ReferenceClock(zone), ReferenceClock.hour)
     let changes = zone.transitions.map(\.at.nanoseconds)
     for edge in changes + [AnswerScenario.day * ReferenceClock.day] {

@@ -18,10 +18,10 @@ extension RandomQuestions {
       scenario.samples.append(sample)
     }
     if happens(6), let kind = kinds.last, kind.form != .minutes, kind.form != .workout {
-      for place in 0..<number(1...3) {
+      for index in 0..<number(1...3) {
         var sample = sample(kind, sources[0], scenario, isRaw: false)
-        (sample.value, sample.unit) = (.quantity(1.2e308 - Double(place) * 1e307), nil)
-        let later = ReferenceClock.day * one([0, Int64(place)])
+        (sample.value, sample.unit) = (.quantity(1.2e308 - Double(index) * 1e307), nil)
+        let later = ReferenceClock.day * one([0, Int64(index)])
         sample.start = Timestamp(nanoseconds: scenario.from + AnswerScenario.unit + later)
         sample.end = sample.start
         scenario.samples.append(sample)
@@ -40,9 +40,9 @@ extension RandomQuestions {
     for _ in 0..<2 { fill(&scenario, query) }
     let (kind, isOther) = (one(ReferenceType.all(valueType)), happens(4))
     let type = isOther ? "HKQuantityTypeIdentifierVO2Max" : kind.id
-    for place in scenario.samples.indices {
-      if happens(2) { scenario.samples[place].start = scenario.samples[0].start }
-      if isOther { scenario.samples[place].type = type }
+    for index in scenario.samples.indices {
+      if happens(2) { scenario.samples[index].start = scenario.samples[0].start }
+      if isOther { scenario.samples[index].type = type }
     }
     return (scenario, type, isOther || kind.form == .sleep ? nil : kind)
   }
@@ -170,9 +170,9 @@ extension RandomQuestions {
       } else if happens(6) {
         start = scenario.to + ReferenceClock.day / 2 - ReferenceClock.hour
       }
-      for place in session.indices {
-        session[place].start.nanoseconds += start
-        session[place].end.nanoseconds += start
+      for index in session.indices {
+        session[index].start.nanoseconds += start
+        session[index].end.nanoseconds += start
       }
       scenario.samples += session
     }

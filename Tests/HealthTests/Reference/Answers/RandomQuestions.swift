@@ -60,8 +60,8 @@ struct RandomQuestions: RandomInput {
         groupBy: happens(3) ? one([.day, .total]) : nil,
         statistic: happens(3) ? one(HealthStatistic.allCases) : nil)
     }
-    let rejected = (0..<(happens(3) ? number(1...3) : 0)).map { place in
-      RejectedMetric(place: number(-1...4), valueType: "NO\(place)", reason: "a \"word\"")
+    let rejected = (0..<(happens(3) ? number(1...3) : 0)).map { index in
+      RejectedMetric(index: number(-1...4), valueType: "NO\(index)", reason: "a \"word\"")
     }
     var query = SummaryQuery(
       start: scenario.start, end: scenario.end, metrics: metrics, rejected: rejected)

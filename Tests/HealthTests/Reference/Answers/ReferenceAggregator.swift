@@ -30,13 +30,13 @@ struct ReferenceAggregator {
       ClippedSample(
         from: max(sample.start.nanoseconds, window.from),
         upTo: min(sample.end.nanoseconds, window.to), sample: sample,
-        number: numbers[kind.place] ?? 0)
+        number: numbers[kind.index] ?? 0)
     }.filter { $0.from < $0.upTo }
     count(lasting, into: &tallies)
     let brief = samples.filter { $0.sample.end <= $0.sample.start }.map { sample, numbers in
       ClippedSample(
         from: sample.start.nanoseconds, upTo: sample.start.nanoseconds, sample: sample,
-        number: numbers[kind.place] ?? 0)
+        number: numbers[kind.index] ?? 0)
     }.filter { window.has($0.from) }
     count(brief, among: lasting, into: &tallies)
   }
@@ -47,7 +47,7 @@ struct ReferenceAggregator {
   ) {
     let cell = ReferenceCell(
       type: type, name: source?.name, all: source == nil ? "merged" : nil, span: span)
-    tallies[cell, default: ReferenceCounts()].values[kind.place].append(value)
+    tallies[cell, default: ReferenceCounts()].values[kind.index].append(value)
   }
 
   /// Adds the share of each sample between every two moments at which any of them begins or ends.
@@ -119,7 +119,7 @@ struct ReferenceAggregator {
     cell = ReferenceCell(type: type, all: "all", span: cell.span)
     counts = tallies[cell] ?? ReferenceCounts()
     // A reading that a second source repeats counts once.
-    let isAgain = counts.readings.contains { $0.at == start && $0.value == numbers[kind.place] }
+    let isAgain = counts.readings.contains { $0.at == start && $0.value == numbers[kind.index] }
     guard kind.form != .reading || !isAgain else { return }
     counts.add(numbers, from: start, to: end)
     tallies[cell] = counts

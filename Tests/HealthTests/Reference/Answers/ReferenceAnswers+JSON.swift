@@ -100,8 +100,8 @@ extension ReferenceAnswers {
   /// Returns the types of a value type, each once, and the start of the last sample of each.
   private func lastSamples(_ valueType: HealthValueType) -> [(type: String, at: Int64?)] {
     let kinds = ReferenceType.all(valueType)
-    let types = kinds.enumerated().filter { place, kind in
-      !kinds.prefix(place).contains { $0.type == kind.type }
+    let types = kinds.enumerated().filter { index, kind in
+      !kinds.prefix(index).contains { $0.type == kind.type }
     }
     return types.map { _, first in
       let all = kinds.filter { $0.type == first.type }

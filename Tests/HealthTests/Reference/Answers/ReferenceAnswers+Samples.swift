@@ -60,7 +60,7 @@ enum ReferenceValue {
       (.nutrient, .quantity(let value)):
       guard let value = kind.measure.converted(value, in: sample.unit) else { return nil }
       var numbers: [Double?] = [nil, nil, nil, nil]
-      numbers[kind.place] = value
+      numbers[kind.index] = value
       return numbers
     case (.minutes, _), (.sleep, .category): return [minutes(sample), nil, nil, nil]
     case (.workout, .workout(let workout)):

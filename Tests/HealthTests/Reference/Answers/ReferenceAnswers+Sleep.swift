@@ -106,11 +106,11 @@ extension ReferenceAnswers {
     _ days: inout [ReferenceCell: ReferenceSleepDay]
   ) {
     var run: [ReferenceStage] = []
-    for (place, stage) in stages.enumerated() {
+    for (index, stage) in stages.enumerated() {
       run.append(stage)
       let end = run.map(\.upTo).max() ?? 0
       // Stages at most five minutes apart are one session.
-      let goesOn = place + 1 < stages.count && stages[place + 1].from - end <= 300_000_000_000
+      let goesOn = index + 1 < stages.count && stages[index + 1].from - end <= 300_000_000_000
       guard !goesOn else { continue }
       defer { run = [] }
       guard let session = ReferenceSession(run), window.has(session.upTo) else { continue }

@@ -30,9 +30,9 @@ struct ReferenceCounts {
 
   /// Adds the numbers of a sample.
   mutating func add(_ numbers: [Double?], from start: Int64, to end: Int64) {
-    for (place, number) in numbers.enumerated() {
+    for (index, number) in numbers.enumerated() {
       guard let number else { continue }
-      values[place].append(number)
+      values[index].append(number)
       readings.append((start, number))
     }
     if start >= last?.from ?? start { last = (start, end) }
@@ -134,9 +134,9 @@ extension ReferenceAnswers {
       }
       var whole = cell
       whole.span = window.span(cell.span.lower)
-      for place in 0..<4 where !counts.values[place].isEmpty {
-        let sum = counts.values[place].reduce(0, +)
-        folded[whole, default: ReferenceCounts()].values[place].append(sum)
+      for index in 0..<4 where !counts.values[index].isEmpty {
+        let sum = counts.values[index].reduce(0, +)
+        folded[whole, default: ReferenceCounts()].values[index].append(sum)
       }
       folded[whole]?.sessions += counts.count
     }

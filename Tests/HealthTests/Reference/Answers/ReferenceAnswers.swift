@@ -92,16 +92,16 @@ struct ReferenceAnswers {
       room -= line.text.utf8.count + 1
       if room < 0, next == nil { next = line.moment }
     }
-    var kept = lines.all
+    var included = lines.all
     if let next {
-      kept.removeAll { $0.moment >= next }
-      if kept.isEmpty {
+      included.removeAll { $0.moment >= next }
+      if included.isEmpty {
         throw ReferenceRefusal(text: "more at one time than an answer can hold; ask with group_by")
       }
       isCut = true
     }
-    points += kept.count
-    return reply(kept.map(\.text), next, lines.skipped, window, figures)
+    points += included.count
+    return reply(included.map(\.text), next, lines.skipped, window, figures)
   }
 
   // MARK: - Summaries
@@ -120,18 +120,18 @@ struct ReferenceAnswers {
     let grouping: HealthGrouping =
       days > 93 * ReferenceClock.day ? .month : days > 31 * ReferenceClock.day ? .week : .day
     var results: [(type: String, text: String, reason: String?)] = []
-    for (place, metric) in metrics.enumerated() {
+    for (index, metric) in metrics.enumerated() {
       let asked = HealthDataQuery(
         valueType: metric.valueType, start: query.start, end: query.end,
         groupBy: metric.groupBy ?? grouping, statistic: metric.statistic)
-      let room = max(0, most - spent) / (metrics.count - place)
+      let room = max(0, most - spent) / (metrics.count - index)
       let (text, reason) = answer(asked, atMost: room)
-      if place + 1 < metrics.count { spent += text.utf8.count + 100 }
+      if index + 1 < metrics.count { spent += text.utf8.count + 100 }
       results.append((metric.valueType.rawValue, text, reason))
     }
-    for place in Set(query.rejected.map(\.place)).sorted() {
-      for line in query.rejected where line.place == place {
-        let at = place < 0 ? 0 : place > results.count ? results.count : place
+    for index in Set(query.rejected.map(\.index)).sorted() {
+      for line in query.rejected where line.index == index {
+        let at = index < 0 ? 0 : index > results.count ? results.count : index
         results.insert((line.valueType, "", line.reason), at: at)
       }
     }

@@ -122,10 +122,10 @@ struct ReferenceClock {
     }
     let days = Self.firstDays(around: Self.floor(local(moment) + lead, Self.day), grouping)
     let marks = days.map { first(from: $0 * Self.day - lead) }
-    let place = marks.lastIndex { $0 <= moment } ?? 0
+    let index = marks.lastIndex { $0 <= moment } ?? 0
     return CalendarSpan(
-      start: first(from: days[place] * Self.day),
-      end: first(from: days[place + 1] * Self.day), lower: marks[place], upper: marks[place + 1])
+      start: first(from: days[index] * Self.day),
+      end: first(from: days[index + 1] * Self.day), lower: marks[index], upper: marks[index + 1])
   }
 
   /// Returns the first days of the intervals around a day.
@@ -135,8 +135,8 @@ struct ReferenceClock {
     // 1970-01-05 was a Monday.
     case .week: return (day - 17...day + 17).filter { (($0 - 4) % 7 + 7) % 7 == 0 }
     case .month:
-      let place = max(1, Int((day - (months.first ?? 0)) * 100 / 3_045) - 1)
-      return Array(months[max(0, place - 2)..<min(months.count, place + 6)])
+      let index = max(1, Int((day - (months.first ?? 0)) * 100 / 3_045) - 1)
+      return Array(months[max(0, index - 2)..<min(months.count, index + 6)])
     }
   }
 

@@ -35,7 +35,7 @@ struct ReferenceStore {
     guard let last = page.last, page.count < found.count else {
       return HealthSamplePage(samples: page.map(\.sample))
     }
-    let next = HealthSamplePlace(type: last.sample.type, start: last.sample.start, key: last.key)
+    let next = HealthSamplePosition(type: last.sample.type, start: last.sample.start, key: last.key)
     return HealthSamplePage(samples: page.map(\.sample), next: next)
   }
 }

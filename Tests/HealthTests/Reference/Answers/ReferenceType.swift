@@ -13,7 +13,7 @@ struct ReferenceType: Hashable {
   var type: String
   var form: Form
   /// The index of the type's number in a meal.
-  var place: Int
+  var index: Int
   var dimension: String
 
   /// Whether the average is weighted by time.
@@ -70,6 +70,6 @@ struct ReferenceType: Hashable {
       }
     return ReferenceType(
       valueType: valueType, id: prefix + line[1], type: line[2], form: form,
-      place: line.count > 5 ? Int(line[5]) ?? 0 : 0, dimension: line[4])
+      index: line.count > 5 ? Int(line[5]) ?? 0 : 0, dimension: line[4])
   }
 }

@@ -151,9 +151,9 @@ struct ReferenceFigures {
     return reasons
   }
 
-  private static func list(_ words: [String]) -> String {
+  private static func list(_ items: [String]) -> String {
     var text = ""
-    var left = words.enumerated().filter { words.firstIndex(of: $0.element) == $0.offset }
+    var left = items.enumerated().filter { items.firstIndex(of: $0.element) == $0.offset }
       .map(\.element)
     while !left.isEmpty {
       text += left.removeFirst()

@@ -76,27 +76,27 @@ struct ExportDraft {
   mutating func add(_ part: WrittenPart, _ text: String) { add(part, Array(text.utf8)) }
 
   /// Returns the number of bytes that identify a part, or `nil` if a cut in it has no clear result.
-  func shown(_ place: Int) -> Int? {
+  func shown(_ index: Int) -> Int? {
     // Broken markup is recognized only by the bytes after it.
-    let isNearBroken = parts[max(0, place - 2)..<place].contains {
+    let isNearBroken = parts[max(0, index - 2)..<index].contains {
       if case .broken = $0 { true } else { false }
     }
     if isNearBroken { return nil }
-    switch parts[place] {
+    switch parts[index] {
     case .start, .end:
       // A bracket in a value would be taken for the beginning of a tag.
-      let hasBracket = pieces[place].dropFirst().contains(UInt8(ascii: "<"))
-      return hasBracket ? nil : pieces[place].count
+      let hasBracket = pieces[index].dropFirst().contains(UInt8(ascii: "<"))
+      return hasBracket ? nil : pieces[index].count
     case .skipped(let shown): return shown
     case .definition, .broken: return nil
     }
   }
 
   /// Cuts the export off within a part.
-  mutating func cut(_ place: Int, behind count: Int, isShown: Bool) {
-    let rest = Array(pieces[place].prefix(count))
-    parts.removeSubrange(place...)
-    pieces.removeSubrange(place...)
+  mutating func cut(_ index: Int, behind count: Int, isShown: Bool) {
+    let rest = Array(pieces[index].prefix(count))
+    parts.removeSubrange(index...)
+    pieces.removeSubrange(index...)
     add(isShown ? .skipped(shown: 0) : .broken("cutOff"), rest)
   }
 }

@@ -63,17 +63,17 @@ extension RandomExport {
     let most = bytes.count < 400 ? one([1, 2, 5, 400]) : one([20, 60, 300, 5_000, 200_000])
     let small: UInt64 = one([2, 10, 1_000])
     let isLong = bytes.count > 9_000
-    var place = 0
-    while place < bytes.count {
+    var position = 0
+    while position < bytes.count {
       let size = happens(small) && !isLong ? number(1...3) : number(1...most) * (isLong ? 200 : 1)
-      let end = min(bytes.count, draft.cuts.first { $0 > place } ?? place + size)
-      let piece = bytes[place..<end]
+      let end = min(bytes.count, draft.cuts.first { $0 > position } ?? position + size)
+      let piece = bytes[position..<end]
       reader.append(piece.span)
-      place = end
+      position = end
       if happens(8) { continue }
       outcome.take(&reader)
       if outcome.error != nil { return outcome }
-      if place - reader.counts.bytes > 65_536 { outcome.holdsLittle = false }
+      if position - reader.counts.bytes > 65_536 { outcome.holdsLittle = false }
     }
     reader.finish()
     for _ in 0..<2 { outcome.take(&reader) }

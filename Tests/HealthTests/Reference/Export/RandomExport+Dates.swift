@@ -109,9 +109,9 @@ extension RandomExport {
     case 5: bytes[one([0, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18])] = one([0x4F, 0x3A, 0x2F, 0x3B])
     case 6: return text.prefix(19) + one(Self.noOffsets)
     case _:
-      let place = one([0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 21, 22, 23, 24])
+      let position = one([0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 21, 22, 23, 24])
       // A byte that equals the value of a digit is not a digit.
-      bytes[place] = one([bytes[place] - 0x30, 0x3A, 0x2F])
+      bytes[position] = one([bytes[position] - 0x30, 0x3A, 0x2F])
     }
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -88,11 +88,11 @@ extension RandomExport {
   private mutating func flawed(_ attributes: [Attribute], once: UInt64) -> [Attribute] {
     guard happens(once) else { return attributes }
     var attributes = attributes
-    let place = number(0...attributes.count - 1)
+    let index = number(0...attributes.count - 1)
     if happens(2) {
-      attributes.remove(at: place)
+      attributes.remove(at: index)
     } else {
-      attributes.insert((attributes[place].name, text()), at: number(0...attributes.count))
+      attributes.insert((attributes[index].name, text()), at: number(0...attributes.count))
     }
     return attributes
   }

@@ -55,9 +55,9 @@ extension RandomExport {
     drawRoot()
     let count = one([257, 512, 513, 520, 540])
     let step = one([1, 3, 7])
-    for place in 0..<count + 200 {
-      let tail = String(of: "z", count: place % count % 19)
-      drawZone(Self.repaired + WrittenValue("\(place * step % count)\(tail)"))
+    for index in 0..<count + 200 {
+      let tail = String(of: "z", count: index % count % 19)
+      drawZone(Self.repaired + WrittenValue("\(index * step % count)\(tail)"))
     }
   }
 
@@ -93,8 +93,8 @@ extension RandomExport {
         workout + "workoutActivityType=\"a\"/>"
       )
     draft.add(.start(WrittenTag(name: "HealthData")), "<HealthData>")
-    for place in 0..<count {
-      let (tag, text) = ends.contains(place) ? (Self.mark(124), record + "124\"/>") : usual
+    for index in 0..<count {
+      let (tag, text) = ends.contains(index) ? (Self.mark(124), record + "124\"/>") : usual
       draft.add(.start(tag), text)
     }
     let length = draft.length(of: draft.pieces.count)

@@ -19,7 +19,7 @@ extension RandomExport {
     "&#xD800;", "&#x110000;", "&#0000000065;", "&#X41;", "&65;", "&x41;", "&LT;", "&#6G;", "&#xG;",
     "&#10;", "<", "&lt ", "&#000000065x",
   ]
-  private static let gone = ["\u{1}", "\n", "\t", "\u{1F}", "\u{7F}", "\u{0}"]
+  private static let invalid = ["\u{1}", "\n", "\t", "\u{1F}", "\u{7F}", "\u{0}"]
 
   /// Draws a text of a few pieces.
   mutating func text() -> WrittenValue {
@@ -37,7 +37,7 @@ extension RandomExport {
       return WrittenValue(raw: Array(raw.utf8), text: text)
     case 8...9: return WrittenValue(one(Self.oddities))
     case 10:
-      var piece = WrittenValue(raw: Array(one(Self.gone).utf8), text: "")
+      var piece = WrittenValue(raw: Array(one(Self.invalid).utf8), text: "")
       piece.isRepaired = true
       return piece
     case _:

@@ -49,15 +49,15 @@ struct RandomExport: RandomInput {
 
   private mutating func drawCutOff() {
     drawExport()
-    let places = draft.parts.indices.filter {
+    let positions = draft.parts.indices.filter {
       draft.shown($0) != nil && draft.pieces[$0].count > 1
     }
-    guard !places.isEmpty else { return }
-    let place = one(places)
-    let length = draft.pieces[place].count
+    guard !positions.isEmpty else { return }
+    let position = one(positions)
+    let length = draft.pieces[position].count
     let count = one([1, 2, 3, 4, 8, 9, length - 2, length - 1, number(1...length - 1)])
-    guard let shown = draft.shown(place), count > 0, count < length else { return }
-    draft.cut(place, behind: count, isShown: count >= shown)
+    guard let shown = draft.shown(position), count > 0, count < length else { return }
+    draft.cut(position, behind: count, isShown: count >= shown)
   }
 
   /// Draws records that differ in their dates and numbers.

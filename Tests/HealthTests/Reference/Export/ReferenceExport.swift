@@ -38,9 +38,9 @@ struct ReferenceExport {
     self.draft = draft
     outcome.error = .empty
     var count = 0
-    for place in draft.parts.indices {
+    for index in draft.parts.indices {
       if case .foreign? = outcome.error { break }
-      read(place)
+      read(index)
       count += 1
     }
     outcome.errorAgain = outcome.error
@@ -54,8 +54,8 @@ struct ReferenceExport {
     outcome.batches = Self.batches(outcome.keys)
   }
 
-  private mutating func read(_ place: Int) {
-    switch parts[place] {
+  private mutating func read(_ index: Int) {
+    switch parts[index] {
     case .start(let start):
       if outcome.error != nil {
         guard start.name == "HealthData" else {
@@ -64,7 +64,7 @@ struct ReferenceExport {
         }
         outcome.error = nil
       }
-      read(start, at: place)
+      read(start, at: index)
     case .end(let name): if name == "HealthData" { outcome.isWhole = true }
     case .skipped: break
     case .definition(let version): outcome.version = outcome.version ?? version
@@ -72,12 +72,12 @@ struct ReferenceExport {
     }
   }
 
-  private mutating func read(_ start: WrittenTag, at place: Int) {
+  private mutating func read(_ start: WrittenTag, at index: Int) {
     switch start.name {
     case "HealthData": outcome.locale = start["locale"]?.text
     case "ExportDate": outcome.exported = start["value"]?.moment
     case "Record", "Workout":
-      guard let sample = sample(start, at: place) else { return }
+      guard let sample = sample(start, at: index) else { return }
       outcome.samples.append(sample)
       identities.append(Identity(sample: sample, created: start["creationDate"]?.moment))
     case "MetadataEntry":
@@ -110,10 +110,10 @@ struct ReferenceExport {
   private static func batches(_ keys: [HealthSampleKey]) -> [[ExportOutcome.Span]] {
     var batches: [[ExportOutcome.Span]] = []
     var (spans, open, size): ([ExportOutcome.Span], [HealthSampleKey], Int) = ([], [], 0)
-    for (place, key) in keys.enumerated() {
+    for (index, key) in keys.enumerated() {
       open.append(key)
       size += 1
-      let isEnd = place + 1 == keys.count
+      let isEnd = index + 1 == keys.count
       guard key.low % 1_024 == 0 || open.count == 8_192 || isEnd else { continue }
       let digest = MurmurHash3.hash(open.flatMap(MurmurHash3.block))
       spans.append(ExportOutcome.Span(count: open.count, digest: digest))
@@ -128,7 +128,7 @@ struct ReferenceExport {
 
 // Samples.
 extension ReferenceExport {
-  private mutating func sample(_ start: WrittenTag, at place: Int) -> HealthSample? {
+  private mutating func sample(_ start: WrittenTag, at index: Int) -> HealthSample? {
     let isWorkout = start.name == "Workout"
     let name = isWorkout ? start["workoutActivityType"] : start["type"]
     guard let name, !name.raw.isEmpty, let source = start["sourceName"] else {
@@ -145,7 +145,7 @@ extension ReferenceExport {
     if let created = start["creationDate"], created.moment == nil { return skip("noDate", type) }
     note(source)
     note(start["device"], isDevice: true)
-    let body = start.isEmpty ? [] : self.body(of: place)
+    let body = start.isEmpty ? [] : self.body(of: index)
     var sample = HealthSample(
       type: type, value: .category(start["value"]?.text ?? ""), start: from, end: to,
       source: source.text)
@@ -172,10 +172,10 @@ extension ReferenceExport {
   }
 
   /// Returns the start tags within a sample, without the statistics of parts of a workout.
-  private func body(of place: Int) -> [WrittenTag] {
+  private func body(of index: Int) -> [WrittenTag] {
     var body: [WrittenTag] = []
     var depth = 0
-    for part in parts[(place + 1)...] {
+    for part in parts[(index + 1)...] {
       switch part {
       case .start(let start):
         if ["Record", "Workout", "Correlation"].contains(start.name) { return body }

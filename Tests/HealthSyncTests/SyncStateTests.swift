@@ -7,7 +7,7 @@ import Testing
 @testable import HealthSync
 
 /// The state of a sync whose sources are not being read.
-@Suite struct SyncStandingTests {
+@Suite struct SyncStateTests {
   /// Returns a sync that reads no further because it has 64 batches.
   ///
   /// All batches but the last `waiting` are quarantined.
@@ -31,20 +31,20 @@ import Testing
 
   @Test func `a full type whose batches are all quarantined is done`() {
     let harness = Self.full(waiting: 0)
-    #expect(harness.model.standing == .done(quarantined: 64))
+    #expect(harness.model.state == .done(quarantined: 64))
     #expect(!harness.model.canWork)
   }
 
   @Test func `a sync that has nothing to send is done without a network, too`() {
     var harness = Self.full(waiting: 0)
     harness.give(.device(.reachability(.unreachable)))
-    #expect(harness.model.standing == .done(quarantined: 64))
+    #expect(harness.model.state == .done(quarantined: 64))
   }
 
   @Test func `a full type with one batch being sent is still working`() {
     let harness = Self.full(waiting: 1)
     #expect(harness.sent == ["b64"])
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     #expect(harness.model.canWork)
   }
 
@@ -53,9 +53,9 @@ import Testing
   {
     var harness = SyncHarness.fetching()
     harness.give(.notFetched(try #require(harness.fetches.last), .locked(detail: "locked")))
-    #expect(harness.model.standing == .working)
+    #expect(harness.model.state == .working)
     harness.give(.ask([]))
     harness.finishCommits()
-    #expect(harness.model.standing == .done(quarantined: 0))
+    #expect(harness.model.state == .done(quarantined: 0))
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import LinkHealth
 
 /// A reader whose first page came from a store without changes.
-@Suite struct HealthWalkEdgeTests {
+@Suite struct HealthChangeCursorEdgeTests {
   private static let early = HealthSample(
     type: "a", value: .quantity(1), start: Timestamp(nanoseconds: 3),
     end: Timestamp(nanoseconds: 3), source: "s")
@@ -18,12 +18,12 @@ import Testing
     func holds(_ span: HealthChangeSpan, _ change: Int64) -> Bool {
       span.done < change && change <= span.until
     }
-    return HealthWalk.page(query, of: 7, newest: newest) { span in
+    return HealthChangeCursor.page(query, of: 7, newest: newest) { span in
       holds(span, 1) || holds(span, 2)
     } deletions: { span, _, _ in
       holds(span, 1) ? [deleted] : []
-    } additions: { span, place, _ in
-      holds(span, 2) && place.start < early.start ? [added] : []
+    } additions: { span, position, _ in
+      holds(span, 2) && position.start < early.start ? [added] : []
     }
   }
 
@@ -32,10 +32,10 @@ import Testing
     let first = Self.page(after: nil, newest: 0)
     let second = Self.page(after: first.anchor, newest: 2)
     let third = Self.page(after: second.anchor, newest: 2)
-    let told = HealthChangePage(
+    let expected = HealthChangePage(
       added: [Self.added], deleted: [Self.deleted], anchor: second.anchor)
     #expect(first == HealthChangePage(anchor: first.anchor))
-    #expect(second == told)
+    #expect(second == expected)
     #expect(third == HealthChangePage(anchor: second.anchor))
   }
 }

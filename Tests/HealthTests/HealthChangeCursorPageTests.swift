@@ -4,7 +4,7 @@ import Testing
 @testable import LinkHealth
 
 /// Pages of changes: their limit, and the position at which the next page begins.
-@Suite struct HealthWalkPageTests {
+@Suite struct HealthChangeCursorPageTests {
   /// The changes to samples of one type, with their numbers.
   private struct Changes {
     var deleted: [(change: Int64, key: HealthSampleKey)] = []
@@ -28,22 +28,22 @@ import Testing
     }
 
     private func samples(
-      _ span: HealthChangeSpan, after place: HealthPlace, limit: Int
+      _ span: HealthChangeSpan, after position: HealthPosition, limit: Int
     ) -> [KeyedHealthSample] {
       let samples = added.filter { holds(span, $0.change) }.map { $0.sample }
-      let rest = samples.filter { ($0.sample.start, $0.key) > (place.start, place.key) }
+      let rest = samples.filter { ($0.sample.start, $0.key) > (position.start, position.key) }
       return Array(rest.prefix(limit))
     }
 
     func page(after anchor: HealthAnchor?, limit: Int) -> HealthChangePage {
       let query = HealthChangeQuery(
         type: "a", after: anchor, from: Timestamp(nanoseconds: 0), limit: limit)
-      return HealthWalk.page(query, of: 7, newest: newest) { span in
+      return HealthChangeCursor.page(query, of: 7, newest: newest) { span in
         isChanged(span)
       } deletions: { span, last, limit in
         keys(span, after: last, limit: limit)
-      } additions: { span, place, limit in
-        samples(span, after: place, limit: limit)
+      } additions: { span, position, limit in
+        samples(span, after: position, limit: limit)
       }
     }
 
@@ -98,9 +98,9 @@ import Testing
   }
 
   @Test func `a reader starts over in a store that was restored to an earlier state`() {
-    let told = Self.changes.page(after: nil, limit: 9)
+    let first = Self.changes.page(after: nil, limit: 9)
     let earlier = Changes(added: Array(Self.changes.added.prefix(2)), newest: 4)
-    let page = earlier.page(after: told.anchor, limit: 9)
+    let page = earlier.page(after: first.anchor, limit: 9)
     #expect(page.added == earlier.added.map { $0.sample })
   }
 
@@ -110,21 +110,21 @@ import Testing
 
   @Test func `anchors made by earlier versions of the program stay readable`() {
     let anchor = HealthAnchor(Self.head + [0])
-    #expect(HealthWalk(7).anchor == anchor)
-    #expect(HealthWalk(anchor, of: 7) == HealthWalk(7))
+    #expect(HealthChangeCursor(7).anchor == anchor)
+    #expect(HealthChangeCursor(anchor, of: 7) == HealthChangeCursor(7))
   }
 
   @Test(arguments: [0, 2, 3] as [UInt8]) func `an anchor of another version is not read`(
     version: UInt8
   ) {
-    var bytes = HealthWalk(7).anchor.bytes
+    var bytes = HealthChangeCursor(7).anchor.bytes
     bytes[0] = version
-    #expect(HealthWalk(HealthAnchor(bytes), of: 7) == nil)
+    #expect(HealthChangeCursor(HealthAnchor(bytes), of: 7) == nil)
   }
 
   @Test func `an anchor includes the mark of the newest change`() {
     let query = HealthChangeQuery(type: "a", from: Timestamp(nanoseconds: .min), limit: 9)
-    let page = HealthWalk.page(query, of: 7, newest: 4, mark: 0x0102) { _ in
+    let page = HealthChangeCursor.page(query, of: 7, newest: 4, mark: 0x0102) { _ in
       true
     } deletions: { _, _, _ in
       []
@@ -133,12 +133,12 @@ import Testing
     }
     let bytes: [UInt8] = [2] + [0, 0, 0, 0, 0, 0, 0, 7] + [0, 0, 0, 0, 0, 0, 0, 4]
     #expect(page.anchor.bytes == bytes + [0, 0, 0, 0, 0, 0, 1, 2] + [0])
-    let walk = HealthWalk(page.anchor, of: 7)
-    #expect(walk?.mark == 0x0102)
-    #expect(walk?.reach == 4)
-    #expect(walk?.anchor == page.anchor)
+    let cursor = HealthChangeCursor(page.anchor, of: 7)
+    #expect(cursor?.mark == 0x0102)
+    #expect(cursor?.reach == 4)
+    #expect(cursor?.anchor == page.anchor)
     let unmarked = bytes + [UInt8](repeating: 0, count: 8) + [0]
-    #expect(HealthWalk(HealthAnchor(unmarked), of: 7) == nil, "a mark is never 0")
+    #expect(HealthChangeCursor(HealthAnchor(unmarked), of: 7) == nil, "a mark is never 0")
     var next = query
     next.after = page.anchor
     #expect(next.checked(of: 7) { $0 == 4 ? 0x0102 : 0 } == next)
@@ -152,10 +152,10 @@ import Testing
     stage: UInt8, length: Int
   ) {
     let bytes: [UInt8] = Self.head + [stage] + [UInt8](repeating: 5, count: length)
-    let walk = HealthWalk(HealthAnchor(bytes), of: 7)
-    #expect(walk?.anchor == HealthAnchor(bytes))
+    let cursor = HealthChangeCursor(HealthAnchor(bytes), of: 7)
+    #expect(cursor?.anchor == HealthAnchor(bytes))
     let parts = bytes.indices.map { Array(bytes[..<$0]) } + [bytes + [0]]
-    let read = parts.filter { HealthWalk(HealthAnchor($0), of: 7) != nil }
+    let read = parts.filter { HealthChangeCursor(HealthAnchor($0), of: 7) != nil }
     #expect(read == [])
   }
 }

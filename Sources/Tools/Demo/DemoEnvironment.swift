@@ -201,7 +201,7 @@ actor DemoEnvironment {
     let whole = try await heal(app, since: moment ?? .now, isWhole)
     note(trouble, noticed: noticed, whole: whole)
     guard let whole else { return }
-    var text = "\(recovered) after \(whole.text)"
+    var text = "\(recovered) after \(whole.shown)"
     if app == .messages {
       let fetched = await caughtUp() - before
       text += fetched == 0 ? "; nothing was missed" : "; \(fetched) missed messages are there"
@@ -228,7 +228,7 @@ actor DemoEnvironment {
     }
     let time = max(loss.at - start, .zero)
     let reason = loss.status.reason.isEmpty ? "" : " (\(loss.status.reason))"
-    say(app.who, "notices after \(time.text): \(loss.status.status)\(reason)")
+    say(app.who, "notices after \(time.shown): \(loss.status.status)\(reason)")
     return time
   }
 

@@ -55,7 +55,7 @@ struct Ledger: Sendable, Hashable {
   private static func mark(_ isGood: Bool) -> String { isGood ? "\u{2713}" : "\u{2717}" }
 
   private static func text(_ duration: Duration?, or none: String) -> String {
-    duration.map(\.text) ?? none
+    duration.map(\.shown) ?? none
   }
 
   /// Writes the members of the JSON event.
@@ -117,7 +117,7 @@ extension Duration {
   var wholeMilliseconds: Double { Double(nanoseconds / 1_000_000) / 1000 }
 
   /// The duration in seconds with two decimals, as the demo prints it.
-  var text: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
+  var shown: String { self < .milliseconds(10) ? "< 0.01 s" : "\(seconds(2)) s" }
 
   /// Returns the duration in seconds with `decimals` decimals, rounded.
   func seconds(_ decimals: Int) -> String {

@@ -53,7 +53,7 @@ private let presets = [
   standby.probe 5m
   standby.slowProbe 15m
   refresh: unauthorized closedUnauthorized
-  retrySpread: tooManyRequests serverError closedRestart
+  retryJittered: tooManyRequests serverError closedRestart
   standby: refused protocolError captivePortal otherStatus closedPolicy
   standbySlow: notFound unavailable
   stop: tls badRequest forbidden closedForbidden
@@ -87,7 +87,7 @@ private let presets = [
   liveness.pongRoundTrips 3
   liveness.pongTries 1
   liveness.idle 15m idle
-  retrySpread: tooManyRequests unavailable serverError closedRestart
+  retryJittered: tooManyRequests unavailable serverError closedRestart
   stop: tls badRequest unauthorized forbidden closedUnauthorized closedForbidden \
   closedReplaced
   """,
@@ -187,7 +187,7 @@ private let presets = [
   liveness.pongTries 3
   liveness.idle off
   refresh: unauthorized closedUnauthorized
-  retrySpread: tooManyRequests unavailable serverError closedRestart closedReplaced
+  retryJittered: tooManyRequests unavailable serverError closedRestart closedReplaced
   stop: tls badRequest forbidden closedForbidden
   """,
   """
@@ -266,7 +266,7 @@ private let presets = [
   liveness.pongTries 1
   liveness.idle off
   refresh: unauthorized
-  retrySpread: tooManyRequests unavailable serverError closedRestart
+  retryJittered: tooManyRequests unavailable serverError closedRestart
   stop: tls badRequest forbidden
   """,
 ]

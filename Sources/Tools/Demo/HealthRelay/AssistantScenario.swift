@@ -63,7 +63,7 @@ struct AssistantQuestions: DemoScenario {
     if refusal == nil { refusal = await assistant.signIn(word: pair.word, code: pair.code) }
     try environment.checkWanted()
     if let refusal { throw .setup("the assistant could not sign in (\(refusal))") }
-    environment.say(.assistant, "has signed in with them over MCP, in \((.now - start).text)")
+    environment.say(.assistant, "has signed in with them over MCP, in \((.now - start).shown)")
   }
 
   private func ask(

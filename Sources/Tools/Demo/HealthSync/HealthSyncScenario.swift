@@ -35,7 +35,7 @@ struct HealthSyncing: DemoScenario {
     environment.note(.syncKilled, noticed: nil, whole: first == 0 ? whole : nil)
     if first == 0 {
       environment.say(
-        .phone, "is launched again, goes on where it was cut, and is done in \(whole.text)")
+        .phone, "is launched again, goes on where it was cut, and is done in \(whole.shown)")
     } else {
       environment.ledger.faults.append("the first sync ended with \(first)")
     }

@@ -107,7 +107,7 @@ private let relayNumbers = """
   callsPerPhone 16
   maxCalls 4096
   maxWrites 4096
-  maxSettled 32
+  maxEnded 32
   maxAnswerBytes 8388608
   maxGatheredBytes 67108864
   pingInterval 25.0 seconds
@@ -173,8 +173,8 @@ private let sessionsNumbers = """
   maxSubscriptions 1000
   usualMessageBytes 102400
   maxMessageBytes 2097152
-  laneBytes 262144
-  maxParcels 4096
+  queueBytes 262144
+  maxQueued 4096
   maxWrites 4096
   storeRetry 2.0 seconds
   ackDelay 1.0 seconds

@@ -21,7 +21,7 @@ import Testing
     actions: String = "[]", networkConditions: String = "{}"
   ) -> String {
     #"{"name":"x","plan":{"seed":\#(seed),"server":\#(server),"length":"10s","#
-      + #""actions":\#(actions),"weather":\#(networkConditions)}\#(more)}"#
+      + #""actions":\#(actions),"conditions":\#(networkConditions)}\#(more)}"#
   }
 
   @Test func `a hand-written plan needs no findings`() async throws {
@@ -42,7 +42,7 @@ import Testing
     (plan(seed: #"1,"seed":2"#), "plan.seed occurs twice"),
     (
       plan(networkConditions: #"{"tokenLife":"0s"}"#),
-      "plan.weather.tokenLife: it must be at least 1s"
+      "plan.conditions.tokenLife: it must be at least 1s"
     ),
     (
       plan(actions: #"[{"at":"1s","action":"nonsense 5"}]"#),
@@ -70,10 +70,10 @@ import Testing
     (plan(server: "\"plan\""), "plan.server: plan is not one of positions, plain"),
     (
       plan(networkConditions: #"{"loss":1.5}"#),
-      "plan.weather.loss: it is no number from 0.0 to 1.0"
+      "plan.conditions.loss: it is no number from 0.0 to 1.0"
     ),
-    (plan(networkConditions: #"{"pages":"x"}"#), "plan.weather.pages: x is not one of stamp, "),
-    (plan(networkConditions: #"{"los":1}"#), "plan.weather.los: there is no such member, only "),
+    (plan(networkConditions: #"{"pages":"x"}"#), "plan.conditions.pages: x is not one of stamp, "),
+    (plan(networkConditions: #"{"los":1}"#), "plan.conditions.los: there is no such member, only "),
     (
       plan(actions: #"[{"at":"1s","action":"others 2","on":1}]"#),
       "plan.actions[0].on: there is no such member, only at, action"

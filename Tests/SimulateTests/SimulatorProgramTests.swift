@@ -74,7 +74,7 @@ import Testing
   @Test(arguments: [
     (
       #"{"wallDrift":9223372036854775807}"#, "[]",
-      "plan.weather.wallDrift: it is no number from -0.01 to 0.01"
+      "plan.conditions.wallDrift: it is no number from -0.01 to 0.01"
     ),
     ("{}", #"[{"at":"10001h","action":"send"}]"#, "10001h is not a span of 0s to 10000h"),
     (
@@ -87,7 +87,7 @@ import Testing
   ) async throws {
     try await CommandProcess.scratch { directory in
       let plan =
-        #"{"seed":1,"server":"plain","weather":\#(networkConditions),"actions":\#(actions),"length":"1h"}"#
+        #"{"seed":1,"server":"plain","conditions":\#(networkConditions),"actions":\#(actions),"length":"1h"}"#
       let file = directory + "/plan.json"
       try #"{"name":"x","plan":\#(plan),"expected":[],"found":[]}"#.write(
         toFile: file, atomically: true, encoding: .utf8)

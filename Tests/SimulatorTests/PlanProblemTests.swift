@@ -31,7 +31,7 @@ struct PlanProblemTests {
 
   private static func text(_ at: String, _ action: String, _ phones: Int) -> Data {
     let event = #"{"at":"\#(at)","action":"\#(action)"}"#
-    let rest = #""seed":1,"length":"1m","weather":{"phones":\#(phones)}"#
+    let rest = #""seed":1,"length":"1m","conditions":{"phones":\#(phones)}"#
     return Data(#"{"actions":[\#(event)],\#(rest)}"#.utf8)
   }
 

@@ -74,7 +74,7 @@ struct PlanTests {
 
   @Test func `unspecified network conditions have their default values`() throws {
     let plan =
-      #"{"seed":7,"server":"plain","weather":{"delay":"250ms","slow":0.5,"history":3},"#
+      #"{"seed":7,"server":"plain","conditions":{"delay":"250ms","slow":0.5,"history":3},"#
       + #""actions":[{"at":"1m","action":"reset"}],"length":"1h"}"#
     let read = try JSONDecoder().decode(Plan.self, from: Data(plan.utf8))
     var meant = Plan(
@@ -89,12 +89,12 @@ struct PlanTests {
   @Test(arguments: [
     #"{"seed":7,"server":"plain","actions":[],"length":"an hour"}"#,
     #"{"seed":7,"server":"plain","actions":[{"at":"1m","action":"rest"}],"length":"1h"}"#,
-    #"{"seed":7,"server":"plain","weather":{"delay":25},"actions":[],"length":"1h"}"#,
+    #"{"seed":7,"server":"plain","conditions":{"delay":25},"actions":[],"length":"1h"}"#,
     #"{"seed":7,"actions":[],"length":"1h"}"#,
-    #"{"seed":7,"server":"plain","weather":{"loss":1.5},"actions":[],"length":"1h"}"#,
-    #"{"seed":7,"server":"plain","weather":{"history":-1},"actions":[],"length":"1h"}"#,
-    #"{"seed":7,"server":"plain","weather":{"historyPage":0},"actions":[],"length":"1h"}"#,
-    #"{"seed":7,"server":"plain","weather":{"bandwidth":-1},"actions":[],"length":"1h"}"#,
+    #"{"seed":7,"server":"plain","conditions":{"loss":1.5},"actions":[],"length":"1h"}"#,
+    #"{"seed":7,"server":"plain","conditions":{"history":-1},"actions":[],"length":"1h"}"#,
+    #"{"seed":7,"server":"plain","conditions":{"historyPage":0},"actions":[],"length":"1h"}"#,
+    #"{"seed":7,"server":"plain","conditions":{"bandwidth":-1},"actions":[],"length":"1h"}"#,
     #"{"seed":7,"server":"plain","actions":[],"length":"10001h"}"#,
   ])
   func `an invalid plan is refused`(_ text: String) {

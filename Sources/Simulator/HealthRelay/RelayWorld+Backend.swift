@@ -464,8 +464,8 @@ extension RelayWorld {
     _ callID: RequestID, token: String?, _ result: Result<RelayFeature.Reply, LinkFailure>,
     _ index: Int
   ) {
-    guard let index = assistants[index].open.firstIndex(of: callID) else { return }
-    assistants[index].open.remove(at: index)
+    guard let open = assistants[index].open.firstIndex(of: callID) else { return }
+    assistants[index].open.remove(at: open)
     var wait = Duration.seconds(5)
     switch result {
     case .failure(.timeout): kernel.later(.abandons(callID), after: kernel.delay())

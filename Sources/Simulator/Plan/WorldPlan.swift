@@ -96,7 +96,8 @@ extension PlannedEvent {
 // omitted.
 extension WorldPlan: Codable {
   private enum Keys: String, CodingKey, CaseIterable {
-    case seed, server, networkConditions, actions, length
+    case seed, server, actions, length
+    case networkConditions = "conditions"
   }
 
   public init(from decoder: any Decoder) throws {

@@ -6,7 +6,7 @@ import Testing
     RandomInputs<LinkInputs>(seeds: 0..<120, acts: 90).expectSound(
       inputs: """
         credentials draining established flushed found heard lifecycle lost opened polled pong
-        prepared reachability reject requested trigger validData want
+        prepared reachability reject requested setIntent trigger validData
         """,
       effects: "arm close disarm open ping poll prepare refreshCredentials status")
   }

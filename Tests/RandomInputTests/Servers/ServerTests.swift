@@ -11,7 +11,7 @@ struct ServerTests {
   @Test func `the shop server keeps its promises under random inputs`() {
     RandomInputs<ShopInputs>(seeds: 0..<50, acts: 120).expectSound(
       inputs: """
-        request abandoned upgrade heard overflowed gone stored removed removals drain
+        request abandoned upgrade received overflowed gone stored removed removals drain
         """,
       effects: "append page head answer accept refuse send ping close drop finished")
   }
@@ -19,10 +19,10 @@ struct ServerTests {
   @Test func `the relay keeps its promises under random inputs`() {
     RandomInputs<RelayInputs>(seeds: 0..<60, acts: 100).expectSound(
       inputs: """
-        restored phoneOpened heard phoneSaid phoneUnreadable overflowed phoneGone call abandoned
-        pull minted stored pushed drain
+        restored phoneOpened received phoneSaid phoneUnreadable overflowed phoneGone call abandoned
+        pull tokenDrawn stored pushed drain
         """,
-      effects: "accept refuse send ping close drop answer respond mint store push finished")
+      effects: "accept refuse send ping close drop answer respond drawToken store push finished")
   }
 
   @Test func `the MCP server keeps its promises under random inputs`() {
@@ -34,7 +34,7 @@ struct ServerTests {
   @Test func `the session server keeps its promises under random inputs`() {
     RandomInputs<SessionInputs>(seeds: 0..<60, acts: 150).expectSound(
       inputs: """
-        restored opened heard said unreadable drained overflowed gone produced ended stored drain
+        restored opened received said unreadable drained overflowed gone produced ended stored drain
         """,
       effects: "accept refuse send noticeDrain ping close drop run cancel store finished")
   }
@@ -42,7 +42,7 @@ struct ServerTests {
   @Test func `the sync server keeps its promises under random inputs`() {
     RandomInputs<SyncInputs>(seeds: 0..<60, acts: 120).expectSound(
       inputs: "request abandoned done drain restored announced cut",
-      effects: "ingest check tell keep finish forget inform interrupt answer finished stamp")
+      effects: "ingest check report write finish forget inform interrupt answer finished stamp")
   }
 
   @Test func `injected faults of the shop server are detected`() {

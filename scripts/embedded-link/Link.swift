@@ -58,7 +58,7 @@ func text(of status: LinkStatus) -> String {
   if let retryAt = status.retryAt { words.append("at \(retryAt.nanoseconds)") }
   if let quality = status.quality { words.append(quality.rawValue) }
   switch status.reason {
-  case .obstacle(let obstacle): words.append(obstacle.rawValue)
+  case .blocked(let reason): words.append(reason.rawValue)
   case .failure(let failure): words.append("after \(failure.failureClass.rawValue)")
   case .signIn: words.append("signIn")
   case .exhausted(let failure): words.append("exhausted by \(failure.failureClass.rawValue)")
@@ -75,7 +75,7 @@ func tell() {
   var played = Played(.messageStream, seed: 7, isShown: true)
   played.give(.reachability(.reachable(path: PathID("wlan0"))))
   played.give(.credentials(.available(expiresIn: .seconds(3600))))
-  played.give(.want(.live))
+  played.give(.setIntent(.live))
   func open() {
     if let attempt = played.link.currentAttempt { played.give(.prepared(attempt)) }
     played.wait(.milliseconds(40))
@@ -90,21 +90,21 @@ func tell() {
     if let attempt = played.link.currentAttempt { played.give(.lost(attempt, .refused)) }
     played.waitForDeadline()
   }
-  played.give(.want(.none))
+  played.give(.setIntent(.none))
 }
 
 /// Plays random inputs on a link of a preset, and prints the digest of its effects.
 func play(_ policy: LinkPolicy, steps: Int) {
-  var chance = Chance(seed: 20)
+  var generator = RandomSource(seed: 20)
   var played = Played(policy, seed: 3, isShown: false)
-  played.give(.want(.live))
+  played.give(.setIntent(.live))
   for _ in 0..<steps {
-    switch chance.next() % 4 {
+    switch generator.next() % 4 {
     case 0: played.waitForDeadline()
-    case 1: played.wait(chance.duration(below: .seconds(20)))
+    case 1: played.wait(generator.duration(below: .seconds(20)))
     case _:
-      let draw = chance.next()
-      if let input = input(draw, of: played.link, &chance) { played.give(input) }
+      let draw = generator.next()
+      if let input = input(draw, of: played.link, &generator) { played.give(input) }
     }
   }
   let digest = String(played.digest, radix: 16)
@@ -123,8 +123,8 @@ func copied(_ policy: LinkPolicy) -> LinkPolicy {
   }
 }
 
-func input(_ draw: UInt64, of link: HeldLink, _ chance: inout Chance) -> HeldLink.Input? {
-  if draw % 4 == 0 { return environment(draw >> 8, &chance) }
+func input(_ draw: UInt64, of link: HeldLink, _ generator: inout RandomSource) -> HeldLink.Input? {
+  if draw % 4 == 0 { return environment(draw >> 8, &generator) }
   guard let attempt = link.currentAttempt ?? link.queuedAttempt else {
     return .polled(draw >> 8 % 8, draw % 3 == 0 ? .refused : nil)
   }
@@ -135,13 +135,13 @@ func input(_ draw: UInt64, of link: HeldLink, _ chance: inout Chance) -> HeldLin
   case 6: return .heard(attempt)
   case 7: return .validData(attempt)
   case 8: return .pong(attempt, 1)
-  case 9: return .lost(attempt, failure(chance.next()))
-  case 10: return .reject(attempt, failure(chance.next()))
-  case _: return .draining(attempt, within: chance.duration(below: .seconds(60)))
+  case 9: return .lost(attempt, failure(generator.next()))
+  case 10: return .reject(attempt, failure(generator.next()))
+  case _: return .draining(attempt, within: generator.duration(below: .seconds(60)))
   }
 }
 
-func environment(_ draw: UInt64, _ chance: inout Chance) -> HeldLink.Input {
+func environment(_ draw: UInt64, _ generator: inout RandomSource) -> HeldLink.Input {
   switch draw % 14 {
   case 0: .reachability(.unreachable)
   case 1, 2: .reachability(.reachable(path: PathID("wlan0")))
@@ -149,11 +149,11 @@ func environment(_ draw: UInt64, _ chance: inout Chance) -> HeldLink.Input {
   case 4: .reachability(.captivePortal)
   case 5: .lifecycle(.background)
   case 6, 7: .lifecycle(.foreground)
-  case 8, 9: .credentials(.available(expiresIn: chance.duration(below: .seconds(600))))
+  case 8, 9: .credentials(.available(expiresIn: generator.duration(below: .seconds(600))))
   case 10: .credentials(.refreshFailed)
-  case 11: .want(.standbyOnly)
+  case 11: .setIntent(.standbyOnly)
   case 12: .trigger(.woke)
-  case _: .want(.live)
+  case _: .setIntent(.live)
   }
 }
 

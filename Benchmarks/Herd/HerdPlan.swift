@@ -57,7 +57,7 @@ public struct Outage: Sendable, Hashable {
     case drain
     /// Connections are reset; a load balancer without a server answers attempts and polls with 503.
     case unavailable
-    /// Nothing is sent and nothing is answered.
+    /// The server sends nothing, and attempts receive no response.
     case unreachable
   }
 

@@ -406,11 +406,11 @@ public struct LinkStatus: Sendable, Hashable, Codable {
   public var of: Int?
   /// When the next attempt is made, if it waits for a time.
   public var retryAt: Instant?
-  /// How data arrives now.
+  /// The current way in which data arrives.
   public var mode: Mode
   /// The reason why the link is not connected.
   public var reason: Reason?
-  /// How well the peer responds, while connected.
+  /// The quality of the connection; `nil` while there is none.
   public var quality: LinkQuality?
 
   public init(
@@ -444,7 +444,7 @@ public struct LinkStatus: Sendable, Hashable, Codable {
     case failed
   }
 
-  /// How data arrives.
+  /// The way in which data arrives.
   public enum Mode: String, Sendable, Hashable, Codable {
     case live
     case polling

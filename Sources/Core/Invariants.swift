@@ -9,7 +9,7 @@ public protocol SelfChecking {
 
 /// A check of a value and its parts, with its depth and the invariants found broken.
 public struct InvariantCheck: Sendable {
-  /// How much of a value a check reads.
+  /// The part of a value that a check reads.
   public enum Depth: Sendable, Hashable {
     /// Only checks that take constant time, regardless of the value's size; also used in release
     /// builds.

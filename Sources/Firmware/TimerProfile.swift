@@ -4,15 +4,15 @@
 public struct TimerProfile: Sendable, Equatable {
   /// The number of the plan.
   public var plan: UInt16
-  /// How long the bottle stays awake after the last activity.
+  /// The time for which the bottle stays awake after the last activity.
   public var awake: UInt32
-  /// How long the bottle stays awake while it has unsynchronized records.
+  /// The time for which the bottle stays awake while it has unsynchronized records.
   public var awakeUnsynced: UInt32
   /// Whether only records made since the last wake count for `awakeUnsynced`.
   public var countsNewRecordsOnly: Bool
-  /// How long the bottle advertises; 0 for as long as it is awake.
+  /// The time for which the bottle advertises; 0 for as long as it is awake.
   public var advertising: UInt32
-  /// How long the bottle advertises while it has unsynchronized records.
+  /// The time for which the bottle advertises while it has unsynchronized records.
   public var advertisingUnsynced: UInt32
   /// Whether writes of the phone count as activity.
   ///

@@ -31,7 +31,8 @@ package final class ChildProcess: Sendable {
   }
 
   private enum State {
-    /// Nothing waits for the end of the process. It keeps its ID, so that its group can be killed.
+    /// No caller waits for the exit. The process is not reaped, so that its ID stays valid and its
+    /// group can be killed.
     case unattended
     case attended([@Sendable (Ending) -> Void])
     case ended(Ending)

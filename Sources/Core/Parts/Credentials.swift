@@ -23,7 +23,7 @@ public struct Credentials: Sendable, Hashable {
   /// lifetime of an hour.
   private static let longestPause = Duration.seconds(300)
 
-  /// How long a link must last to show that its credentials were accepted.
+  /// The duration of a link that proves that its credentials were accepted.
   ///
   /// Chosen to be many round trips, since servers verify some tokens only after the upgrade. It is
   /// also the shortest lifetime of a token that `holdfast token` makes.

@@ -161,7 +161,7 @@ struct RoundTrip: Sendable, Hashable {
   var expected: Duration { smoothed + variation * 4 }
 }
 
-/// How well the peer responds.
+/// The quality of a connection, by the response times of the peer.
 public enum LinkQuality: String, Sendable, Hashable, Codable {
   case good
   case degraded

@@ -1,12 +1,13 @@
 /// The conditions under which attempts are allowed.
 public struct GatePolicy: Sendable, Hashable {
-  /// Whether attempts require credentials, which are then refreshed.
+  /// Whether attempts require credentials. If so, credentials are refreshed before they expire.
   public var needsCredentials: Bool
-  /// How long before their expiry credentials are refreshed; at most half of their lifetime.
+  /// The time before their expiry at which credentials are refreshed; at most half of their
+  /// lifetime.
   public var refreshLead: Duration
   /// The time-out of a refresh.
   public var refreshTimeout: Duration
-  /// How long an attempt is delayed after a change of network, so that the network can stabilize.
+  /// The delay of an attempt after a change of network, which gives the network time to stabilize.
   public var debounce: Duration
   /// The reaction to a change of the network path.
   public var networkChange: NetworkChangeRule
@@ -37,7 +38,8 @@ public struct GatePolicy: Sendable, Hashable {
 public struct PortalPolicy: Sendable, Hashable {
   /// The time-out of the check; `nil` for no check.
   public var probe: Duration?
-  /// How long a login page holds the link, after which one attempt shows whether it is gone.
+  /// The time for which a login page blocks the link. Afterwards one attempt shows whether the page
+  /// is still there.
   ///
   /// It is also the shortest time between two checks.
   public var wait: Duration

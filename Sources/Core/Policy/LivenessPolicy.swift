@@ -1,6 +1,6 @@
 /// The rules that decide whether a link is alive, and the consequences if it is not.
 public struct LivenessPolicy: Sendable, Hashable {
-  /// How long a link may be without a received byte; `nil` for no limit.
+  /// The longest time without a received byte before the link counts as lost; `nil` for no limit.
   public var silence: Duration?
   /// The interval of this end's keep-alive pings; `nil` for probes only.
   public var ping: Duration?

@@ -68,7 +68,7 @@ public struct Breaker: Sendable, Hashable {
 
 /// The rule for when a link is stable: it lasted for `after`, or received valid data.
 public struct Stability: Sendable, Hashable {
-  /// How long the link must last.
+  /// The time after which the link counts as stable.
   public var after: Duration
   /// Whether one valid message makes the link stable before `after` is over.
   public var provenByData: Bool

@@ -28,7 +28,7 @@ public struct QueuePolicy: Sendable, Hashable {
   /// The system suspends an app about 10 s after an event of its radio (TN3115), and with it the
   /// timer that would arm again.
   public var background: Duration
-  /// How long the OS ignores a peer after this side closed a link with no work left.
+  /// The time for which the OS ignores a peer after this side closed a link with no work left.
   ///
   /// A peer that still advertises would otherwise be connected again at once and never sleep.
   public var rest: Duration

@@ -130,8 +130,8 @@ public struct HTTPCall: Sendable {
   public var maxBodyBytes: Int
   /// Whether HTTP/2 (RFC 9113) is required; any other version fails with `.protocolError`.
   ///
-  /// Such requests share one persistent connection. If that connection is lost before any response,
-  /// the adapter may send a request again, whatever its method.
+  /// Requests over HTTP/2 share one persistent connection. If the connection is lost before a
+  /// response begins, the adapter may resend the request, even if its method is not idempotent.
   public var requiresHTTP2: Bool
 
   public init(

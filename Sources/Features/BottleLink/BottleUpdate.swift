@@ -6,7 +6,8 @@ public import LinkWire
 public struct BottleStatus: Sendable, Hashable, Codable {
   /// The current step, from `disconnected` to `connected`.
   public var phase = Phase.disconnected
-  /// What leads to the next step; empty only while the client is stopped or nothing is possible.
+  /// The operations and events that can lead to the next step. The list is empty only while the
+  /// client is stopped or no step is possible.
   public var outstanding: [Outstanding] = []
   /// The reason why the bottle is not connected.
   public var reason: LinkStatus.Reason?
@@ -151,8 +152,8 @@ public struct BottleSettings: Sendable, Hashable, Codable {
   public var policy: LinkPolicy
   /// Whether drinks are fetched. A program that only sends commands leaves them to another one.
   public var syncs = true
-  /// How long a refresh or command may scan without finding the bottle. From the requirements: the
-  /// manual scan.
+  /// The longest scan of a refresh or command that does not find the bottle. From the requirements:
+  /// the manual scan.
   public var scanTime = Duration.seconds(10)
   /// The time-out of a whole refresh or command. From the requirements: pull-to-refresh.
   public var requestTime = Duration.seconds(15)

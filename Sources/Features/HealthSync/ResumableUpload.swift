@@ -26,7 +26,7 @@ public struct ResumableUpload: Sendable, Hashable {
     case ended(status: Int)
   }
 
-  /// What to store for the next attempt.
+  /// A change of the ticket that is stored for the next attempt.
   public enum TicketUpdate: Sendable, Hashable {
     case nothing
     /// Store the URL before the next request.

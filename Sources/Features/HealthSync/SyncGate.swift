@@ -28,7 +28,7 @@ struct SyncGate: Sendable, Hashable {
     gate.isOpen && (gate.lifecycle == .foreground || conditions.allowsBackground)
   }
 
-  /// What blocks uploads, apart from the secret.
+  /// The reason that blocks uploads, apart from a missing or refused secret.
   var blockedReason: BlockedReason? { gate.blockedReason }
 
   /// The instants at which the secret is read again or its reading times out.

@@ -119,7 +119,7 @@ struct PromptEvidence: Sendable, Hashable {
       openTurns: openTurns)
   }
 
-  /// How long to wait for the prompt without further evidence.
+  /// The longest wait for the prompt without further evidence.
   var patience: Duration {
     let mayBeOver =
       own.map { $0.isDoubtful || !$0.isHere && $0.spoken != nil } ?? false

@@ -39,14 +39,14 @@ public struct SessionSettings: Sendable, Hashable, Codable {
   static let turnLimit = Duration.seconds(300)
   /// The longest wait after inconclusive evidence of a prompt's end.
   static let quietTime = Duration.seconds(30)
-  /// How long a message with an ack that cannot be attributed delays other such messages.
+  /// The longest time for which one message whose ack cannot be attributed delays the next one.
   static let askTime = Duration.seconds(10)
   /// The time after which a prompt without an ack is resent, if the server supports keys.
   static let ackTimeout = Duration.seconds(30)
   /// The rate of a slow line in bytes per second. A large prompt receives more time accordingly, up
   /// to `turnLimit`.
   static let slowestRate = 1_024
-  /// How long a prompt without an ack delays the next one.
+  /// The longest time for which a prompt without an ack delays the next one.
   ///
   /// This is in addition to 1 s for each 16 KiB, during which silence is no evidence about the
   /// server. The total is at most `longestUpload`.

@@ -9,7 +9,7 @@ struct AnswerWindow: Sendable, Hashable {
   var start: Timestamp
   /// The requested end. No reported span goes beyond it.
   var end: Timestamp
-  /// How much earlier than midnight the days of this answer begin.
+  /// The time before midnight at which the days of this answer begin.
   var lead = Duration.zero
 
   /// Creates the window of a query. Throws an error if the query is invalid.

@@ -17,7 +17,7 @@ struct Bucket: Sendable, Hashable {
 struct CalendarBuckets: Sendable, Hashable {
   private let zone: ZoneRules
   private let grouping: HealthGrouping
-  /// How much earlier than midnight the members of a day, week or month begin, in nanoseconds.
+  /// The time before midnight at which days, weeks and months begin, in nanoseconds.
   private let lead: Int64
   /// The single span of `total`.
   private let whole: Bucket?

@@ -20,7 +20,7 @@ struct HealthAnswer: Sendable {
   let typeNumbers: [Int]
   /// Whether single sources are left out where there is a merged value.
   var mergedOnly = false
-  /// How far beyond the window samples are read, on both sides.
+  /// The time before and after the window in which samples are also read.
   private let margin: Duration
   /// The interval that counts. Its end moves back when the answer is truncated.
   var window: AnswerWindow

@@ -1,6 +1,6 @@
 /// A stored type of sample, with its unit in answers and the way in which its values combine.
 ///
-/// How samples combine depends on their own type, never on the first sample's.
+/// The way in which samples combine depends on their own type, not on that of the first sample.
 struct HealthKind: Sendable, Hashable {
   /// The name of the type in the store.
   var identifier: String

@@ -24,7 +24,7 @@ public struct RelayServerPolicy: Sendable, Hashable {
   public var floodWrongPairs = 2
   /// The number of wrong pairs from one /48 IPv6 network within `wrongWindow` that lock it out.
   ///
-  /// Such a network is, for example, that of one customer of a provider.
+  /// A provider usually assigns one /48 network to each customer.
   public var wrongPairsOfNetwork = 50
   /// The window for `wrongPairs` and `wrongPairsOfNetwork`.
   public var wrongWindow = Duration.seconds(600)

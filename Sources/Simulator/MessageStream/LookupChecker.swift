@@ -6,7 +6,7 @@ import MessageStream
 /// Determines what the client of a plain server could know about one of its posts when it repeated
 /// the post.
 ///
-/// Such a server has no idempotency keys. If a request is still on its way when the client looks
+/// A plain server has no idempotency keys. If a request is still on its way when the client looks
 /// for its message, the server accepts both the request and the next attempt. Only then may a
 /// message be accepted twice: when the lookup was requested, the server did not have the message,
 /// and the client had not received it.
@@ -21,7 +21,7 @@ struct LookupChecker {
   private var known: [String: Int] = [:]
   /// The step of each entry's last post that was not refused.
   private var open: [UUID128: Int] = [:]
-  /// How often a text was sent again while the client could not know that it had arrived.
+  /// The number of times a text was resent before the client could know that it had arrived.
   private var blind: [String: Int] = [:]
 
   /// Returns how many additional acceptances of a text are excused.

@@ -150,9 +150,9 @@ import Testing
     let begin = harness.now
     harness.give(.refresh(1))
     harness.pass(.milliseconds(9_999))
-    #expect(harness.model.isScanning)
+    #expect(harness.model.search.isScanning)
     harness.pass(.milliseconds(1))
-    #expect(!harness.model.isScanning)
+    #expect(!harness.model.search.isScanning)
     #expect(begin.duration(to: harness.now) == .seconds(10))
   }
 

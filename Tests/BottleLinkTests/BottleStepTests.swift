@@ -14,7 +14,7 @@ import Testing
     var harness = Harness.looking()
     harness.pass(.seconds(10))
     #expect(harness.model.status.outstanding == [.queuedConnect])
-    return (harness, try #require(harness.model.queue))
+    return (harness, try #require(harness.model.search.queue))
   }
 
   private static func status(
@@ -30,7 +30,7 @@ import Testing
 
   @Test func `a burst connects once to the bottle that it finds`() throws {
     var harness = Harness.looking()
-    let burst = try #require(harness.model.burst?.attempt)
+    let burst = try #require(harness.model.search.burst?.attempt)
     let found = CentralEvent.found(Harness.bottle.id, name: "Bottle")
     #expect(
       harness.give(.central(found)) == [
@@ -52,7 +52,7 @@ import Testing
     harness.give(.start)
     harness.give(.central(.adapter(.on)))
     let (burst, queue) = (
-      try #require(harness.model.burst?.attempt), try #require(harness.model.queue)
+      try #require(harness.model.search.burst?.attempt), try #require(harness.model.search.queue)
     )
     #expect(
       harness.give(.central(.found(Harness.bottle.id, name: "Bottle"))) == [
@@ -73,7 +73,7 @@ import Testing
     harness.give(.start)
     harness.give(.central(.adapter(.on)))
     harness.pass(.seconds(10))
-    let queue = try #require(harness.model.queue)
+    let queue = try #require(harness.model.search.queue)
     #expect(harness.model.status.outstanding == [.queuedScan])
     #expect(
       harness.give(.central(.found(Harness.bottle.id, name: nil))) == [
@@ -100,12 +100,12 @@ import Testing
 
   @Test func `a connection made by the system ends the burst`() throws {
     var harness = Harness.looking()
-    let queue = try #require(harness.model.queue)
+    let queue = try #require(harness.model.search.queue)
     let effects = harness.give(.central(.connected(queue)))
     #expect(effects.contains(.discover(queue)))
     #expect(effects.contains(.stopScan))
     #expect(!effects.contains(.cancel(queue)))
-    #expect((harness.model.queue, harness.model.burst == nil) == (nil, true))
+    #expect((harness.model.search.queue, harness.model.search.burst == nil) == (nil, true))
     #expect(harness.give(.central(.connected(queue))) == [], "reported twice")
   }
 
@@ -122,19 +122,19 @@ import Testing
     var harness = Harness.looking()
     harness.pass(.seconds(3))
     let (burst, queue) = (
-      try #require(harness.model.burst?.attempt), try #require(harness.model.queue)
+      try #require(harness.model.search.burst?.attempt), try #require(harness.model.search.queue)
     )
     harness.give(.central(.failed(queue, .reset)))
-    #expect((harness.model.queue, harness.model.burst?.attempt) == (nil, burst))
+    #expect((harness.model.search.queue, harness.model.search.burst?.attempt) == (nil, burst))
     #expect(harness.model.status.outstanding == [.scan])
     #expect(harness.pass(.milliseconds(999)) == [])
     let effects = harness.pass(.milliseconds(1))
-    let next = try #require(harness.model.queue)
+    let next = try #require(harness.model.search.queue)
     #expect(next != queue)
     #expect(effects.contains(.connect(next, Harness.bottle.id, isQueued: true)))
-    #expect(harness.model.burst?.attempt == burst)
+    #expect(harness.model.search.burst?.attempt == burst)
     #expect(harness.give(.central(.failed(AttemptID(99), .reset))) == [])
-    #expect(harness.model.queue == next)
+    #expect(harness.model.search.queue == next)
   }
 
   @Test func `a failed connect ends its burst, and the queued connect stays`() throws {
@@ -142,10 +142,10 @@ import Testing
     harness.pass(.seconds(3))
     harness.give(.central(.found(Harness.bottle.id, name: nil)))
     let (burst, queue) = (
-      try #require(harness.model.burst?.attempt), try #require(harness.model.queue)
+      try #require(harness.model.search.burst?.attempt), try #require(harness.model.search.queue)
     )
     harness.give(.central(.failed(burst, .reset)))
-    #expect((harness.model.burst?.attempt, harness.model.queue) == (nil, queue))
+    #expect((harness.model.search.burst?.attempt, harness.model.search.queue) == (nil, queue))
     #expect(harness.model.status.phase == .disconnected)
   }
 
@@ -171,7 +171,7 @@ import Testing
   @Test func `missing services of an earlier connection leave a queued connect alone`() throws {
     var (harness, queue) = try Self.waiting()
     #expect(harness.give(.undiscovered(queue, .refused)) == [])
-    #expect(harness.model.queue == queue)
+    #expect(harness.model.search.queue == queue)
   }
 
   @Test func `ignores a value of another connection`() throws {
@@ -198,7 +198,7 @@ import Testing
 
   @Test func `a stop ends everything in progress, in order`() throws {
     var scanning = Harness.looking()
-    let queue = try #require(scanning.model.queue)
+    let queue = try #require(scanning.model.search.queue)
     #expect(
       scanning.give(.stop) == [
         .cancel(queue), .stopScan, Self.status(.disconnected, [], scanning.model),
@@ -206,7 +206,7 @@ import Testing
     #expect(!scanning.model.isHeldBySystem)
     var connecting = Harness.looking()
     connecting.give(.central(.found(Harness.bottle.id, name: nil)))
-    let burst = try #require(connecting.model.burst?.attempt)
+    let burst = try #require(connecting.model.search.burst?.attempt)
     let cancels = connecting.give(.stop).compactMap {
       if case .cancel(let attempt) = $0 { attempt } else { nil }
     }
@@ -227,7 +227,7 @@ import Testing
       ])
     harness.give(.start)
     harness.give(.central(.found(Harness.bottle.id, name: nil)))
-    let attempt = try #require(harness.model.burst?.attempt)
+    let attempt = try #require(harness.model.search.burst?.attempt)
     harness.give(.central(.connected(attempt)))
     let effects = harness.give(
       .discovered(attempt, longestValue: 244, Harness.state(0), at: harness.wall))

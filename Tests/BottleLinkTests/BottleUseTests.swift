@@ -22,7 +22,7 @@ import Testing
     throws
   {
     var harness = try Harness.opened()
-    let queued = try #require(harness.model.queue)
+    let queued = try #require(harness.model.search.queue)
     let effects = harness.give(
       .discovered(harness.attempt, longestValue: 244, Harness.state(3), at: harness.wall))
     var change = DrinkChange(at: harness.wall)

@@ -41,7 +41,7 @@ struct Harness {
   static func opened(_ change: (inout BottleSettings) -> Void = { _ in }) throws -> Harness {
     var harness = looking(change)
     harness.give(.central(.found(bottle.id, name: "Bottle")))
-    harness.attempt = try #require(harness.model.burst?.attempt)
+    harness.attempt = try #require(harness.model.search.burst?.attempt)
     #expect(
       harness.give(.central(.connected(harness.attempt))).contains(.discover(harness.attempt)))
     return harness

@@ -200,18 +200,17 @@ import VirtualBottle
 
   static let all = [
     Planted("bottle link: something is outstanding while it is wanted", connected: false) {
-      $0.queue = nil
-      $0.burst = nil
+      $0.search = BottleModel.Search()
       $0.adapter = .on
     },
     Planted("bottle link: the connection belongs to the present attempt") {
       $0.connection = BottleModel.Connection(attempt: AttemptID(999))
     },
     Planted("bottle link: the burst belongs to the present attempt") {
-      $0.burst = BottleModel.Burst(attempt: AttemptID(999))
+      $0.search.burst = BottleModel.Burst(attempt: AttemptID(999))
     },
     Planted("bottle link: nothing is looked for while connected") {
-      $0.burst = BottleModel.Burst(attempt: AttemptID(1))
+      $0.search.burst = BottleModel.Burst(attempt: AttemptID(1))
     },
     Planted("bottle link: drinks are fetched only while connected", connected: false) {
       $0.sync.begin(until: .zero)
@@ -223,7 +222,6 @@ import VirtualBottle
       let entry = Requests.Entry(id: 1, request: nil, scanUntil: .zero, until: .zero)
       $0.requests.entries = Array(repeating: entry, count: 33)
     },
-    Planted("bottle link: holds are counted") { $0.holds = -1 },
     Planted("bottle link: the user is shown the present state") { $0.shown.adapter = .off },
     Planted("drink sync: what was added is counted") { $0.sync.added = -1 },
     Planted("link: it is idle exactly while it is not wanted") { $0.link.gate.intent = .none },
@@ -244,7 +242,7 @@ import VirtualBottle
     harness.pass(30)
     var model = harness.model
     _ = model.link.handle(.credentials(.cleared), at: harness.now)
-    (model.queue, model.burst) = (nil, nil)
+    model.search = BottleModel.Search()
     model.shown = model.observed
     #expect(model.link.isWanted)
     #expect(model.link.status.phase == .failed)

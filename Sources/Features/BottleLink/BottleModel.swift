@@ -25,12 +25,8 @@ public struct BottleModel: Journaled {
   public internal(set) var adapter = AdapterState.unknown
   /// The bottle; `nil` until one was found.
   public internal(set) var bottle: KnownBottle?
-  /// The burst in progress.
-  var burst: Burst?
-  /// The attempt of the system's queued connect.
-  var queue: AttemptID?
-  /// Whether the radio is scanning.
-  var isScanning = false
+  /// What the radio is asked to find or to connect.
+  var search = Search()
   /// The open connection.
   var connection: Connection?
   /// The synchronization of drinks; idle while none runs.
@@ -39,17 +35,27 @@ public struct BottleModel: Journaled {
   public internal(set) var state: BottleState?
   var requests = Requests()
   /// The number of holds by the app that are in effect.
-  var holds = 0
+  private var holds = 0
   /// Whether the last connection left something to do. If so, the next connect is not delayed.
-  var hasMore = false
-  var isInBackground = false
+  private var hasMore = false
+  private var isInBackground = false
   /// The number of the most recent change passed to the store.
-  var lastCommit: UInt64 = 0
-  /// The device's wall clock at the bottle's most recent message, and the instant of that message.
-  var lastWall = Timestamp(nanoseconds: 0)
-  var lastReceived = Instant.zero
-  var lastWrite: UInt64 = 0
+  private var lastCommit: UInt64 = 0
+  private var lastWrite: UInt64 = 0
+  /// The device's wall clock, set with each message of the bottle.
+  private var clock = WallClock()
+  /// The status most recently shown.
   var shown = BottleStatus()
+
+  /// The operations that end with a connection.
+  struct Search: Sendable, Hashable {
+    /// The burst in progress.
+    var burst: Burst?
+    /// The attempt of the system's queued connect.
+    var queue: AttemptID?
+    /// Whether the radio is scanning.
+    var isScanning = false
+  }
 
   /// A scan for the bottle, followed by a connect.
   struct Burst: Sendable, Hashable {
@@ -155,8 +161,8 @@ public struct BottleModel: Journaled {
   private mutating func finish(_ step: inout Step) {
     updateRequests(&step)
     let wanted = wantsScan
-    if wanted != isScanning {
-      isScanning = wanted
+    if wanted != search.isScanning {
+      search.isScanning = wanted
       step.effects.append(wanted ? .scan : .stopScan)
     }
     let current = observed
@@ -168,8 +174,8 @@ public struct BottleModel: Journaled {
 
   /// Whether a scan should run: for the bottle of a burst, or for any bottle if none is known.
   private var wantsScan: Bool {
-    if let burst, burst.found == nil { return true }
-    return queue != nil && bottle == nil
+    if let burst = search.burst, burst.found == nil { return true }
+    return search.queue != nil && bottle == nil
   }
 }
 
@@ -289,7 +295,7 @@ extension BottleModel {
     // A state was read, which proves that the link works. Its end from now on is an unexpected
     // loss, not a failed attempt.
     drive(.validData(attempt), &step)
-    (lastWall, lastReceived) = (time, step.now)
+    clock.set(time, at: step.now)
     setTime(&step)
     if settings.syncs, let bottle {
       var change = DrinkChange(at: time)
@@ -301,10 +307,13 @@ extension BottleModel {
     sendRequests(&step)
   }
 
+  /// Returns the time of the device's wall clock at this step.
+  func wallTime(_ step: Step) -> Timestamp { clock.time(at: step.now) }
+
   /// Sets the bottle's clock, unless the clock of this device is not set.
   mutating func setTime(_ step: inout Step) {
     connection?.timeAt = nil
-    let time = lastWall.advanced(by: lastReceived.duration(to: step.now))
+    let time = wallTime(step)
     let seconds = time.nanoseconds / 1_000_000_000
     guard let clock = UInt32(exactly: seconds), BottleRecord.validTimes.contains(clock) else {
       return
@@ -322,7 +331,7 @@ extension BottleModel {
 
   mutating func handle(_ news: News, at time: Timestamp, _ step: inout Step) {
     guard let connection, connection.isReady else { return }
-    (lastWall, lastReceived) = (time, step.now)
+    clock.set(time, at: step.now)
     switch news {
     case .state(let state):
       let isNew = state != self.state
@@ -493,7 +502,7 @@ extension BottleModel {
 
   private var phase: BottleStatus.Phase {
     if let connection { return connection.isReady ? .connected : .discovering }
-    if let burst { return burst.found == nil ? .scanning : .connecting }
+    if let burst = search.burst { return burst.found == nil ? .scanning : .connecting }
     return .disconnected
   }
 
@@ -502,10 +511,10 @@ extension BottleModel {
     guard link.isWanted else { return [] }
     var all: [BottleStatus.Outstanding] = []
     if let connection { all += connection.isReady ? [.connection] : [.discovery, .connection] }
-    if let burst { all.append(burst.found == nil ? .scan : .connect) }
-    if queue != nil { all.append(bottle == nil ? .queuedScan : .queuedConnect) }
+    if let burst = search.burst { all.append(burst.found == nil ? .scan : .connect) }
+    if search.queue != nil { all.append(bottle == nil ? .queuedScan : .queuedConnect) }
     if adapter != .on { all.append(.adapter) }
-    if link.deadline != nil, connection == nil, burst == nil { all.append(.timer) }
+    if link.deadline != nil, connection == nil, search.burst == nil { all.append(.timer) }
     return all
   }
 
@@ -526,10 +535,11 @@ extension BottleModel {
       connection == nil || connection?.attempt == link.currentAttempt,
       "bottle link: the connection belongs to the present attempt")
     check.require(
-      burst == nil || burst?.attempt == link.currentAttempt,
+      search.burst == nil || search.burst?.attempt == link.currentAttempt,
       "bottle link: the burst belongs to the present attempt")
     check.require(
-      connection == nil || burst == nil, "bottle link: nothing is looked for while connected")
+      connection == nil || search.burst == nil, "bottle link: nothing is looked for while connected"
+    )
     check.require(
       !sync.isRunning || connection?.isReady == true,
       "bottle link: drinks are fetched only while connected")
@@ -627,13 +637,17 @@ extension BottleModel {
   private mutating func found(_ id: PeripheralID, _ name: String?, _ step: inout Step) {
     guard bottle == nil || bottle?.id == id else { return }
     let isNew = bottle == nil
-    if burst != nil || (isNew && queue != nil) { bottle = KnownBottle(id, name: name) }
+    if search.burst != nil || (isNew && search.queue != nil) {
+      bottle = KnownBottle(id, name: name)
+    }
     // The queued connect comes before the burst's. In the other order the bottle would be
     // discovered twice.
-    if isNew, let queue { step.effects.append(.connect(queue, id, isQueued: true)) }
-    if var burst, burst.found == nil {
+    if isNew, let queue = search.queue {
+      step.effects.append(.connect(queue, id, isQueued: true))
+    }
+    if var burst = search.burst, burst.found == nil {
       burst.found = id
-      self.burst = burst
+      search.burst = burst
       step.effects.append(.connect(burst.attempt, id, isQueued: false))
     }
   }
@@ -645,11 +659,11 @@ extension BottleModel {
       step.effects.append(.cancel(attempt))
       return
     }
-    if queue == attempt {
-      queue = nil
+    if search.queue == attempt {
+      search.queue = nil
       if isInBackground { step.show(.notice(.reconnectedInBackground)) }
     }
-    burst = nil
+    search.burst = nil
     connection = Connection(attempt: attempt)
     step.effects.append(.discover(attempt))
   }
@@ -658,8 +672,8 @@ extension BottleModel {
     _ attempt: AttemptID, _ failure: LinkFailure, _ step: inout Step
   ) {
     if connection?.attempt == attempt { disconnected(&step) }
-    if burst?.attempt == attempt { burst = nil }
-    if queue == attempt { queue = nil }
+    if search.burst?.attempt == attempt { search.burst = nil }
+    if search.queue == attempt { search.queue = nil }
     drive(.lost(attempt, failure), &step)
   }
 
@@ -684,16 +698,16 @@ extension BottleModel {
     for effect in effects {
       switch effect {
       case .prepare(let attempt): drive(.prepared(attempt), &step)
-      case .open(let attempt): burst = Burst(attempt: attempt)
+      case .open(let attempt): search.burst = Burst(attempt: attempt)
       case .close(let attempt, _): close(attempt, &step)
       case .ping(let attempt, let id): ping(attempt, id, &step)
       case .arm(let attempt, let rest):
-        queue = attempt
+        search.queue = attempt
         guard let bottle else { continue }
         step.effects.append(
           .connect(attempt, bottle.id, isQueued: true, after: hasMore ? .zero : rest))
       case .disarm(let attempt):
-        queue = nil
+        search.queue = nil
         step.effects.append(.cancel(attempt))
       // A bottle needs no credentials, and polling cannot reach its data.
       case .refreshCredentials, .poll: continue
@@ -704,9 +718,9 @@ extension BottleModel {
 
   private mutating func close(_ attempt: AttemptID, _ step: inout Step) {
     disconnected(&step)
-    if burst?.attempt == attempt {
-      let wasConnecting = burst?.found != nil
-      burst = nil
+    if search.burst?.attempt == attempt {
+      let wasConnecting = search.burst?.found != nil
+      search.burst = nil
       guard wasConnecting else { return }
     }
     step.effects.append(.cancel(attempt))

@@ -80,7 +80,7 @@ extension BottleModel {
   /// bottle.
   mutating func updateRequests(_ step: inout Step) {
     for index in requests.entries.indices {
-      if burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
+      if search.burst?.found != nil || connection != nil { requests.entries[index].wasFound = true }
       if isConnected { requests.entries[index].wasConnected = true }
     }
     endWaiting(&step) { entry, model in model.blockedReason(for: entry) }
@@ -178,7 +178,7 @@ extension BottleModel {
   }
 
   mutating func requestWritten(_ id: UInt64, _ failure: LinkFailure?, _ step: inout Step) {
-    let time = lastWall
+    let time = wallTime(step)
     guard let index = requests.entries.firstIndex(where: { $0.id == id }) else { return }
     if let connection { drive(.validData(connection.attempt), &step) }
     if failure == nil, let record = requests.entries[index].request?.deleted {

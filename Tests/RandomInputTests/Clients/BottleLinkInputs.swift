@@ -174,7 +174,7 @@ extension BottleLinkInputs {
       if oneIn(6) { return lose(attempt) }
       return give(.central(.connected(attempt)))
     }
-    if machine.isScanning {
+    if machine.search.isScanning {
       let id = oneIn(9) ? one(Self.bottles) : machine.bottle?.id ?? one(Self.bottles)
       return give(.central(.found(id, name: maybe("bottle"))))
     }

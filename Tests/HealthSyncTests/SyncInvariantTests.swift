@@ -44,7 +44,7 @@ import Testing
         }
       }
     ),
-    ("sync: new batches come behind all others", { $0.numbers = SyncNumbers() }),
+    ("sync: new batches come after all others", { $0.numbers = SyncNumbers() }),
     ("sync: what the server has is being stored", { $0.commits = SyncCommits() }),
     (
       "sync: time waits for runs that have not ended",

@@ -2,7 +2,7 @@ import LinkCore
 
 @testable import LinkHealth
 
-/// A generator of changes to a store with samples of two types, which are read page by page.
+/// A generator of changes to a store with samples of two types. The changes are read page by page.
 struct RandomChanges: RandomInput {
   private struct Entry {
     var type: String
@@ -38,7 +38,7 @@ struct RandomChanges: RandomInput {
     }
   }
 
-  /// Returns the keys of the samples of type `a`.
+  /// Returns the keys of the present samples of type `a`.
   func keys() -> Set<HealthSampleKey> {
     Set(entries.filter { $0.type == "a" && $0.deleted == nil }.map(\.sample.key))
   }

@@ -41,7 +41,7 @@ struct LabPeers {
     for line in sys.stdin:
         command, word, patience = line.split()
         if command == "connect":
-            # Kept open: the server's word about an end could overtake the one about the connect.
+            # Stays open, or its "end" could precede the "from" of the new connection.
             old.append(peer)
             peer = socket.socket()
             answer(float(patience), connect)
@@ -78,10 +78,10 @@ struct LabPeers {
     await ask("say \(text) \(patience)")
   }
 
-  /// Returns what the client receives without sending anything.
+  /// Waits for data without sending any, and returns what the client receives.
   func receive() async -> String { await ask("hear it \(Self.patience)") }
 
-  /// Makes the server send something on its own.
+  /// Makes the server send data to the client unprompted.
   func push() { server.send("push") }
 
   /// Returns the server's next report: `from ADDRESS`, `end` or `lost ERRNO`.

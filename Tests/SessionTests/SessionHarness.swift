@@ -76,7 +76,7 @@ struct SessionHarness {
     return harness
   }
 
-  /// Returns a connected harness whose conversation the server has, after one answered prompt.
+  /// Returns a connected harness with a conversation in which the server has answered one prompt.
   static func talking(
     _ features: Set<SessionFeature> = [.idempotency], version: SessionVersion = .newest
   ) -> SessionHarness {
@@ -95,7 +95,7 @@ struct SessionHarness {
     give(.restored(store.open(as: Self.client), conversation: Self.conversation, at: wall))
   }
 
-  /// Passes an input to the model and carries out its effects, those of the store included.
+  /// Passes an input to the model and carries out its effects, including commits to the store.
   @discardableResult
   mutating func give(_ input: SessionModel.Input) -> [SessionModel.Effect] {
     let before = log.count
@@ -194,12 +194,12 @@ struct SessionHarness {
     give(.prompt(text, conversation: conversation, at: wall))
   }
 
-  /// Returns the key of the last prompt with this text.
+  /// Returns the key of the most recent prompt with this text.
   func key(_ text: String) -> UUID128 {
     model.queue.items.last { $0.text == text }?.id ?? UUID128(high: 0, low: 0)
   }
 
-  // MARK: What it asked for
+  // MARK: The model's effects
 
   var sent: [SessionClientMessage] {
     log.compactMap { if case .send(_, let message) = $0 { message } else { nil } }
@@ -239,7 +239,7 @@ struct SessionHarness {
     }
   }
 
-  /// The reason of the last state shown.
+  /// The reason for the most recent state shown.
   var reason: String? {
     updates.last { if case .prompt = $0 { true } else { false } }.flatMap {
       if case .prompt(let one, _) = $0 { one.reason } else { nil }
@@ -277,7 +277,7 @@ extension SessionEntry {
 }
 
 extension SessionServerMessage {
-  /// Returns a window of a history by offsets.
+  /// Returns a history window whose extent is given as offsets.
   static func window(
     _ entries: [SessionEntry], next: UInt64, isReplaced: Bool = false, isComplete: Bool = true
   ) -> SessionServerMessage {
@@ -288,7 +288,7 @@ extension SessionServerMessage {
         isComplete: isComplete))
   }
 
-  /// Returns a window of a history by sequence numbers.
+  /// Returns a history window whose extent is given as sequence numbers.
   static func numbered(
     _ entries: [SessionEntry], next: UInt64, isComplete: Bool = true,
     gap: SessionHistory.Gap? = nil

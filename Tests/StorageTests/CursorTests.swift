@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests of the known range of a timeline.
+/// Tests for `Cursor`, which marks the end of a timeline's known range.
 @Suite struct CursorTests {
   @Test(arguments: [
     (Cursor(), false), (Cursor(position: Position(epoch: "e", offset: 0)), true),

@@ -5,10 +5,10 @@ import OwnerFiles
 ///
 /// Printing a value never reveals the key.
 public struct ProviderKey: Sendable {
-  /// The PEM text, parsed for each signature, of which there is one in 50 minutes.
+  /// The PEM text. It is parsed again for each signature, about once in 50 minutes.
   private let pem: [UInt8]
 
-  /// Reads the `.p8` file; throws if the file is missing, accessible to others or not such a key.
+  /// Reads the `.p8` file; throws if it is missing, accessible to others, or not a usable key.
   public init(path: String) throws(ProviderKeyError) {
     try self.init(pem: Self.content(of: path))
   }
@@ -20,7 +20,8 @@ public struct ProviderKey: Sendable {
     guard sign([]) != nil else { throw .unusable }
   }
 
-  /// Returns the ES256 signature (RFC 7518 section 3.4): r and s of 32 bytes each, over SHA-256.
+  /// Returns the ES256 signature of the bytes (RFC 7518 section 3.4), which uses SHA-256: r, then
+  /// s, with 32 bytes each.
   func sign(_ bytes: [UInt8]) -> [UInt8]? {
     unsafe withKey { key in
       guard let context = unsafe EVP_MD_CTX_new() else { return nil }
@@ -34,7 +35,7 @@ public struct ProviderKey: Sendable {
     }
   }
 
-  /// Converts OpenSSL's DER form to the two numbers in sequence.
+  /// Converts a DER signature from OpenSSL to r followed by s.
   private static func raw(_ code: [UInt8]) -> [UInt8]? {
     unsafe code.withUnsafeBufferPointer { bytes in
       var start = bytes.baseAddress
@@ -56,8 +57,8 @@ public struct ProviderKey: Sendable {
         return nil
       }
       defer { unsafe BIO_free(source) }
-      // Without a callback OpenSSL would ask on the terminal for the passphrase of an encrypted
-      // key.
+      // Without a callback, OpenSSL would prompt for the passphrase of an encrypted key on the
+      // terminal.
       let key = unsafe PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil)
       ERR_clear_error()
       guard let key = unsafe key else { return nil }
@@ -76,7 +77,7 @@ public struct ProviderKey: Sendable {
     return String(decoding: group, as: UTF8.self) == "prime256v1"
   }
 
-  /// The maximum size of a key file; one from Apple has about 260 bytes.
+  /// The maximum size of a key file. Apple's key files have about 260 bytes.
   private static let maxBytes = 8_192
 
   private static func content(of path: String) throws(ProviderKeyError) -> [UInt8] {
@@ -102,11 +103,11 @@ extension ProviderKey: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A reason why a key of the push service cannot be used; never contains a part of the key.
+/// The reason why a key of the push service cannot be used, without any part of the key.
 public enum ProviderKeyError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The file does not exist or cannot be read.
   case unreadable(path: String, detail: String)
-  /// Others than the owner can read or change the file.
+  /// Users other than the owner can read or change the file.
   case openToOthers(path: String)
   /// The file is not a private P-256 key in PEM, or the key is encrypted with a passphrase.
   case unusable

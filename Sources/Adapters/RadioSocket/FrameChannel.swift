@@ -8,7 +8,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// A connected socket that carries frames; its handlers run on the queue of the initializer.
+/// A connected socket that carries frames. Its handlers run on the queue passed to the initializer.
 final class FrameChannel: Sendable {
   private struct State {
     var watch: Watch?
@@ -53,7 +53,7 @@ final class FrameChannel: Sendable {
     if !LocalSocket.write(frame.bytes, to: descriptor) { shutdown(descriptor, Int32(SHUT_RDWR)) }
   }
 
-  /// Ends the channel; it reports nothing after this.
+  /// Ends the channel. It calls no handler after this.
   func end() {
     let watch = state.withLock { state in
       state.isEnded = true

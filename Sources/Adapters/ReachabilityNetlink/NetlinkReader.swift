@@ -3,7 +3,7 @@
 
   /// The reason why the kernel's state could not be read.
   enum NetlinkFailure: Error, Equatable {
-    /// A system call failed with this `errno`, or the kernel refused with it.
+    /// A system call failed with this `errno`, or the kernel refused the request with it.
     case system(Int32)
     /// A datagram has inconsistent lengths; parsing stopped at this byte.
     case malformed(offset: Int)
@@ -18,9 +18,9 @@
     case routes([NetworkPicture.Route])
     /// The dump is complete.
     case done
-    /// The kernel refused, with this `errno`.
+    /// The kernel refused the request with this `errno`.
     case refused(Int32)
-    /// A record without relevance for paths.
+    /// A record that does not affect paths.
     case ignored
   }
 
@@ -86,7 +86,8 @@
         isLoopback: flags & IFF_LOOPBACK.rawValue != 0, isRunning: flags & running == running)
     }
 
-    /// Parses an address; `nil` if it is not usable with other hosts, or not yet.
+    /// Parses an address. Returns `nil` if its scope is limited to the link or host, or if
+    /// duplicate address detection is pending or has failed.
     private func address(
       in body: Range<Int>
     ) throws(NetlinkFailure) -> NetworkPicture.Address? {
@@ -108,8 +109,8 @@
 
     // MARK: Routes
 
-    /// Returns one route for each next hop; `nil` for other tables, and for types without a
-    /// destination by design.
+    /// Returns one route for each next hop. Returns `nil` for tables other than the main table, and
+    /// for route types other than unicast, unreachable, prohibit and blackhole.
     private func routes(
       in body: Range<Int>
     ) throws(NetlinkFailure) -> [NetworkPicture.Route]? {

@@ -4,7 +4,7 @@ import LinkWire
 
 /// The queue of questions, in order of arrival. Only the first one is being answered.
 struct RequestLine: Sendable, Hashable {
-  /// One question.
+  /// A question in the queue.
   struct Item: Sendable, Hashable {
     let id: RelayRequestID
     let question: HealthQuestion
@@ -22,7 +22,7 @@ struct RequestLine: Sendable, Hashable {
     /// Part `part` is in transit; the pong to `ping` confirms its arrival.
     case sending(WorkID, RelayModel.Prepared, part: Int, ping: UInt64)
 
-    /// The reading of the answer.
+    /// The identifier of the work that reads the answer's data; `nil` if it has not begun.
     var work: WorkID? {
       switch self {
       case .waiting: nil
@@ -38,7 +38,7 @@ struct RequestLine: Sendable, Hashable {
   var lastWork: UInt64 = 0
   var lastPing: UInt64 = 0
 
-  /// The time-out of the reading in progress.
+  /// The instant at which the read in progress times out.
   var deadline: Instant? {
     guard case .reading(_, let until)? = items.first?.progress else { return nil }
     return until
@@ -54,7 +54,7 @@ struct RequestLine: Sendable, Hashable {
     if answered.count > RelaySettings.answeredLimit { answered.removeFirst() }
   }
 
-  /// Clears the answered questions, since callers of a new connection wait for answers on it.
+  /// Clears the answered questions, since callers on a new connection expect their answers there.
   mutating func forgetAnswered() { answered = [] }
 
   mutating func newWork() -> WorkID {
@@ -92,11 +92,11 @@ extension RequestLine: SelfChecking {
     let ids = Set(items.map(\.id))
     check.require(ids.count == items.count, "request line: a question is in it once")
     check.require(
-      ids.isDisjoint(with: answered), "request line: what is answered is not in it any more")
+      ids.isDisjoint(with: answered), "request line: an answered question is no longer in it")
   }
 }
 
-/// A rate limit that lets one event pass in an interval and counts the others.
+/// A rate limiter that lets one event pass per interval and counts the events that it withholds.
 struct Throttle: Sendable, Hashable {
   private let interval: Duration
   private var last: Instant?

@@ -3,7 +3,7 @@ import LinkHealth
 import LinkStorage
 import LinkWire
 
-/// The reading of one type, and the type's batches that have not been accepted.
+/// The read progress of one type, and the type's batches that the server has not accepted.
 ///
 ///     idle ─▶ gathering ─▶ fetching ⇄ committing ─▶ idle      the anchor no longer changes
 ///                 ▲            │           │
@@ -17,7 +17,7 @@ struct TypeQueue: Sendable, Hashable {
     case gathering(until: Instant)
     case fetching(SyncFetchID)
     case committing(SyncCommitID)
-    /// The maximum number of batches waits.
+    /// The queue holds the maximum number of batches.
     case full
     /// The run failed and will be retried.
     case resting(until: Instant)
@@ -59,10 +59,10 @@ struct TypeQueue: Sendable, Hashable {
   private(set) var batches: [Batch]
   private(set) var run: Run
   private(set) var anchor: HealthAnchor?
-  /// The earliest start of a sample that was read. A full reading begins there.
+  /// The earliest start of a sample that was read. A read of all samples begins there.
   private(set) var earliest: Timestamp?
   private(set) var synced = 0
-  /// The end of a wait, before which no batch is handed over.
+  /// The instant before which no batch is handed over.
   private(set) var retryAt: Instant?
   private(set) var trouble: Trouble?
   private(set) var sourceFailure: SyncSourceTrouble?
@@ -96,7 +96,7 @@ struct TypeQueue: Sendable, Hashable {
   /// Sets whether the source is read.
   mutating func ask(_ isAsked: Bool) { self.isAsked = isAsked }
 
-  /// Schedules a reading because the source changed.
+  /// Schedules a run because the source changed.
   ///
   /// - Returns: The number of the run that will read the change; nil if the queue is full.
   mutating func fire(at now: Instant) -> UInt64? {
@@ -111,14 +111,14 @@ struct TypeQueue: Sendable, Hashable {
     return begun + 1
   }
 
-  /// Begins a run that is due, or continues one that has room again.
+  /// Begins a run that is due, or continues a full one once half of the batches were accepted.
   mutating func advance(at now: Instant, isUnlocked: Bool) -> Turn? {
     switch run {
     case .gathering(let until), .resting(let until):
       guard now >= until, isUnlocked else { return nil }
       begun += 1
       isAgain = false
-      // Batches of an earlier process count, too.
+      // Batches of an earlier process also count toward the limit.
       return next
     case .full: return batches.count <= SyncSettings.mostBatches / 2 ? .fetch : nil
     case .idle, .fetching, .committing: return nil
@@ -127,7 +127,8 @@ struct TypeQueue: Sendable, Hashable {
 
   /// The next action of the current run.
   ///
-  /// Interrupting a run is safe: its read pages are stored, and the rest follows the anchor.
+  /// Interrupting a run is safe: the pages that it read are stored, and reading continues after the
+  /// anchor.
   private var next: Turn {
     mutating get {
       guard batches.count >= SyncSettings.mostBatches else { return .fetch }
@@ -147,7 +148,7 @@ struct TypeQueue: Sendable, Hashable {
   /// Whether a page shows that nothing follows the anchor.
   func isEnd(_ page: FetchedPage) -> Bool { page.anchor == anchor && page.drafts.isEmpty }
 
-  /// Whether a time is earlier than all samples so far.
+  /// Returns whether a time is earlier than the start of every sample read so far.
   func isEarlier(_ time: Timestamp) -> Bool { earliest.map { time < $0 } ?? true }
 
   /// Records that a page is being stored.
@@ -188,7 +189,7 @@ struct TypeQueue: Sendable, Hashable {
 
   /// Resets the reading progress.
   ///
-  /// - Returns: Whether a run is in progress, which has to start over.
+  /// - Returns: Whether a run is in progress and has to start over.
   mutating func forgetProgress(at now: Instant) -> Bool {
     (anchor, synced) = (nil, 0)
     switch run {
@@ -297,13 +298,13 @@ struct TypeQueue: Sendable, Hashable {
     return batch
   }
 
-  /// Returns a batch to the waiting ones.
+  /// Marks a batch as waiting again, and returns it.
   mutating func retry(_ index: Int) -> QueuedBatch {
     batches[index].state = .waiting
     return batches[index].queued
   }
 
-  /// Returns a batch to the waiting ones, and delays all batches until an instant.
+  /// Marks a batch as waiting again, and delays all batches until an instant.
   mutating func requeue(_ index: Int, until due: Instant) {
     batches[index].state = .waiting
     retryAt = due
@@ -359,8 +360,8 @@ struct TypeQueue: Sendable, Hashable {
 
   // MARK: Invariants
 
-  /// The most records and deletions of all batches: the maximum number of batches and one page,
-  /// with every batch full. The parts of a split batch hold no more than the batch.
+  /// The maximum number of records and deletions in all batches: the queue holds the maximum number
+  /// of batches and one more page, and every batch is full. Splitting a batch adds no records.
   private static let mostHeld =
     (SyncSettings.mostBatches * 2 + 2) * SyncPacking.mostRecords
 
@@ -383,7 +384,7 @@ struct TypeQueue: Sendable, Hashable {
       zip(positions, positions.dropFirst()).allSatisfy { $0 <= $1 },
       "sync: the batches of a type are in order")
     check.require(
-      positions.allSatisfy { $0 < next }, "sync: new batches come behind all others")
+      positions.allSatisfy { $0 < next }, "sync: new batches come after all others")
     check.require(
       batches.allSatisfy { $0.queued.quarantined == nil || $0.state == .waiting },
       "sync: a quarantined batch is not sent")

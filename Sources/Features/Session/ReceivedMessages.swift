@@ -20,7 +20,7 @@ struct ReceivedMessages: Sendable, Hashable {
   /// Records a number; returns the number up to which all are received, or nil if nothing changes.
   mutating func note(_ number: UInt64) -> UInt64? {
     if skipsNumbers, number > received {
-      // Messages received beyond a hole may arrive again with other numbers.
+      // Messages received beyond a gap may arrive again with other numbers.
       (received, skipsNumbers, ahead) = (number - 1, false, [])
     }
     let isNext = number == received + 1
@@ -38,10 +38,10 @@ struct ReceivedMessages: Sendable, Hashable {
     return !skipsNumbers
   }
 
-  /// Records what the store has.
+  /// Records the number up to which messages are stored, and adds acknowledgements to send.
   ///
-  /// Beyond the limit the oldest acknowledgements are dropped. The server's replay requests them
-  /// again.
+  /// Beyond the limit, the oldest acknowledgements are dropped. The server then replays those
+  /// messages, and they are acknowledged again.
   mutating func committed(received number: UInt64?, acks: [String]) {
     stored = number ?? stored
     pendingAcks += acks

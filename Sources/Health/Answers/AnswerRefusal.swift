@@ -1,4 +1,4 @@
-/// The reason that there is no answer, with a description for the assistant and its user.
+/// The reason why a question is refused, with a description for the assistant and its user.
 enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   /// A statistic without a grouping.
   case statisticAlone
@@ -11,7 +11,7 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   /// A time outside the years 1900 to 2199. These limits are Holdfast's own, and keep all
   /// arithmetic far from overflow.
   case outOfRange
-  /// Even the points of the first moment do not fit into an answer.
+  /// The data of a single instant exceeds the size limit of an answer.
   case tooMuchAtOnce
   /// More days than one answer can combine.
   case tooManyDays
@@ -34,7 +34,7 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     case .startInFuture: "start_time is in the future"
     case .outOfRange: "start_time and end_time must be within the years 1900 to 2199"
     case .tooMuchAtOnce: "more at one time than an answer can hold; ask with group_by"
-    case .tooManyDays: "more days than one answer can take together; ask for a shorter time"
+    case .tooManyDays: "more days than one answer can combine; ask for a shorter time"
     case .sumTooLarge:
       "the samples add up to more than a number can hold, so some of them are wrong; ask for the "
         + "samples themselves, or for a time without them"
@@ -44,7 +44,7 @@ enum AnswerRefusal: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension AnswerRefusal {
-  /// Returns both refusals as one, if they have the same reason and differ only in their types.
+  /// Returns one refusal with the types of both, or `nil` if anything else differs.
   func joined(with other: AnswerRefusal) -> AnswerRefusal? {
     if case .cannotAdd(let types) = self, case .cannotAdd(let more) = other {
       return .cannotAdd(types: types.adding(more))
@@ -66,16 +66,16 @@ extension [String] {
   }
 }
 
-/// The limits of an answer's size, and how it is read.
+/// The size limits of an answer, and options for reading its data.
 public struct AnswerLimits: Sendable, Hashable, Codable {
-  /// The greatest size of the answer's object, in bytes.
+  /// The maximum size of the answer's JSON object, in bytes.
   public var maxBytes: Int
-  /// The greatest number of samples in one page.
+  /// The maximum number of samples in one page.
   public var pageLimit: Int
-  /// The longest span that is read at once. The default is the original app's 75 days.
+  /// The maximum time span of one read. The default of 75 days is that of the original app.
   public var batch: Duration
-  /// Whether numbers stay exact and workouts have no heart rates. This is for programs that
-  /// calculate, not for assistants that read.
+  /// Whether numbers are not rounded and workouts contain no heart rates. This suits programs that
+  /// calculate with an answer rather than assistants that read it.
   public var isExact: Bool
 
   /// Creates limits. The defaults are those of a plain backend.
@@ -89,12 +89,12 @@ public struct AnswerLimits: Sendable, Hashable, Codable {
     self.isExact = isExact
   }
 
-  /// The default size of an answer without a statistic: about 200 samples, which a language model
-  /// reads at once.
+  /// The default maximum size of an answer without a statistic: about 200 samples, which a language
+  /// model can read at once.
   public static let rawBytes = 32_768
 
-  /// The default size of all other answers. An event of 1 MB carries such an answer twice: as an
-  /// object, and as text in which each quote is escaped.
+  /// The default maximum size of all other answers. An event of 1 MB contains the answer twice: as
+  /// an object, and as text in which each quotation mark is escaped.
   public static let groupedBytes = 400_000
 
   /// The limits for one frame of 200,000 bytes, with room for the fields around the object.

@@ -5,20 +5,21 @@ import LinkHealth
 import LinkRuntime
 import LinkWire
 
-/// The shell of a pull: exchanges with the backend, readings, and the messages they produced.
+/// The effect handler of a pull. It sends requests to the backend, reads health data, and holds the
+/// messages produced.
 actor PullEffectHandler: EffectHandler {
   let sink = InputSink<PullModel>()
   let updates = UpdateChannel<PullReport> { $0.append($1) }
   private let api: PullAPI
   private let answer: HealthPull.Answering
   private let tasks: EffectTasks<PullModel, StepID>
-  /// The messages of a reading, until they are discarded. A pull has only one reading at a time.
+  /// The messages that a read produced, until they are discarded. A pull has only one read at a
+  /// time.
   private var messages: [StepID: [PhoneMessage]] = [:]
 
   /// The maximum size of a message.
   ///
-  /// A server accepts a request body of 64 KiB, and the fields around the message fit into the
-  /// rest.
+  /// A server accepts a request body of 64 KiB. The remainder is for the fields around the message.
   private static let maxMessageBytes = 60_000
 
   init(_ api: PullAPI, _ answer: @escaping HealthPull.Answering) {
@@ -39,9 +40,9 @@ actor PullEffectHandler: EffectHandler {
       messages[step] = nil
       tasks.cancel(step)
     case .post(let step, let work, let part, let lease, let time):
-      // This cannot happen: the model only posts messages of a reading that it has not discarded.
+      // This cannot happen: the model only posts messages that it has not discarded.
       guard let all = messages[work], all.indices.contains(part) else {
-        preconditionFailure("message \(part) of \(work) is not there")
+        preconditionFailure("message \(part) of \(work) does not exist")
       }
       send(step, LeasedResult(lease: lease, message: all[part]), within: time)
     case .refuse(let step, let result, let time): send(step, result, within: time)
@@ -73,7 +74,7 @@ actor PullEffectHandler: EffectHandler {
   }
 
   private func keep(_ frames: [PhoneMessage], of step: StepID) {
-    guard !Task.isCancelled else { return }  // discarded meanwhile
+    guard !Task.isCancelled else { return }  // The step was discarded in the meantime.
     messages[step] = frames
   }
 }

@@ -2,8 +2,8 @@ import LinkCore
 
 /// A table of token buckets by name, each stored as the instant at which the bucket is full again.
 ///
-/// This is the generic cell rate algorithm (ITU-T I.371): no fractions, no refilling, exact at
-/// every bound.
+/// This is the generic cell rate algorithm (ITU-T I.371). It uses no fractions and refills no
+/// buckets, and its bounds are exact.
 struct TokenBuckets: Sendable {
   private let interval: Duration
   private let burst: Int

@@ -133,8 +133,8 @@ public struct BottleCheckers: FeatureCheckers {
   }
 }
 
-/// A checker that finds an app that waits for its bottle although the system has nothing pending,
-/// and requests that are answered late, twice or wrongly.
+/// A checker that detects two faults: an app that waits for its bottle while nothing is pending
+/// with the system, and requests that are answered late, twice or wrongly.
 struct BottleKeeping: Sendable {
   private(set) var found = Findings()
   private var awakeSince = Instant.zero
@@ -145,7 +145,8 @@ struct BottleKeeping: Sendable {
   private var isReported = false
   private var isAway = true
 
-  /// The time for a refresh or a command, then for the state that confirms a deletion.
+  /// The time limit of a request. It covers a refresh or command, and the state that then confirms
+  /// a deletion.
   private static let patience = Duration.seconds(21)
 
   mutating func received(
@@ -172,7 +173,7 @@ struct BottleKeeping: Sendable {
     case .update(.refreshed(let id, _)): answered(id, at: phoneState.now)
     case .update(.performed(let id, let result)):
       if unwritten.removeValue(forKey: id) != nil, result == .done {
-        found.add(.untrue, at: phoneState.now, "request \(id) is done and was not written")
+        found.add(.untrue, at: phoneState.now, "request \(id) is done but was not written")
       }
       answered(id, at: phoneState.now)
     case .scan, .stopScan, .connect, .cancel, .discover, .commit, .confirm, .update: return
@@ -225,12 +226,12 @@ struct BottleKeeping: Sendable {
 
   mutating func conclude(_ phoneState: PhoneState<BottleFeature>) {
     guard isAway, phoneState.own.hasPending else { return }
-    found.add(.storm, at: phoneState.now, "was left, and something is outstanding with the system")
+    found.add(.storm, at: phoneState.now, "was stopped, but a request is pending with the system")
   }
 }
 
 extension LinkPolicy {
-  /// The maximum time for which an awake app may have nothing pending with the system, which occurs
+  /// The maximum time for which an awake app may have nothing pending with the system. This occurs
   /// after a fast failure.
   var longestBare: Duration {
     guard case .queuedConnect(let queue) = standby else { return .zero }

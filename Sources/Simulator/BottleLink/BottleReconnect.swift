@@ -1,10 +1,10 @@
 public import LinkCore
 
-/// The times in which a phone and its bottle reconnect in one situation, over many seeds.
+/// The times that a phone takes to reconnect to its bottle in one situation, over many seeds.
 ///
 /// The bottle advertises every second. Without a scan, the system notices an advertisement after 5
-/// to 15 s while the app is open, and after 10 to 60 s otherwise. The bottle has the timers of the
-/// requirements (plan 028).
+/// to 15 s while the app is open, and after 10 to 60 s otherwise. The bottle's timers are those of
+/// the requirements (plan 028).
 public struct BottleReconnect: Sendable, Hashable {
   /// The situation before the connection.
   public enum Situation: String, Sendable, Hashable, CaseIterable {
@@ -25,12 +25,12 @@ public struct BottleReconnect: Sendable, Hashable {
 
   /// The times of all seeds that connected, in ascending order.
   public var times: [Duration]
-  /// The number of seeds that did not connect within the patience.
+  /// The number of seeds that did not connect within `patience`.
   public var missed: Int
-  /// The number of seconds in which the phone scanned, in all runs.
+  /// The number of seconds that the phone spent scanning, over all runs.
   public var scanned = 0
 
-  /// Creates a result from times in ascending order and the number of seeds that had none.
+  /// Creates a result from times in ascending order and the number of seeds that did not connect.
   public init(times: [Duration] = [], missed: Int = 0) {
     (self.times, self.missed) = (times, missed)
   }
@@ -49,7 +49,7 @@ public struct BottleReconnect: Sendable, Hashable {
     return result
   }
 
-  /// Returns the time within which a share of the seeds connected; `patience` if they did not.
+  /// Returns the time within which a share of the seeds connected, or `patience` if fewer did.
   public func quantile(_ share: Double) -> Duration {
     let index = Int(share * Double(times.count + missed))
     return times.indices.contains(index) ? times[index] : Self.patience
@@ -71,13 +71,13 @@ public struct BottleReconnect: Sendable, Hashable {
     return (first.map { start.duration(to: $0) }, outcome.counts[.scanning])
   }
 
-  /// Draws the plan of a seed, and the time from which phone and bottle can meet.
+  /// Draws the plan of a seed, and the time from which phone and bottle can connect.
   private static func plan(
     _ situation: Situation, seed: UInt64
   ) -> (WorldPlan<BottleFeature>, Instant) {
     var builder = PlanBuilder<BottleFeature>(seed: seed, server: .usual)
     (builder.numbers.profile, builder.numbers.passive) = (28, .seconds(60))
-    // Phone and bottle meet once, so that the phone has the bottle's identity.
+    // Phone and bottle connect once, so that the phone has the bottle's identity.
     builder.add(PlannedEvent(.moves), at: .seconds(1))
     var start = Duration.seconds(900) + builder.draw.seconds(0, 60)
     switch situation {
@@ -86,7 +86,7 @@ public struct BottleReconnect: Sendable, Hashable {
       builder.add(PlannedEvent(.suspend, for: start - .seconds(60)), at: .seconds(60))
     case .open: builder.add(PlannedEvent(.moves), at: start)
     case .lost:
-      // Before the bottle sleeps again.
+      // The loss comes before the bottle goes back to sleep.
       start = .seconds(20) + builder.draw.seconds(0, 5)
       builder.add(PlannedEvent(.restarts), at: start)
     case .suspended:
@@ -102,10 +102,10 @@ public struct BottleReconnect: Sendable, Hashable {
   }
 }
 
-// Alternatives to which the hybrid of the requirements is compared.
+// Alternatives to compare with the hybrid policy of the requirements.
 extension BottleReconnect {
-  /// Returns a policy with the system's queued connect alone. No burst follows a loss, and the
-  /// burst when the app is opened takes 100 ms, the minimum of a policy.
+  /// Returns a policy that uses only the system's queued connect. No scan burst follows a loss, and
+  /// the burst when the app is opened takes 100 ms, the minimum that a policy allows.
   public static func passiveOnly() throws(PolicyError) -> LinkPolicy {
     let usual = LinkPolicy.bottleLink
     var (retry, gate, establish) = (usual.retry, usual.gate, usual.establish)
@@ -117,8 +117,8 @@ extension BottleReconnect {
       establish: establish, standby: usual.standby, actions: usual.actions)
   }
 
-  /// Returns a policy with scan bursts alone, 5 s apart, by the app's own timers. Nothing is queued
-  /// with the system.
+  /// Returns a policy that uses only scan bursts, which the app's own timers start 5 s apart.
+  /// Nothing is queued with the system.
   public static func scanOnly() throws(PolicyError) -> LinkPolicy {
     let usual = LinkPolicy.bottleLink
     var (retry, gate, liveness) = (usual.retry, usual.gate, usual.liveness)

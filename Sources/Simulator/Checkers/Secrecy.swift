@@ -16,12 +16,14 @@ struct Secrecy<Feature: SimulatedFeature>: LinkChecker {
       if phoneState.secrets.appear(in: "\(effect)") { leak = "a log" }
     }
     guard let leak else { return }
-    found.add(.leaked, at: phoneState.now, "a token stands in \(leak)")
+    found.add(.leaked, at: phoneState.now, "a token appears in \(leak)")
   }
 }
 
-/// A sample of every eighth value that a log would describe. A description costs more than a step,
-/// and the same code describes all values of a kind.
+/// A sample of every eighth value that a log would describe.
+///
+/// Describing a value takes longer than a step of the model. A sample is enough, because the same
+/// code describes all values of a kind.
 struct LogSample {
   private var seen = 0
 
@@ -33,7 +35,7 @@ struct LogSample {
 }
 
 extension LinkFailure {
-  /// The detail for people.
+  /// The human-readable detail, if there is one.
   var text: String? {
     switch self {
     case .unreachable(let detail), .dns(let detail), .tls(_, let detail), .closed(_, let detail),
@@ -45,7 +47,7 @@ extension LinkFailure {
 }
 
 extension LinkStatus.Reason {
-  /// The detail for people.
+  /// The human-readable detail, if there is one.
   var text: String? {
     switch self {
     case .failure(let failure), .exhausted(let failure): failure.text

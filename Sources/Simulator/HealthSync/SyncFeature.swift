@@ -9,7 +9,7 @@ public import LinkWire
 public enum SyncBackup: Sendable, Hashable {
   /// The server's stored data.
   case server
-  /// The health store of a phone, which receives the later changes again.
+  /// The health store of a phone. The later changes are then applied to it again.
   case healthStore(phone: Int)
   /// The queue of a phone and its files.
   case queue(phone: Int)
@@ -42,7 +42,7 @@ public enum SyncFeature: SimulatedFeature {
   public struct Reply: Sendable {
     var status: Int
     var retryAfter: Duration?
-    /// The header fields; empty unless the server itself made the answer.
+    /// The header fields; empty unless the server itself sent the reply.
     var fields: [UploadField] = []
     /// The reason, in human-readable form.
     var detail = ""
@@ -87,7 +87,7 @@ public enum SyncFeature: SimulatedFeature {
     case putBack(SyncBackup)
     /// A file was handed over while its upload was still running.
     case handedTwice(phone: Int, file: String)
-    /// A reading failed because the device was locked.
+    /// A read failed because the device was locked.
     case locked(phone: Int, SyncFetchID)
     /// The health data of a phone changed.
     case changed(phone: Int)
@@ -128,7 +128,7 @@ public enum SyncFeature: SimulatedFeature {
     public var delivery = Duration.seconds(2)
     /// The smallest payload whose upload resumes, in bytes; 0 if no upload resumes.
     public var resumesFrom = 0
-    /// The largest request that the server announces, in bytes; 0 if it announces none.
+    /// The maximum request size that the server announces, in bytes; 0 if it announces none.
     public var piece = 0
     /// The upload protocol that the server offers: an interop version of the draft, 1 for tus, 0
     /// for none.
@@ -155,7 +155,7 @@ public enum SyncFeature: SimulatedFeature {
     }
   }
 
-  /// The state of a phone that the checkers see in addition to its model.
+  /// The state of a phone that the checkers use in addition to its model.
   public struct State: Sendable {
     var phone = 0
     var depth = 1
@@ -170,7 +170,7 @@ public enum SyncFeature: SimulatedFeature {
     var extra = 0
     /// Whether the model reports that nothing is left to do.
     var isComplete = false
-    /// The end of the retry-after that the server sent in this run of the process.
+    /// The end of the retry-after interval that the server sent in this run of the process.
     var restsUntil: Instant?
   }
 
@@ -249,11 +249,11 @@ extension Finding.Kind {
   public static let leftover = Finding.Kind(rawValue: "leftover")
   /// A batch that arrived with bytes other than those its phone wrote.
   public static let damaged = Finding.Kind(rawValue: "damaged")
-  /// An answer that does not show what is stored.
+  /// An answer that differs from the stored data.
   public static let misshown = Finding.Kind(rawValue: "misshown")
   /// An answer that the protocols do not allow.
   public static let misanswered = Finding.Kind(rawValue: "misanswered")
-  /// Granted time that was given back as used before its types were read.
+  /// Granted time that was reported as done before its types were read.
   public static let unread = Finding.Kind(rawValue: "unread")
 }
 
@@ -399,7 +399,7 @@ extension SyncFeature {
     case forceQuits
     /// The user sends quarantined batches again.
     case retries
-    /// The user has a type read again from the start.
+    /// The user requests that a type be read again from the start.
     case resets
     /// The health store is restored to an earlier state, and imports repeat the later changes.
     case storeReturns
@@ -430,17 +430,17 @@ extension SyncFeature {
         "brings \($0.number) deleted samples back"
       },
       .forceQuits: EventForm(.span, isOfPeople: true) {
-        "closes the app by force, and opens it again after \(length($0))"
+        "force-quits the app, and opens it again after \(length($0))"
       },
       .retries: EventForm(isOfPeople: true) { _ in "sends quarantined batches again" },
       .resets: EventForm(.number(0...2), isOfPeople: true) {
-        "has type \($0.number) read anew"
+        "requests that type \($0.number) be read again"
       },
       .storeReturns: EventForm(isOfPeople: true) { _ in
-        "puts the health store back, and imports again what came since"
+        "restores an earlier health store, and imports the later changes again"
       },
       .queueReturns: EventForm(.span, isOfPeople: true) {
-        "puts the app's data back, and opens it again after \(length($0))"
+        "restores earlier data of the app, and opens it again after \(length($0))"
       },
       .locks: EventForm(.span) { "the phone is locked for \(length($0))" },
       .jettisons: EventForm(.span) {
@@ -459,7 +459,7 @@ extension SyncFeature {
           + TraceText.length($0.time)
       },
       .serverReturns: EventForm(.span, of: .backend) {
-        "the server is put back to a backup within \(length($0))"
+        "the server is restored from a backup within \(length($0))"
       },
     ]
   }
@@ -524,7 +524,7 @@ extension PlannedEvent<SyncFeature.EventKind> {
 }
 
 extension PlanBuilder<SyncFeature> {
-  /// The troubles of HealthSync. Their order is part of every seed.
+  /// The faults and restrictions that plans of HealthSync draw from. Seeds depend on their order.
   fileprivate static var troubles: [Trouble<SyncFeature.EventKind>] {
     [
       Trouble { PlannedEvent(.locks, for: $0.seconds(1, 600)) },

@@ -25,7 +25,7 @@ public protocol RunRecord {
   func look(_ model: Feature.Model, _ state: inout Feature.State)
 }
 
-/// The checkers of a recorded run, and the phone state that they see.
+/// The checkers of a recorded run, and the phone state that they check.
 public struct RecordTape<Feature: SimulatedFeature> {
   var checkers = CheckerSet<Feature>()
 
@@ -45,12 +45,12 @@ public struct RecordTape<Feature: SimulatedFeature> {
   mutating func answer() { phoneState.underWay = max(0, phoneState.underWay - 1) }
 }
 
-/// A real run, which its journal replays to the checkers of the simulator.
+/// A real run whose journal is replayed to the checkers of the simulator.
 ///
 /// A journal contains the phone's side only. Promises that need the server's or the network's side
 /// are not checked. Neither are late timers, since a device may have slept.
 public struct Recorded<Feature: ReplayedFeature> {
-  /// The delay that a timer of a real machine may have while it is awake.
+  /// The maximum delay of a timer on a real device that is awake.
   private static var slack: Duration { .seconds(1) }
 
   private var tape: RecordTape<Feature>
@@ -122,7 +122,7 @@ public struct Recorded<Feature: ReplayedFeature> {
   /// Ends the run at the end of the journal.
   public mutating func conclude() { tape.checkers.conclude() }
 
-  /// Advances to a time. If a deadline passed long ago, the device slept.
+  /// Advances to a time. If the deadline has passed without a step, the device has slept.
   private mutating func pass(to now: Instant) {
     if !isLaunched {
       isLaunched = true
@@ -157,8 +157,8 @@ public struct Recorded<Feature: ReplayedFeature> {
 }
 
 extension LinkStatus {
-  /// Whether a rule of the policy ended the link, such as that for idle times. The user must start
-  /// anew.
+  /// Whether a rule of the policy ended the link, such as the idle time-out. Only the user can
+  /// start it again.
   fileprivate var isEndedByRule: Bool {
     if phase == .disconnected, case .ended? = reason { true } else { false }
   }

@@ -2,13 +2,13 @@ import LinkHealth
 import LinkJSON
 
 extension BackendMessage {
-  /// The longest message, in bytes. The limit is Holdfast's own; the largest summary needs a tenth
-  /// of it.
+  /// The maximum size of a message, in bytes. The limit is Holdfast's own. The largest summary
+  /// needs a tenth of it.
   public static let maxBytes = 65_536
 
   /// Reads a text frame. Unknown members are ignored.
   ///
-  /// The id is taken from `request_id`, `requestId` or `id`, in this order. Throws an error with
+  /// The id is taken from `request_id`, `requestId` or `id`, in this order. A thrown error contains
   /// the id and the kind of question, if those could be read.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> BackendMessage {
     guard bytes.count <= maxBytes else { throw RelayWireError(.tooLong(bytes: bytes.count)) }
@@ -62,7 +62,7 @@ extension BackendMessage {
     return writer.bytes
   }
 
-  /// The longest type that is read, in bytes. The limit is Holdfast's own.
+  /// The maximum size of a message's type, in bytes. The limit is Holdfast's own.
   static let maxTypeBytes = 64
   private static let connectionCodeType = "connection_code"
   private static let cancelType = "cancel_request"
@@ -90,7 +90,8 @@ extension HealthQuestion.Kind {
 }
 
 extension ConnectionCode {
-  /// The longest code and word, in bytes. This limit and the next two are Holdfast's own.
+  /// The maximum size of the code and of the word, in bytes. This limit and the next two are
+  /// Holdfast's own.
   private static let maxWordBytes = 64
   private static let maxMessageBytes = 4_096
   private static let maxTokenBytes = 512
@@ -111,7 +112,7 @@ extension ConnectionCode {
       acceptsParts: try fields.optionalBool("accepts_parts") ?? false)
   }
 
-  /// The longest lifetime of a code: a year, in seconds. The limit is Holdfast's own.
+  /// The maximum lifetime of a code: a year, in seconds. The limit is Holdfast's own.
   private static let longest = 31_536_000
 
   fileprivate func write(to writer: inout JSONWriter) {

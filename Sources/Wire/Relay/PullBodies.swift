@@ -5,7 +5,7 @@ public struct LeaseOrder: Sendable, Hashable, Codable {
   /// The maximum number of questions, from 1 to 100. The limit is Holdfast's own.
   public var max: Int
 
-  /// Creates an order.
+  /// Creates the body.
   public init(max: Int) {
     self.max = max
   }
@@ -59,7 +59,7 @@ public struct LeasedQuestions: Sendable, Hashable, Codable {
   }
 }
 
-/// The body of `POST /relay/results`: an answer as on the socket, with its lease.
+/// The body of `POST /relay/results`: an answer in the form used on the socket, with its lease.
 public struct LeasedResult: Sendable, Hashable, Codable {
   /// The lease of the question.
   public var lease: String

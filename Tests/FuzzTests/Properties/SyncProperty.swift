@@ -4,7 +4,7 @@ import LinkStorage
 
 @testable import LinkWire
 
-/// Batches that phones sync, plain and compressed, and the replies to them.
+/// The properties of the batches that phones sync, plain or compressed, and of the replies to them.
 enum SyncProperty {
   /// The maximum size of a decompressed body, in bytes.
   private static let limit = 65_536
@@ -39,7 +39,7 @@ enum SyncProperty {
     for sample in delivery.samples {
       try hold(sample.end >= sample.start, "no sample ends before it begins")
     }
-    // A batch that deletes its own samples adds them again.
+    // If a batch deletes its own samples, its repetition adds them again.
     guard delivery.deleted.isEmpty else { return }
     let again = stored.apply(delivery)
     try hold(
@@ -47,7 +47,7 @@ enum SyncProperty {
       "a repeated batch adds nothing")
   }
 
-  /// Returns whether several samples have the same UUID, which the last one keeps.
+  /// Returns whether different samples have the same UUID. The last of them keeps it.
   private static func hasMovedUUID(_ delivery: SyncDelivery) -> Bool {
     let named = delivery.samples.filter { $0.uuid != nil }
     let pairs = Set(named.map { "\($0.uuid as Any)-\($0.hash.bytes)" })
@@ -64,7 +64,7 @@ enum SyncProperty {
 
   private static func reply(_ text: [UInt8]) throws(Broken) {
     if let counts = try? IngestCounts.read(text) {
-      try hold((try? .read(counts.bytes)) == counts, "a tally that was read can be written")
+      try hold((try? .read(counts.bytes)) == counts, "counts that were read can be written")
     }
     let reason = SyncReply.reason(of: text)
     try hold((reason?.unicodeScalars.count ?? 0) <= 1_000, "a reason is bounded")

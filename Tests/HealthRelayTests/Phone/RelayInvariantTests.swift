@@ -55,7 +55,7 @@ import Testing
     ("request line: the part that is sent is one of the answer", { send(part: -1, of: &$0) }),
     ("request line: the part that is sent is one of the answer", { send(part: 2, of: &$0) }),
     ("request line: a question is in it once", { $0.line.items.append(item("b")) }),
-    ("request line: what is answered is not in it any more", { $0.line.noteAnswered(.of("b")) }),
+    ("request line: an answered question is no longer in it", { $0.line.noteAnswered(.of("b")) }),
   ]
 
   private static func item(_ id: String) -> RequestLine.Item {

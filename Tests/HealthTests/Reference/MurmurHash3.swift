@@ -7,7 +7,7 @@ enum MurmurHash3 {
   private static let rotations = [[31, 27], [33, 31]]
   private static let terms: [UInt64] = [0x52DC_E729, 0x3849_5AB5]
 
-  /// Returns the hash of whole blocks.
+  /// Returns the hash of bytes that form whole blocks.
   static func hash(_ bytes: [UInt8]) -> HealthSampleKey {
     var state: [UInt64] = [0, 0]
     for (number, start) in stride(from: 0, to: bytes.count, by: 8).enumerated() {
@@ -49,8 +49,8 @@ enum MurmurHash3 {
   /// Returns the block that represents a key in the hash of several keys.
   static func block(_ key: HealthSampleKey) -> [UInt8] { bytes(key.low) + bytes(key.high) }
 
-  /// Returns the key of a text: the hash of its bytes, zeros up to a whole block, at least one
-  /// zero, and its length.
+  /// Returns the key of a text: the hash of its bytes, then one or more zeros up to the end of a
+  /// block, then a block with the length.
   static func key(_ text: String) -> HealthSampleKey {
     var all = Array(text.utf8)
     let length = UInt64(all.count)

@@ -1,6 +1,6 @@
 @testable import LinkProtocols
 
-/// The result of one end for all of its input.
+/// The events, the output and the final state of an end after it has received its input.
 struct Outcome: Equatable {
   var events: [WebSocketEvent]
   var output: [UInt8]
@@ -20,7 +20,7 @@ struct End {
     WebSocketConnection(role: role, limits: limits, extensions: deflate, maskSeed: 7)
   }
 
-  /// Gives an end the pieces one by one, and returns the result.
+  /// Passes the pieces to a new connection one by one, and returns the result.
   func reads(_ pieces: [[UInt8]]) -> Outcome {
     var connection = connection()
     var events: [WebSocketEvent] = []
@@ -37,14 +37,14 @@ struct End {
     reads(bytes).events
   }
 
-  /// Returns the code that the end fails with, or `nil` if it does not fail.
+  /// Returns the close code with which the end fails, or `nil` if it does not fail.
   func failure(_ bytes: [UInt8]) -> UInt16? {
     guard case .failed(let error)? = events(bytes).last else { return nil }
     return error.code
   }
 }
 
-/// Returns a frame built from its parts, for heads that no sender of this package writes.
+/// Returns a frame with any header, including headers that this package never sends.
 func frame(
   _ opcode: UInt8, _ payload: [UInt8] = [], final: Bool = true, reserved: UInt8 = 0,
   mask: [UInt8]? = nil

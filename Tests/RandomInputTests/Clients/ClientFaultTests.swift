@@ -54,7 +54,7 @@ import Testing
 
   @Test func `an injected fault of a session client is detected`() {
     RandomInputs<PhoneSessionInputs>.expectFound(
-      "a prompt is kept until it has ended or the user gave it up"
+      "a prompt stays queued until it has ended or was discarded"
     ) { session, input, _ in
       if case .link(.lost, _)? = input {
         for prompt in session.outbox.items { session.outbox.remove(prompt.id) }

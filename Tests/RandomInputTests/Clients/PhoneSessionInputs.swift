@@ -3,7 +3,8 @@ import LinkStorage
 import LinkWire
 @testable import Session
 
-/// Random inputs for a client of sessions. Its server has any features and makes mistakes.
+/// Random inputs for a session client. Its server supports random features and sends faulty
+/// messages.
 struct PhoneSessionInputs: LinkedGenerator {
   var run: RandomRun<SessionModel>
   private var disk = StoredClientSession()
@@ -65,12 +66,12 @@ struct PhoneSessionInputs: LinkedGenerator {
 
   static let properties: [MachineProperty<PhoneSessionInputs>] = [
     .usesPresentAttempt,
-    MachineProperty("a prompt is kept until it has ended or the user gave it up") { _, step in
+    MachineProperty("a prompt stays queued until it has ended or was discarded") { _, step in
       let after = Set(step.after.queue.items.map(\.id))
       return step.before.queue.items.map(\.id).filter { !after.contains($0) }
         .allSatisfy { step.endedPrompts.contains($0) }
     },
-    MachineProperty("a prompt is sent after the ends of all earlier ones are stored") { _, step in
+    MachineProperty("a prompt is sent only after the ends of earlier ones are stored") { _, step in
       step.effects.allSatisfy { effect in
         guard case .send(_, .prompt(let sent)) = effect else { return true }
         return !step.after.queue.items.contains { item in

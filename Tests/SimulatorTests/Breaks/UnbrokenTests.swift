@@ -132,18 +132,18 @@ struct UnbrokenTests {
   ]
 
   private static let secret = [
-    Fault(.leaked, "a token stands in a status") { script in
+    Fault(.leaked, "a token appears in a status") { script in
       let reason = LinkStatus.Reason.failure(.local(detail: "x abc.def"))
       let status = LinkStatus(phase: .held, reason: reason)
       script.leak(.update(.status(StreamStatus(status))))
     },
-    Fault(.leaked, "a token stands in a notice") { script in
+    Fault(.leaked, "a token appears in a notice") { script in
       script.leak(.update(.notice(.unknownType("abc.def y"))))
     },
-    Fault(.leaked, "a token stands in the outbox") { script in
+    Fault(.leaked, "a token appears in the outbox") { script in
       script.leak(.update(.outbox(.number(1, state: .failed(reason: "abc.def")))))
     },
-    Fault(.leaked, "a token stands in a message") { script in
+    Fault(.leaked, "a token appears in a message") { script in
       let message = Message.number(1, text: "see abc.def")
       script.leak(.commit(CommitID(1), TimelineChange(messages: [message])))
     },

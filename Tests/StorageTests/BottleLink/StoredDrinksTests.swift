@@ -3,7 +3,7 @@ import LinkStorage
 import LinkWire
 import Testing
 
-/// Tests of a phone's stored data of a bottle, as a value.
+/// Tests for `StoredDrinks`, the data about a bottle that a phone stores.
 @Suite struct StoredDrinksTests {
   private static let time = Timestamp(nanoseconds: 1_768_766_400_000_000_000)
 

@@ -1,4 +1,4 @@
-/// Bytes queued for one client; a frame for many clients is shared and not copied.
+/// The bytes queued for one client. A frame for many clients is shared, not copied.
 struct OutgoingQueue {
   private var chunks: [[UInt8]] = []
   private var first = 0
@@ -47,7 +47,7 @@ struct OutgoingQueue {
     compact()
   }
 
-  /// Removes consumed chunks once they are more than half.
+  /// Removes the consumed chunks once they number more than 32 and make up more than half of all.
   private mutating func compact() {
     guard first > 32, first > chunks.count / 2 else { return }
     chunks.removeFirst(first)

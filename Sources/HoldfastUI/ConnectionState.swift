@@ -14,9 +14,9 @@ public struct ConnectionState: Sendable, Hashable {
   public enum Phase: Sendable, Hashable {
     /// The connection was not requested, or has ended.
     case off
-    /// The first attempts are being made.
+    /// The first connection attempts are in progress.
     case connecting
-    /// Data arrives immediately.
+    /// The connection is established, and data arrives as soon as the server sends it.
     case live
     /// The connection was lost and is being retried.
     case reconnecting
@@ -24,13 +24,13 @@ public struct ConnectionState: Sendable, Hashable {
     case polling
   }
 
-  /// Creates a state; the default is that of a connection that was not opened yet.
+  /// Creates a state. By default, it describes a connection that has not been opened.
   public init(phase: Phase = .off, retryAt: Date? = nil, needsSignIn: Bool = false) {
     (self.phase, self.retryAt, self.needsSignIn) = (phase, retryAt, needsSignIn)
   }
 }
 
-/// A converter from the instants of a clock to dates.
+/// A converter that turns the instants of a clock into dates.
 struct Dates {
   let clock: any LinkClock
 
@@ -83,8 +83,8 @@ extension Date {
 
 /// A task that feeds a model with updates on the main actor.
 ///
-/// The task runs from the first call of `follow` until the sequence of updates ends, whether or not
-/// a screen is shown. A screen that returns therefore finds a complete model.
+/// The task runs from the first call of `start` or `follow` until the sequence of updates ends,
+/// whether or not a screen is shown. A screen that reappears therefore shows a complete model.
 @MainActor final class Feed {
   private var pump: Task<Void, Never>?
   private var lookers: [Int: AsyncStream<Never>.Continuation] = [:]

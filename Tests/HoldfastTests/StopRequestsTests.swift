@@ -1,7 +1,7 @@
 import CommandKit
 import Testing
 
-/// The signals that end a command.
+/// Tests of the signals that end a command.
 struct StopRequestsTests {
   private static let int: Int32 = 2
   private static let term: Int32 = 15

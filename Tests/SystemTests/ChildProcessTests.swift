@@ -2,7 +2,7 @@ import ChildProcesses
 import Glibc
 import Testing
 
-/// Tests of programs that run as children of this process.
+/// Tests of child processes.
 @Suite(.timeLimit(.minutes(10))) struct ChildProcessTests {
   @Test func `each waiter is notified of the end once`()
     async throws

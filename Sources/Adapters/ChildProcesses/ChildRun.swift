@@ -9,10 +9,10 @@ import Dispatch
   import Darwin
 #endif
 
-/// A program that gets an input, and whose output is read while the program writes it.
+/// A running program that receives a fixed input and whose output is read while it runs.
 ///
-/// The program leads a process group of its own. One thread serves its pipes until it has ended.
-/// Output that a remaining process of its group writes after that is not read.
+/// The program leads its own process group. One thread serves the pipes until the program has
+/// ended. Output that other processes of the group write afterwards is not read.
 package final class ChildRun: Sendable {
   private let process: ChildProcess
 
@@ -41,7 +41,7 @@ package final class ChildRun: Sendable {
       throw error
     }
     for descriptor in [feed.reading, answer.writing, errors.writing] { _ = close(descriptor) }
-    // The reading end reaches the end of the file once the program has ended.
+    // Closing the writing end makes the reading end readable, so that `serve` returns.
     process.whenEnded { _ in _ = close(end.writing) }
     let ports = ChildPorts(
       input: feed.writing, output: answer.reading, errors: errors.reading, end: end.reading)
@@ -66,7 +66,7 @@ package final class ChildRun: Sendable {
     return pipes
   }
 
-  /// Kills the program and its whole process group; a call of `ended` follows.
+  /// Kills the program and its whole process group. `ended` is called afterwards.
   package func kill() { process.signal(SIGKILL) }
 
   deinit { kill() }
@@ -84,13 +84,13 @@ private struct ChildPorts {
   var input: Int32
   var output: Int32
   var errors: Int32
-  /// Readable once the program has ended.
+  /// The descriptor that becomes readable once the program has ended.
   var end: Int32
 }
 
 /// A loop that writes to a program and reads from it on the calling thread.
 private struct ChildService {
-  /// The number of bytes of standard error to keep: the last 2,000.
+  /// The maximum number of bytes of standard error that are kept. Older bytes are dropped.
   private static let errorBytes = 2_000
   private static let chunk = 65_536
 
@@ -129,7 +129,7 @@ private struct ChildService {
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
-  /// Returns once the program has ended and all of its output is read.
+  /// Serves the pipes until the program has ended and all of its output has been read.
   mutating func serve() {
     if rest.isEmpty { stop(Index.input) }
     while watched[Index.end].fd >= 0 {
@@ -144,7 +144,7 @@ private struct ChildService {
     for index in watched.indices { stop(index) }
   }
 
-  /// Closes a descriptor.
+  /// Closes the descriptor at an index, and no longer watches it.
   private mutating func stop(_ index: Int) {
     guard watched[index].fd >= 0 else { return }
     close(watched[index].fd)
@@ -161,7 +161,7 @@ private struct ChildService {
     if isOver || rest.isEmpty { stop(Index.input) }
   }
 
-  /// Reads a piece of the output; returns whether there may be more.
+  /// Reads a piece of the output. Returns whether there may be more.
   @discardableResult
   private mutating func readOutput() -> Bool {
     guard let bytes = read(Index.output) else { return false }

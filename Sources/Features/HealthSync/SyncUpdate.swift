@@ -3,7 +3,7 @@ public import LinkHealth
 import LinkStorage
 public import LinkWire
 
-/// Everything that the user of a sync observes, in order.
+/// An update that a sync reports to its user. Updates are reported in order.
 public enum SyncUpdate: Sendable, Hashable, Codable {
   /// The state of a batch changed.
   case batch(SyncBatchReport)
@@ -16,7 +16,7 @@ public enum SyncUpdate: Sendable, Hashable, Codable {
 public struct SyncBatchReport: Sendable, Hashable, Codable {
   /// HealthKit's identifier of the batch's type.
   public var type: String
-  /// The file of the batch, relative to the directory of payloads.
+  /// The file of the batch, relative to the payload directory.
   public var file: String
   /// The number of records and workouts.
   public var records: Int
@@ -24,7 +24,7 @@ public struct SyncBatchReport: Sendable, Hashable, Codable {
   public var deletions: Int
   /// The state of the batch.
   public var state: State
-  /// The reason of a failure; `nil` if nothing failed.
+  /// The reason for a failure; `nil` if nothing failed.
   public var reason: Reason?
 
   /// The states of a batch.
@@ -91,14 +91,14 @@ public enum SyncNotice: Sendable, Hashable, Codable {
   case secretRenewed
   /// The retry schedule ended without a success. Retries continue at its last interval.
   case unreachable(LinkFailure)
-  /// A source cannot be read now; the reading is retried later.
+  /// A source cannot be read now. The read is retried later.
   case source(type: String, HealthSourceFailure)
-  /// Files or the queue cannot be written now; the write is retried later.
+  /// Files or the queue cannot be written now. The write is retried later.
   case store(StoreFailure)
   /// A batch exceeded the server's size limit, and is sent in two parts.
   case divided(file: String)
-  /// The owner of the progress changed to another server, user or epoch, or the queue was restored
-  /// to an earlier state. All sent data is read again.
+  /// The progress now belongs to another server, user or epoch, or the queue was restored to an
+  /// earlier state. All data that was sent is read again.
   case readsAgain(SyncOwner)
   /// The request that reports a complete sync to the server failed.
   case notRefreshed(LinkFailure)
@@ -108,7 +108,7 @@ public enum SyncNotice: Sendable, Hashable, Codable {
 public enum SyncState: Sendable, Hashable {
   /// An operation is in progress or will be retried soon.
   case working
-  /// Nothing waits, and this number of batches is quarantined.
+  /// No batch is pending. The value is the number of quarantined batches.
   case done(quarantined: Int)
   /// Nothing can be sent until the secret changes.
   case secretRefused
@@ -121,7 +121,7 @@ public enum SyncState: Sendable, Hashable {
 }
 
 extension SyncBatchReport.Reason {
-  /// The reason as it is stored, for people.
+  /// The human-readable reason, as it is stored.
   var text: String {
     switch self {
     case .text(let text): text

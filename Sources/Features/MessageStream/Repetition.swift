@@ -2,9 +2,9 @@ import LinkWire
 
 /// Detects a server that ignores the page number and returns the same page again and again.
 ///
-/// If messages arrive as fast as pages, each page may repeat the previous one. But a server that
-/// ignores the number returns its newest page. So a page without the messages that were known to be
-/// newer at the time of the request was found by its number.
+/// A correct server can also repeat a page, if new messages arrive as fast as pages are requested.
+/// However, a server that ignores the page number always returns its newest page. If a page lacks
+/// the newest message that was known when it was requested, the server honored the page number.
 struct Repetition: Sendable, Hashable {
   private var last: Set<MessageID> = []
   private var count = 0
@@ -16,10 +16,10 @@ struct Repetition: Sendable, Hashable {
   /// Records that a page is requested.
   mutating func ask(knowing newest: TimelineKey?) { known = newest }
 
-  /// Records a page; returns true if pages bring nothing new.
+  /// Records a page. Returns true if further pages are not expected to contain new messages.
   ///
-  /// A single repetition can be a coincidence, if a whole page of messages arrived between two
-  /// responses.
+  /// A single repetition can be a coincidence: a whole page of messages may have arrived between
+  /// two responses.
   mutating func note(_ page: Page) -> Bool {
     if page.isUnreadable {
       unreadable += 1
@@ -32,7 +32,7 @@ struct Repetition: Sendable, Hashable {
     return ids.isEmpty || count >= (isNewest(page) ? 2 : Self.patience)
   }
 
-  /// The number of consecutive pages without news that counts as the server's normal behavior.
+  /// The number of consecutive pages without new messages after which no new ones are expected.
   private static let patience = 10
 
   private func isNewest(_ page: Page) -> Bool {
@@ -45,9 +45,9 @@ extension Page {
   /// Whether the page had entries, but no valid message.
   var isUnreadable: Bool { messages.isEmpty && rejected > 0 }
 
-  /// Returns the position up to which a page after `position` is complete.
+  /// Returns the position up to which messages are complete after the page that follows `position`.
   ///
-  /// Each entry has its own offset, so unreadable entries count, too.
+  /// Each entry has its own offset, so unreadable entries count too.
   func end(after position: Position) -> Position {
     if let last = messages.last?.position { return last }
     let (sum, overflows) = position.offset.addingReportingOverflow(UInt64(max(0, rejected)))

@@ -1,12 +1,12 @@
 import LinkCore
 
-/// A reader of dates such as `2017-11-07 10:05:13 +0200`, and of iOS 8's `20141013181700+0100`.
+/// A parser of dates such as `2017-11-07 10:05:13 +0200`, or `20141013181700+0100` in iOS 8.
 struct ExportTime {
-  /// The bytes of the day that was read last. `dayNumber` is the day's number from 1970 on.
+  /// The bytes of the most recently read day. `dayNumber` is its number of days since 1970-01-01.
   private var knownDay: (UInt64, UInt64) = (.max, .max)
   private var dayNumber: Int64 = 0
 
-  /// Returns the moment of a text, or `nil` if it is not a date.
+  /// Returns the time that a range of bytes represents, or `nil` if the range is not a date.
   @inline(__always)
   mutating func read(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Timestamp? {
     guard range.count == 25 else { return readSlowly(bytes, range) }
@@ -41,13 +41,13 @@ struct ExportTime {
       zoneMinute: Int64(others &>> 56) * 10 + Int64(last))
   }
 
-  /// Returns a word with the highest bit set in each byte above 9.
+  /// Returns a word in which the highest bit of each byte is set if that byte of `word` exceeds 9.
   @inline(__always)
   private static func tooLarge(_ word: UInt64) -> UInt64 {
     (word &+ 0x7676_7676_7676_7676 | word) & 0x8080_8080_8080_8080
   }
 
-  /// Returns the number of two digits from a bit on.
+  /// Returns the number that two digits form, the first of which starts at bit `shift`.
   @inline(__always)
   private static func pair(_ word: UInt64, _ shift: UInt64) -> Int64 {
     Int64(word &>> shift & 0xF) * 10 + Int64(word &>> (shift &+ 8) & 0xF)
@@ -108,8 +108,8 @@ struct ExportTime {
     return (text[0] == 0x2B ? east : -east, minute)
   }
 
-  /// Returns the moment of the parts, or `nil` if one is out of range. Offsets may have up to 18
-  /// hours, as in ISO 8601 tools.
+  /// Returns the time with the given components, or `nil` if one is out of range. Offsets of up to
+  /// 18 hours are accepted, as in ISO 8601 tools.
   @inline(__always)
   private static func moment(
     day: Int64, hour: Int64, minute: Int64, second: Int64, fraction: Int64, east: Int64,
@@ -122,7 +122,8 @@ struct ExportTime {
     return Timestamp(nanoseconds: seconds &* 1_000_000_000 &+ fraction)
   }
 
-  /// Returns the days since 1970-01-01, for years that a `Timestamp` covers completely.
+  /// Returns the number of days since 1970-01-01, or `nil` if the date does not exist or
+  /// `Timestamp` does not cover its whole year.
   private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64? {
     guard 1_678...2_261 ~= year, 1...12 ~= month, day >= 1 else { return nil }
     guard day <= Gregorian.length(ofMonth: Int(month), year: Int(year)) else { return nil }

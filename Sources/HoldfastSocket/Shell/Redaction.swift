@@ -2,11 +2,12 @@ package import LinkCore
 
 /// A filter that removes tokens from a server's texts, which are shown, logged and journaled.
 package struct Redaction: Sendable {
-  /// The number of characters that are kept. It is also the limit of the codec for error bodies.
+  /// The maximum length of a redacted text, in characters. It equals the codec's limit for error
+  /// bodies.
   private static let limit = 300
-  /// The shortest prefix of a token that is removed.
+  /// The minimum length of a token's prefix that is removed from the end of a text.
   ///
-  /// A text may end within a token, and shorter prefixes reveal nothing.
+  /// A text may be cut off within a token. Shorter prefixes do not help to guess the token.
   private static let shortest = 8
   private static let mark = Array("[token]".utf8)
 
@@ -16,9 +17,11 @@ package struct Redaction: Sendable {
     secrets = tokens.filter { !$0.isEmpty }.map { Array($0.utf8) }
   }
 
-  /// Returns one line of at most 300 characters without the tokens, percent-encoded or not.
+  /// Returns the text as one line of at most 300 characters.
+  ///
+  /// Tokens are replaced, whether percent-encoded or not.
   package func clean(_ text: String) -> String {
-    // Control characters are removed first: one could be in the middle of a token.
+    // Control characters are removed first, because one could be in the middle of a token.
     let visible = String(String.UnicodeScalarView(text.unicodeScalars.filter(Self.isVisible)))
     let bytes = Array(visible.utf8)
     var output: [UInt8] = []
@@ -40,7 +43,9 @@ package struct Redaction: Sendable {
     failure.mapText { clean($0) }
   }
 
-  /// Returns the end of a secret at the start of `bytes`. The text may end within the secret.
+  /// Returns the index after a secret at the start of `bytes`; `nil` if there is none.
+  ///
+  /// The text may end within the secret.
   private static func end(of secret: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
     var index = bytes.startIndex
     for (count, byte) in secret.enumerated() {

@@ -23,8 +23,8 @@ extension SyncFeature {
       (.phone, "has \(TraceText.count(page.drafts.count, "batch", "batches")) of health data")
     case .notFetched(_, let failure): (.phone, "gives no health data: \(failure)")
     case .notWritten(_, let failure), .notCommitted(_, let failure):
-      (.disk, "keeps nothing: \(failure)")
-    case .committed: (.disk, "has kept it")
+      (.disk, "stores nothing: \(failure)")
+    case .committed: (.disk, "has stored the changes")
     case .uploaded(let file, let outcome, _): (.network, "\(file): \(describe(outcome))")
     case .split(let file, _): (.disk, "has divided \(file)")
     case .notSplit(let file, _): (.disk, "has not divided \(file)")

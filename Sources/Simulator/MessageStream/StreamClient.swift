@@ -1,13 +1,13 @@
 public import LinkCore
 public import MessageStream
 
-/// A client of one shop that the simulator can play: the model of this package, or a user's own.
+/// A client of one shop that the simulator can run: this package's model or a custom one.
 ///
 /// It has the inputs and effects of `StreamModel`. The other requirements let checkers inspect its
 /// state.
 public protocol StreamClient: LinkClient
 where Input == StreamModel.Input, Effect == StreamModel.Effect {
-  /// Creates a client as it is launched; `seed` initializes its random source.
+  /// Creates a client at its launch. `seed` initializes the client's random source.
   init(settings: StreamSettings, seed: UInt64)
 
   /// Whether everything that the server is known to have is stored and shown.
@@ -17,17 +17,19 @@ where Input == StreamModel.Input, Effect == StreamModel.Effect {
 }
 
 extension StreamClient {
-  /// Returns the client's completeness and memory use. Mutating for the same reason as `glance()`.
+  /// Returns `isWhole` and `memoryUse`.
+  ///
+  /// This method is mutating for the same reason as `glance()`.
   mutating func holdings() -> (isWhole: Bool, memoryUse: MemoryUse) { (isWhole, memoryUse) }
 }
 
-/// The number of items that a client holds in memory. Each number has a bound.
+/// The numbers of items that a client holds in memory. Each number is bounded.
 public struct MemoryUse: Sendable, Hashable {
   /// The number of messages in the timeline.
   public var shown: Int
-  /// The number of the user's messages that wait to be sent, or failed.
+  /// The number of the user's messages that are waiting to be sent or have failed.
   public var unsent: Int
-  /// The number of messages that wait for the store.
+  /// The number of messages that are waiting to be stored.
   public var unstored: Int
   /// The number of known offsets beyond the cursor.
   public var ahead: Int

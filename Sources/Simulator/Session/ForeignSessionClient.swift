@@ -2,36 +2,36 @@ import LinkCore
 import LinkServerCore
 import LinkWire
 
-/// A foreign client of the server, which follows a script. Only the ledger checks the server's
-/// behavior towards it.
+/// A scripted client of the server that is independent of the package's own client.
+///
+/// Only the ledger checks how the server treats it.
 struct ForeignSessionClient: Sendable {
   /// The kinds of foreign clients.
   enum Kind: String, Sendable, CaseIterable {
-    /// A client that uses the original's protocol without additions, with its key.
+    /// A client that presents the key and uses the original protocol without Holdfast's additions.
     case plain
-    /// A client with a version that is too old, or that cannot be parsed.
+    /// A client whose version is too old, or cannot be parsed.
     case old, unreadable
-    /// A client without a key, with another key, or with the proof for another connection's
-    /// challenge.
+    /// A client that presents no key, a wrong key, or a proof for another connection's challenge.
     case keyless, foreignClient, replayer
-    /// A client that proves its key with a clock whose error is at the limit, or slightly beyond.
+    /// A client that signs its challenge with a clock error at the limit, or 1 ms beyond the limit.
     case early, tooEarly, late, tooLate
-    /// A client that sends nothing, nothing after `connect`, or a message before it.
+    /// A client that sends nothing, nothing after `connect`, or a prompt without `connect`.
     case silent, mute, hasty
-    /// A client whose messages no other client sends.
+    /// A client that sends malformed, unknown and inapplicable messages.
     case odd
-    /// A client that subscribes with the cursors of both versions, to too many conversations, and
-    /// then to one fewer.
+    /// A client that subscribes with the cursors of both protocol versions. `reader` then
+    /// subscribes to more conversations than permitted.
     case reader, oldReader
-    /// A client that sends more at once than permitted, or the same again.
+    /// A client that sends more prompts at once than permitted, or repeats prompts.
     case flooder, repeater
-    /// A client with prompts of the maximum length, and longer ones.
+    /// A client that sends prompts of the maximum length and longer ones.
     case writer
-    /// A client that makes the program hang, ignore cancellation, or write too much.
+    /// A client whose prompts make the program hang, ignore cancellation, or write too much.
     case hangs, deaf, floods, fills
     /// A client that does not read the messages that it receives.
     case slow
-    /// A client that acknowledges messages of others.
+    /// A client that acknowledges messages that were sent to other clients.
     case taker
   }
 
@@ -40,24 +40,24 @@ struct ForeignSessionClient: Sendable {
     case say(SessionClientMessage)
     case enter(Handshake)
     case write(String)
-    /// A wait, which leaves time for an answer.
+    /// A wait that leaves time for an answer.
     case wait(Duration)
-    /// A pause in which received messages remain unread.
+    /// An overflow of the messages that the client has not read.
     case read
-    /// The acknowledgement of messages that were sent to others.
+    /// The acknowledgement of messages that were sent to other clients.
     case take
   }
 
   /// The way in which a foreign client connects.
   enum Handshake: Sendable {
     case key(String, version: String?)
-    /// A proof with a clock that differs from the server's by a duration.
+    /// A proof that is signed with a clock that differs from the server's by the given duration.
     case proof(by: Duration)
     case oldProof
   }
 
   let kind: Kind
-  /// The name, which is also that of the client's conversation.
+  /// The name of the client and of its conversation.
   let name: String
   var steps: [Step]
   /// The last challenge that an earlier client received.
@@ -127,7 +127,7 @@ extension ForeignSessionClient {
         .say(.killSession(conversation: name)), prompt("2", key: 2),
       ]
     }
-    // The first ends at the limit, the second because the user cancels it.
+    // The first prompt ends at the time limit. The second ends because the client cancels it.
     return [
       prompt("1 hangs", key: 1), .wait(.seconds(330)), prompt("2 hangs", key: 2),
       .wait(.seconds(2)), .say(.killSession(conversation: name)),
@@ -213,7 +213,7 @@ extension ForeignSessionClient {
 }
 
 extension ForeignSessionClient.Kind {
-  /// Whether the client stays connected at the end of its script.
+  /// Whether the client stays connected for 150 s, not 5 s, at the end of its script.
   fileprivate var isPatient: Bool {
     switch self {
     case .silent, .mute, .hangs, .deaf, .reader, .oldReader, .early, .late: true

@@ -12,8 +12,8 @@ extension SessionsFeature {
       TraceText.connection(attempt, "brings \(describe(message))")
     case .restored(let snapshot, _, _):
       (.disk, "gives back \(TraceText.count(snapshot.prompts.count, "prompt"))")
-    case .committed(_, let news): (.disk, "has kept it, \(news.count) of it new")
-    case .commitFailed(_, let failure): (.disk, "keeps nothing: \(failure)")
+    case .committed(_, let news): (.disk, "has stored the changes, \(news.count) of them new")
+    case .commitFailed(_, let failure): (.disk, "stores nothing: \(failure)")
     case .shown(let through): (.app, "has shown news up to \(through)")
     case .probed(let isPortal): (.app, isPortal ? "finds a login page" : "finds no login page")
     case .start, .stop, .retry, .discard, .follow, .link, .credentials, .opened, .malformed,

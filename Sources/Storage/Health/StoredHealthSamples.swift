@@ -18,8 +18,8 @@ public struct StoredHealthSamples: Sendable, Hashable {
     var samples: [HealthSampleKey: HealthSample] = [:]
     /// The positions of the samples, in order.
     var positions: [Position] = []
-    /// The longest duration of a sample in nanoseconds. A sample that starts more than this before
-    /// a time span does not reach into it.
+    /// The longest duration of a sample in nanoseconds. A sample that starts longer than
+    /// this before a time span does not overlap the span.
     var longest: Int64 = 0
     /// The number of the change that added each sample.
     var additions: [HealthSampleKey: Int64] = [:]
@@ -27,7 +27,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
 
   /// The number of the newest addition or removal.
   public private(set) var newestChange: Int64 = 0
-  /// The number of the change that removed each sample, unless it was added again, by type.
+  /// By type, the number of the change that removed each sample that has not been added again.
   private var deletions: [String: [HealthSampleKey: Int64]] = [:]
 
   private var shelves: [String: Shelf] = [:]
@@ -44,7 +44,7 @@ public struct StoredHealthSamples: Sendable, Hashable {
 
   /// Adds the new samples of a batch, and returns the numbers of new and known samples.
   ///
-  /// - Throws: `.other` if a sample is not valid; then nothing is added.
+  /// - Throws: `.other` if a sample is not valid. In that case nothing is added.
   public mutating func add(_ batch: HealthBatch) throws(StoreFailure) -> HealthAddition {
     var durations: [Int64] = []
     for row in batch.rows { durations.append(try row.checkedDuration()) }
@@ -120,7 +120,7 @@ extension StoredHealthSamples {
 
   /// Removes unmarked samples from the intervals of a reconciliation, and removes the marks.
   ///
-  /// This also records the date and the coverage of the export.
+  /// The method also records the date and the coverage of the export.
   ///
   /// - Returns: The number of removed samples by type.
   public mutating func reconcile(_ reconciliation: ImportReconciliation) -> [String: Int] {
@@ -136,7 +136,7 @@ extension StoredHealthSamples {
     if !removed.isEmpty { newestChange += 1 }
     for interval in reconciliation.covered { covered.note(interval, of: reconciliation) }
     if let exported = reconciliation.exported {
-      // The date of an export that replaces all others is the newest, even if others are later.
+      // An export that replaces all others becomes the newest, even if another has a later date.
       newestExport = reconciliation.replaces ? exported : max(newestExport ?? exported, exported)
     }
     return removed
@@ -191,7 +191,7 @@ extension StoredHealthSamples.Shelf {
     }
   }
 
-  /// Adds a sample; returns false if it is already stored.
+  /// Adds a sample. Returns false if it is already stored.
   fileprivate mutating func insert(
     _ sample: HealthSample, _ key: HealthSampleKey, lasting duration: Int64
   ) -> Bool {
@@ -237,7 +237,7 @@ extension HealthSampleQuery {
       [(key: HealthSampleKey, sample: HealthSample)]
   ) throws(Failure) -> HealthSamplePage {
     guard from < to else { return HealthSamplePage(samples: []) }
-    // One extra sample shows whether another page follows. SQLite counts to 2^31 - 1.
+    // One extra sample shows whether another page follows. SQLite accepts up to 2^31 - 1.
     let wanted = min(max(1, limit), Int(Int32.max) - 1)
     var samples: [HealthSample] = []
     var last: HealthSamplePosition?

@@ -1,15 +1,15 @@
 /// A command or a group of commands, declared once for parsing, help and signals.
 public struct Command: Sendable {
-  /// The work of a command.
+  /// The function that a command runs.
   public typealias Action = @Sendable (Invocation) async throws(CommandFailure) -> Void
 
   enum Body: Sendable {
     case group([Command])
-    /// The parameters, the subcommands and the work of a command.
+    /// The parameters, the subcommands and the action of a command.
     case leaf([Declaration], [Command], Action)
   }
 
-  /// The word that selects the command.
+  /// The name that selects the command on the command line.
   public let name: String
   /// A short description for lists of commands.
   public let summary: String
@@ -19,7 +19,7 @@ public struct Command: Sendable {
   public let examples: [Example]
   /// The signals that the command handles besides SIGINT and SIGTERM.
   public let signals: [Int32]
-  /// The program's exit codes; used only in a root command.
+  /// The program's exit codes. They are used only in a root command.
   let exitCodes: [ExitCode]
   let body: Body
 
@@ -27,7 +27,7 @@ public struct Command: Sendable {
   public struct Example: Sendable, Hashable {
     /// The command line.
     public var line: String
-    /// Its effect.
+    /// The effect of the command line.
     public var effect: String
 
     /// Creates an example for a help text.
@@ -37,7 +37,8 @@ public struct Command: Sendable {
     }
   }
 
-  /// Creates a command with its parameters; operands are declared in the order of typing.
+  /// Creates a command with its parameters. Operands are declared in the order in which the user
+  /// types them.
   ///
   /// - Parameters:
   ///   - signals: The signals that the command handles besides SIGINT and SIGTERM. They do not end
@@ -63,7 +64,8 @@ public struct Command: Sendable {
 
   /// Creates a group of commands.
   ///
-  /// - Parameter exitCodes: For a root, the exit codes of its program, which all help texts list.
+  /// - Parameter exitCodes: The exit codes of the program, which every help text lists. They are
+  ///   used only in a root command.
   public init(
     _ name: String, _ summary: String, details: [String] = [], examples: [Example] = [],
     exitCodes: [ExitCode] = ExitCode.allCases, commands: [Command]
@@ -96,7 +98,7 @@ public struct Command: Sendable {
 
 /// A command with its parents, such as `holdfast policy show`.
 public struct CommandPath: Sendable {
-  /// The names from the root on, separated by spaces.
+  /// The names of the commands from the root to this command, separated by spaces.
   public let text: String
   /// The command.
   public let command: Command

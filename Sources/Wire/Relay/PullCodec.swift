@@ -2,11 +2,12 @@ import LinkHealth
 import LinkJSON
 
 extension LeaseOrder {
-  /// The allowed numbers of questions in one order. The limit is Holdfast's own.
+  /// The range of the number of questions in one order. The limit is Holdfast's own.
   public static let bounds = 1...100
 
-  /// Reads the body. Without `max` it is one question. Throws an error if the body is not a JSON
-  /// object, or if `max` is out of bounds.
+  /// Decodes the body of the request. The number of questions is 1 if `max` is missing.
+  ///
+  /// - Throws: An error if the body is not a JSON object, or if `max` is out of bounds.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeaseOrder {
     let fields = JSONFields(bytes, keeping: ["max"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
@@ -26,10 +27,11 @@ extension LeaseOrder {
 }
 
 extension LeasedQuestions {
-  /// Reads the body. A request that cannot be read is stored as rejected if it has an id and a
-  /// lease.
+  /// Decodes the body of the response.
   ///
-  /// Throws an error if the body itself does not have the contract's form.
+  /// A question that cannot be decoded is added to `rejected` if it has an id and a lease.
+  ///
+  /// - Throws: An error if the body, an id or a lease does not conform to the contract.
   public static func read(_ bytes: [UInt8]) throws(RelayWireError) -> LeasedQuestions {
     let fields = JSONFields(bytes, keeping: ["requests", "lease_expires_in"])
     return try RelayWireError.about(nil) { () throws(FieldFault) in
@@ -64,7 +66,7 @@ extension LeasedQuestions {
     }
   }
 
-  /// The body of the answer, without rejected requests.
+  /// The encoded body of the response, without the rejected questions.
   public var bytes: [UInt8] {
     var writer = JSONWriter(capacity: 100 + 300 * questions.count)
     writer.beginObject()
@@ -87,12 +89,12 @@ extension LeasedQuestions {
 }
 
 extension LeasedResult {
-  /// The longest lease, in bytes. The limit is Holdfast's own.
+  /// The maximum length of a lease, in bytes. The limit is Holdfast's own.
   public static let maxLeaseBytes = 128
 
-  /// Reads the body: the members of the answer as on the socket, and `lease`.
+  /// Decodes the body: `lease`, and the same members as an answer on the socket.
   ///
-  /// Throws an error with the id, if it could be read.
+  /// - Throws: An error that contains the request's id if the id could be read.
   public static func read(
     _ bytes: [UInt8], maxBytes: Int = PhoneMessage.maxBytes
   ) throws(RelayWireError) -> LeasedResult {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HoldfastBackend
 
-/// Tests of the bytes that an SDK hides: responses, streams and the plain endpoints.
+/// Tests of the HTTP responses, event streams and plain endpoints that an SDK hides.
 @Suite(.offThePool, .timeLimit(.minutes(10)))
 struct MCPSocketTests {
   private static let accept = "Accept: application/json, text/event-stream"
@@ -128,7 +128,7 @@ struct MCPSocketTests {
       let login = #"{"name":"direct_login","arguments":\#(pair)}"#
       let signedIn = try await post(client, "tools/call", login, session: session)
       #expect(signedIn.status == 200)
-      // On a busy machine the login can take longer than the interval, and is then streamed too.
+      // On a busy machine the login can take longer than the interval, so its response is streamed.
       let isStream = signedIn.headers["transfer-encoding"] == "chunked"
       while isStream, try await client.chunk() != nil {}
       let call =

@@ -73,8 +73,8 @@ import Testing
       error
         == .key(
           path: path,
-          detail: "the file holds no session key; a key is holdfast- and 32 lower-case "
-            + "hexadecimal digits, alone in the file"))
+          detail: "the file must contain only a session key: holdfast- and 32 lowercase "
+            + "hexadecimal digits"))
     #expect(try scratch.text(of: "key") == content)
   }
 

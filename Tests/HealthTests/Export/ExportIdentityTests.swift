@@ -3,9 +3,9 @@ import LinkCore
 import LinkHealth
 import Testing
 
-/// The identity of entries in an export, and the choice of a workout's distance.
+/// Tests of the identity of entries in an export, and of the choice of a workout's distance.
 @Suite struct ExportIdentityTests {
-  /// Returns the usual record with a date of creation.
+  /// Returns the default record with a creation date.
   private static func record(created: String) -> String {
     Export.record("value=\"1\" creationDate=\"\(created)\"")
   }
@@ -56,7 +56,7 @@ import Testing
     #expect(export.keys[0] != export.keys[2])
   }
 
-  /// The expected counts come from a Python script that compares the attributes as texts.
+  /// The expected counts come from a Python script that compares the attributes as strings.
   @Test(.enabled(if: RealExport.path != nil, "no real export; set HOLDFAST_EXPORT to its path"))
   func `a real export has one key for each distinct content and creation date`() throws {
     let path = try #require(RealExport.path)

@@ -102,7 +102,7 @@ struct SessionCommandTests {
       #expect(try await run.end().status == 1)
       #expect(
         await run.errors() == [
-          "holdfast session: the server has no sessions there (http-404: no such route); "
+          "holdfast session: the server has no sessions at this path (http-404: no such route); "
             + "check the path of --server"
         ])
     }

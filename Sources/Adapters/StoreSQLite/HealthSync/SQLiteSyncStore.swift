@@ -6,9 +6,10 @@ package import LinkWire
 
 /// A store of all users' synced samples in one SQLite file, `sync.sqlite`.
 ///
-/// A batch is one transaction and survives a power failure once the call has returned, since the
-/// phone then deletes its own copy. The epoch is a random value drawn when the file is created. A
-/// file restored from a backup keeps its epoch unless it is opened with `newEpoch`.
+/// Each batch is one transaction. It survives a power failure once the call has returned, because
+/// the phone then deletes its own copy. The epoch is a random value that is drawn when the file is
+/// created. A file that is restored from a backup keeps its epoch unless it is opened with
+/// `newEpoch`.
 package typealias SQLiteSyncStore = SQLiteFile<SyncTables>
 
 extension SQLiteFile: SyncStore where T == SyncTables {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A service that requests execution time from the system after the app left the foreground.
+/// A service that requests execution time from the system after the app has left the foreground.
 ///
 /// Contract: `begin` returns `nil` if no time is granted. `expired` is called at most once, when
-/// the time is nearly over, and never after the grant was given back.
+/// the time is nearly over, and never after the grant has been given back.
 public protocol BackgroundTime: Sendable {
   /// Requests time until the grant is given back or expires.
   ///
@@ -13,16 +13,16 @@ public protocol BackgroundTime: Sendable {
   func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant?
 }
 
-/// A grant of execution time by the system.
+/// A grant of execution time from the system.
 ///
-/// It is given back exactly once: by the first call of `giveBack`, or when the last reference is
-/// released.
+/// The grant is given back exactly once: by the first call of `giveBack`, or when the last
+/// reference is released.
 public final class TimeGrant: Sendable {
   private let done: Mutex<(@Sendable () -> Void)?>
 
   /// Creates a grant.
   ///
-  /// - Parameter done: Called exactly once.
+  /// - Parameter done: Called exactly once, when the grant is given back.
   public init(done: @escaping @Sendable () -> Void) { self.done = Mutex(done) }
 
   deinit { giveBack() }
@@ -33,7 +33,7 @@ public final class TimeGrant: Sendable {
 
 /// Background time on a system that does not end background processes.
 public struct UnlimitedTime: BackgroundTime {
-  /// Creates the time of a system without a limit.
+  /// Creates background time without a limit.
   public init() {}
 
   public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> TimeGrant? {

@@ -4,7 +4,7 @@ import LinkServerCore
 import LinkWire
 import OwnerFiles
 
-/// The key that clients of sessions present: a prefix and 32 lowercase hexadecimal digits.
+/// The key that session clients present: a prefix and 32 lowercase hexadecimal digits.
 public struct SessionKey: Sendable, CustomStringConvertible {
   /// The prefix of generated keys.
   public static let prefix = "holdfast-"
@@ -48,14 +48,15 @@ public struct SessionKey: Sendable, CustomStringConvertible {
     guard let key = SessionKey(SessionText.withoutLineEnd(text)) else {
       throw .key(
         path: path,
-        detail: "the file holds no session key; a key is \(prefix) and \(digits) lower-case "
-          + "hexadecimal digits, alone in the file")
+        detail: "the file must contain only a session key: \(prefix) and \(digits) lowercase "
+          + "hexadecimal digits")
     }
     return key
   }
 
-  /// Returns whether a client's key equals this key, in a time that does not depend on the
-  /// difference.
+  /// Returns whether a client's key equals this key.
+  ///
+  /// The duration of the comparison does not reveal where the keys differ.
   func isEqual(to other: Secret) -> Bool { KeyedHash.areEqual(Array(other.text.utf8), text) }
 
   /// Returns whether a client signed a text with this key.
@@ -68,7 +69,7 @@ public struct SessionKey: Sendable, CustomStringConvertible {
     Hex.text(of: KeyedHash.sha256(key: text, over: Array(signed.utf8)))
   }
 
-  /// A constant text, never the key.
+  /// A constant placeholder that does not contain the key.
   public var description: String { "[key]" }
 }
 

@@ -8,15 +8,15 @@ enum OriginOptions {
     .init(
       .repeated(
         "allow-host", .host,
-        "also accept clients that address the server by this host, such as that of a proxy in "
-          + "front of it, and web pages of it; with this option, or on a loopback address, other "
-          + "hosts are rejected")
+        "also accept clients that address the server by this host, such as the host of a reverse "
+          + "proxy, and web pages from this host; with this option, or on a loopback address, all "
+          + "other hosts are rejected")
     ) { $0.assistants.originPolicy.hosts = $1 },
     .init(
       .repeated(
         "allow-origin", .origin,
-        "also accept assistants and phones that are web pages of this origin; pages of this "
-          + "machine are always accepted")
+        "also accept assistants and phones that run as web pages of this origin; pages served "
+          + "from this machine are always accepted")
     ) { $0.assistants.originPolicy.origins = $1 },
   ]
 }

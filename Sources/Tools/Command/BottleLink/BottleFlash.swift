@@ -2,9 +2,11 @@ import CommandKit
 import LinkWire
 import OwnerFiles
 
-/// The flash of a virtual bottle, stored in a text file: a line for each record, and the next id.
+/// The flash memory of a virtual bottle, stored in a text file.
+///
+/// The file has one line for each record, and may have one for the next id.
 struct BottleFlash: Sendable {
-  /// The content of the flash.
+  /// The content of the flash memory.
   struct Content: Sendable, Equatable {
     var records: [BottleRecord] = []
     /// The id of the next record; `nil` means the id after the last record's.
@@ -15,7 +17,7 @@ struct BottleFlash: Sendable {
 
   private var file: OwnerFile { OwnerFile(path, maxBytes: 1 << 20, isSecret: false) }
 
-  /// Reads the file; a missing one is empty.
+  /// Reads the file. The content is empty if the file does not exist.
   ///
   /// - Throws: A failure that names the first line that cannot be read.
   func read() throws(CommandFailure) -> Content {
@@ -30,7 +32,7 @@ struct BottleFlash: Sendable {
       return try Content(text)
     } catch {
       throw CommandFailure(
-        .failed, "\(path), line \(error.line) is no record of a bottle, or its id does not grow",
+        .failed, "\(path), line \(error.line) is not a valid record, or its id is too small",
         remedy: "choose another --flash")
     }
   }
@@ -45,13 +47,15 @@ struct BottleFlash: Sendable {
   }
 }
 
-/// A line that cannot be read, counted from 1.
+/// An error with the number of the first line that cannot be read, counted from 1.
 struct BottleFlashError: Error, Equatable {
   var line: Int
 }
 
 extension BottleFlash.Content {
-  /// Parses lines of six numbers with increasing ids, and at most one line of "next" and an id.
+  /// Parses one record of six numbers per line, with increasing ids.
+  ///
+  /// The last line may consist of "next" and an id.
   init(_ text: String) throws(BottleFlashError) {
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {

@@ -15,7 +15,7 @@ enum HealthShowCommand {
     "omit samples that end before this day (UTC)")
   private static let limit = Parameter.option(
     "limit", .integer("N", 1...1_000_000), default: 50,
-    "the most samples to show, earliest first")
+    "the maximum number of samples to show, earliest first")
   private static let values = Parameter<Bool>.flag("values", "also show the values")
 
   static var command: Command {

@@ -6,7 +6,7 @@ import Session
 /// The conditions under which `session` ends by itself.
 struct SessionRunEnding {
   let isOnce: Bool
-  /// The number of prompts in this run that failed, were interrupted, or have an unknown end.
+  /// The number of prompts in this run that failed, were interrupted, or have an unknown outcome.
   private(set) var failed = 0
   private var wasConnected = false
   /// The number of connections that failed before the first one was established.
@@ -19,7 +19,7 @@ struct SessionRunEnding {
     self.isOnce = isOnce
   }
 
-  /// Returns the failure that an update causes for the command; `nil` if it can continue.
+  /// Returns the failure that an update causes; `nil` if the command can continue.
   mutating func failure(after update: SessionUpdate) -> CommandFailure? {
     switch update {
     case .status(let status): return failure(of: status)
@@ -54,7 +54,7 @@ struct SessionRunEnding {
     if failure.isElsewhere { return CommandFailure(failure) }
     if case .http(404, _, _) = failure {
       return CommandFailure(
-        .failed, "the server has no sessions there (\(LinkReason.text(failure).printable))",
+        .failed, "the server has no sessions at this path (\(LinkReason.text(failure).printable))",
         remedy: "check the path of --server")
     }
     guard failure.meansServerUnreachable else { return nil }
@@ -64,7 +64,7 @@ struct SessionRunEnding {
 }
 
 extension SessionUpdate {
-  /// The number to confirm after the update was shown; `nil` if no later run would show it again.
+  /// The number to confirm once the update has been shown; `nil` if later runs do not repeat it.
   var news: UInt64? {
     switch self {
     case .message(_, _, let number): number > 0 ? number : nil

@@ -1,27 +1,27 @@
 import LinkCore
 import LinkHealth
 
-/// A reference implementation of answers about health, which scans every sample.
+/// A reference implementation of answers to health questions that scans every sample.
 struct ReferenceAnswers {
   let clock: ReferenceClock
   let now: Int64
   let limits: AnswerLimits
   let stored: StoredHealth
   let store: ReferenceStore
-  /// The number of the read that fails, from 1; 0 for none.
+  /// The number of the read that fails, counted from 1; 0 if none fails.
   var failing = 0
-  /// The reason of the read that fails.
+  /// The reason for the failure of that read.
   static let fault = "the disk is \"locked\""
 
   /// The queries so far.
   private(set) var reads: [HealthSampleQuery] = []
   private(set) var points = 0
   private(set) var isCut = false
-  /// Whether an answer had more groups than are stored, so that it may read fewer samples.
+  /// Whether an answer exceeded the limit of groups. The tested code may then read fewer samples.
   var hasTooManyGroups = false
-  /// The lengths of the points of the latest answer, in order of time.
+  /// The lengths of the points of the latest answer in bytes, in chronological order.
   private(set) var lengths: [Int] = []
-  /// The bytes of a summary used or reserved before its latest answer.
+  /// The number of bytes of a summary that were used or reserved before its latest answer.
   private(set) var spent = 0
 
   init(
@@ -32,7 +32,7 @@ struct ReferenceAnswers {
     (self.limits, self.stored, self.store) = (limits, stored, store)
   }
 
-  /// Returns the object that answers a question.
+  /// Returns the JSON object that answers a question.
   mutating func answer(_ question: HealthQuestion) -> String {
     switch question {
     case .healthData(let query):
@@ -81,7 +81,7 @@ struct ReferenceAnswers {
     return try statistics(window, figures, spans: max(4, most / 60))
   }
 
-  /// Returns the answer, cut before the first moment whose points do not all fit.
+  /// Returns the encoded answer. It ends before the first time whose points do not all fit.
   private mutating func encode(
     _ lines: Lines, _ window: ReferenceWindow, _ figures: ReferenceFigures, atMost most: Int
   ) throws(ReferenceRefusal) -> String {

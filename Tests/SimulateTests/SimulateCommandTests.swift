@@ -262,8 +262,9 @@ import Testing
     try await CommandProcess.scratch { directory in
       let file = directory + "/plan.json"
       let plan = #"{"actions":[],"length":"10s","seed":1,"server":"plain","#
-      try #"{"name":"x","expected":[],"found":[],"plan":\#(plan)"conditions":{"ping":"\#(period)"}}}"#
-        .write(toFile: file, atomically: true, encoding: .utf8)
+      let conditions = #""conditions":{"ping":"\#(period)"}}"#
+      let spec = #"{"name":"x","expected":[],"found":[],"plan":\#(plan)\#(conditions)}"#
+      try spec.write(toFile: file, atomically: true, encoding: .utf8)
       let outcome = try await run("--plan", file)
       #expect(outcome.status == status)
       let text = "plan.conditions.ping: it must be at least 1s"
